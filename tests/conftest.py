@@ -20,6 +20,7 @@ import pytest
 from hypothesis import settings
 
 from probes.bench.run.supervised import Supervisors
+from scenarios.rules import rights
 from tests.needs import need
 
 WORKERS = 2
@@ -129,6 +130,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             super()._assign_work_unit(node)
 
     return RealOnesTogether(config, log)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shown_to_root() -> Iterator[None]:
+    """Whoever runs the tests: a user's commands begin with sudo."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rights, "is_root", lambda: True)
+        yield
 
 
 @pytest.fixture

@@ -74,7 +74,9 @@ def _worded(session: Session, event: ev.AnyEvent) -> str:
             return verdict_sentence(session, event)
         case ev.Guard():
             return event.sentence
-        case ev.Found() if not event.finding.answers:  # the answer stands at the end
+        case ev.Found() if (
+            not event.finding.answers and event.finding.confidence != "hint"
+        ):  # they stand at the end
             return f"{event.finding.severity}: {event.finding.title}"
         case ev.Note():
             return event.text

@@ -25,6 +25,9 @@ from scenarios.host import priority
 from scenarios.host.quota import PERIODS_SPEAK, less_tight, stopped_by
 from scenarios.numa.placements import slot
 from scenarios.numa.remedies import pin
+from scenarios.rules.texts import texts
+
+SAYS = texts("cpuwatch")
 
 OVER_SPEAKS = 1.1  # a job that uses a tenth more than it asked for
 WAIT_SPEAKS = 0.25  # threads that could run and did not, on average
@@ -64,24 +67,22 @@ def findings(host: Host, job: Job, uses: Sequence[JobUse], expect: float | None)
     cores = _mean([use.cores for use in uses])
     wanted = _mean([use.cores + (use.waited or 0.0) for use in uses])
     over = wanted.low > expect * OVER_SPEAKS
-    used = f"uses {_interval(cores)}"
-    if over and cores.low <= expect * OVER_SPEAKS:
-        gets = f"gets {cores.estimate:.2f} on this busy host"
-        title = f"{job.words}: asked for {_cores(expect)}, would use {_interval(wanted)}, {gets}"
-    elif over:
-        title = f"{job.words}: asked for {_cores(expect)}, {used}"
-    else:
-        title = f"{job.words}: asked for {_cores(expect)} and uses no more: {_interval(cores)}"
+    told = "no-more" if not over else "would-use" if cores.low <= expect * OVER_SPEAKS else "over"
+    fields = {
+        "asked": _cores(expect),
+        "wanted": _interval(wanted),
+        "used": _interval(cores),
+        "gets": f"{cores.estimate:.2f}",
+    }
     stopped = job.stopped
-    title += f"; {stopped_by(stopped)}" if stopped else ""
-    yield Finding(
-        id="cpuwatch.cores",
+    yield SAYS.finding(
+        "cores",
         severity="warning" if over or stopped else "ok",
-        confidence="measured",
-        title=title,
+        job=job.words,
+        uses=SAYS.text(told, **fields),
+        stopped=f"; {stopped_by(stopped)}" if stopped else "",
         evidence=_evidence(job, uses),
         remedy=(*_raised(host, stopped), *(_place(host, expect, job) if over else ())),
-        answers=True,
     )
     yield from _waits(host, job, uses, expect, over)
 
@@ -97,28 +98,24 @@ def _taken(host: Host, job: Job, uses: Sequence[JobUse]) -> Finding:
     of_all = f" of {units.counted(cpus, 'CPU')}" if cpus else " CPUs"
     meanwhile = ""
     if waited is not None:
-        meanwhile = f"; meanwhile {waited:.1f} threads of other processes waited for a CPU"
+        meanwhile = SAYS.text("others-waited", waited=f"{waited:.1f}")
     elif pressed is not None:
-        meanwhile = (
-            f"; meanwhile tasks, its own or others', waited for a CPU in {units.percent(pressed)} of the time"
-        )
-    compared = Remedy(
-        title="Compare it with the number of cores that the job asked for",
-        commands=(f"{job.line} --expect N",),
-    )
+        meanwhile = SAYS.text("pressed", pressed=pressed)
     needed = math.ceil(cores.estimate - 0.1)
     place = _place(host, needed, job) if needed < cpus else ()  # all of them are no place of its own
     stopped = job.stopped
     held_back = (_lighter(host, job), *place) if took else ()
-    return Finding(
-        id="cpuwatch.cores",
+    takes = SAYS.text(
+        "takes", cores=f"{cores.estimate:.2f}", of_all=of_all, range=_range(cores), meanwhile=meanwhile
+    )
+    return SAYS.finding(
+        "cores",
         severity="warning" if took or stopped else "notice",
-        confidence="measured",
-        title=f"{job.words}: takes {cores.estimate:.2f}{of_all} ({_range(cores)}){meanwhile}"
-        + (f"; {stopped_by(stopped)}" if stopped else ""),
+        job=job.words,
+        uses=takes,
+        stopped=f"; {stopped_by(stopped)}" if stopped else "",
         evidence=_evidence(job, uses),
-        remedy=(*_raised(host, stopped), *held_back, compared),
-        answers=True,
+        remedy=(*_raised(host, stopped), *held_back, SAYS.remedy("compare", line=job.line)),
     )
 
 
@@ -150,25 +147,16 @@ def _lighter(host: Host, job: Job) -> Remedy:
 def _waits(host: Host, job: Job, uses: Sequence[JobUse], expect: float, over: bool) -> Iterator[Finding]:
     mean = _waited([use.waited for use in uses])
     if mean is not None and mean >= WAIT_SPEAKS:
-        yield Finding(
-            id="cpuwatch.waits",
-            severity="notice",
-            confidence="measured",
-            title=f"{job.words}: {mean:.1f} of its threads wait for a CPU on average",
-            evidence=(
-                Evidence(f"{mean:.2f} threads runnable without a CPU", "/proc/PID/task/TID/schedstat"),
-            ),
+        yield SAYS.finding(
+            "waits",
+            job=job.words,
+            mean=f"{mean:.1f}",
+            mean2=f"{mean:.2f}",
             remedy=() if over else _place(host, expect, job),
         )
     mean = _waited([use.others_waited for use in uses])
     if over and mean is not None and mean >= WAIT_SPEAKS:
-        yield Finding(
-            id="cpuwatch.others",
-            severity="warning",
-            confidence="measured",
-            title=f"{mean:.1f} threads of other processes wait for a CPU while the job uses more than it asked for",
-            evidence=(Evidence(f"{mean:.2f} threads runnable without a CPU", "/proc/schedstat"),),
-        )
+        yield SAYS.finding("others", mean=f"{mean:.1f}", mean2=f"{mean:.2f}")
 
 
 def _waited(seen: Sequence[float | None]) -> float | None:
@@ -180,43 +168,42 @@ def _waited(seen: Sequence[float | None]) -> float | None:
 def _evidence(job: Job, uses: Sequence[JobUse]) -> tuple[Evidence, ...]:
     last = uses[-1]
     user = sum(use.user_share for use in uses) / len(uses)
-    processes = f"{last.processes} process{'' if last.processes == 1 else 'es'}"
     lines = [
-        Evidence(
-            f"{processes}, {units.counted(last.threads, 'thread')}, read "
-            f"{units.counted(len(uses), 'time')} in {units.duration(sum(use.seconds for use in uses))}",
-            "/proc/PID/stat",
+        SAYS.evidence(
+            "read",
+            processes=f"{last.processes} process{'' if last.processes == 1 else 'es'}",
+            threads=units.counted(last.threads, "thread"),
+            times=units.counted(len(uses), "time"),
+            seconds=sum(use.seconds for use in uses),
         ),
-        Evidence(f"user {units.percent(user)}, system {units.percent(1 - user)} of its CPU time"),
+        SAYS.evidence("modes", user=user, system=1 - user),
     ]
     if job.pressed is not None:
-        share = units.percent(job.pressed)
+        lines.append(SAYS.evidence("pressure", pressed=job.pressed))
+    for quota in job.quotas:
+        cpus, periods = units.counted(quota.cores, "CPU"), units.counted(quota.periods, "period")
         lines.append(
-            Evidence(
-                f"some task, of the job or of others, waited for a CPU in {share} of that time", PRESSURE
+            SAYS.evidence(
+                "quota",
+                name=quota.name,
+                cpus=cpus,
+                stopped=quota.stopped,
+                periods=periods,
+                folder=quota.folder,
             )
         )
-    for quota in job.quotas:
-        told = f"quota of control group {quota.name}: {units.counted(quota.cores, 'CPU')}; it stopped its tasks in "
-        told += f"{quota.stopped} of {units.counted(quota.periods, 'period')} of that time"
-        lines.append(Evidence(told, f"{quota.folder}/cpu.stat"))
     own, others = _waited([u.waited for u in uses]), _waited([u.others_waited for u in uses])
     for who, mean, source in (
         ("the job", own, "/proc/PID/task/TID/schedstat"),
         ("others", others, "/proc/schedstat"),
     ):
         told = "not known: no schedstats" if mean is None else f"{mean:.2f} on average"
-        lines.append(Evidence(f"threads of {who} that could run and had no CPU: {told}", source))
+        lines.append(SAYS.evidence("waiting", who=who, told=told, source=source))
     moved = [use.migrations_per_s for use in uses if use.migrations_per_s is not None]
     if moved:
-        lines.append(
-            Evidence(f"{sum(moved) / len(moved):.1f} migrations a second", "/proc/PID/task/TID/sched")
-        )
+        lines.append(SAYS.evidence("migrations", rate=f"{sum(moved) / len(moved):.1f}"))
     else:
-        seen = sum(use.moved for use in uses)
-        lines.append(
-            Evidence(f"{seen} times a thread was seen on another CPU than before", "/proc/PID/task/TID/stat")
-        )
+        lines.append(SAYS.evidence("moved", times=sum(use.moved for use in uses)))
     return tuple(lines)
 
 
@@ -240,16 +227,13 @@ def _place(host: Host, cores: float, job: Job) -> tuple[Remedy, ...]:
     )
     if chosen is None:
         return ()
-    places = pin(chosen)
+    place = pin(chosen)
     if job.target.kind != "pid":
-        return places
-    pid, first = job.target.value, places[0]
-    move = f"taskset -a -cp {{}} {pid}"
+        return (place,)
+    move = f"taskset -a -cp {{}} {job.target.value}"
     back = (move.format(as_list(may)),) if present(may) else ()
-    return (
-        msgspec.structs.replace(first, commands=(move.format(chosen.listed), *first.commands), undo=back),
-        *places[1:],
-    )
+    commands = (move.format(chosen.listed), *place.commands)
+    return (msgspec.structs.replace(place, commands=commands, undo=back),)
 
 
 def _interval(cores: Spread) -> str:

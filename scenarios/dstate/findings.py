@@ -12,27 +12,13 @@ from scenarios.dstate.devices import DeviceState
 from scenarios.dstate.remedies import remedies
 from scenarios.finding import Confidence, Evidence, Finding, Severity
 from scenarios.knowledge.kernels import KernelFault
+from scenarios.rules.texts import texts
 
+SAYS = texts("dstate")
 CRITICAL_AFTER_S = 60.0  # a minute in D is no recovery of a disk any more (SCSI's own time-out is 30 s)
 _SHOWN = 5
 _STACKS = 3
 
-_TITLES: dict[Kind, str] = {
-    "network": "{n} for the file server behind {subject}",
-    "fuse": "{n} for the program that serves {subject}",
-    "frozen": "{n} for {subject} to be thawed: the file system is frozen",
-    "suspended": "{n} for {subject}: the device-mapper device is suspended",
-    "device": "{n} for {subject}: the device holds requests and completes none",
-    "scheduler": "{n} for {subject}, and nothing reaches the device: its scheduler holds the requests",
-    "throttled": "{n} for {subject}, which is idle: probably limited by its control group",
-    "paths": "{n} for {subject}, whose paths are idle: probably none is usable and the requests are queued",
-    "idle": "{n} for {subject}, which is idle: which layer above the driver holds the requests is not known",
-    "busy": "{n} long for {subject}, which is slow but completes requests",
-    "memory": "{n} for memory to be reclaimed",
-    "block": "{n} in the block layer; which device is not known",
-    "lock": "{n} for a lock that another task holds",
-    "unknown": "{n} in the kernel, in a function that is not known here",
-}
 _UNNAMED: dict[Kind, str] = {
     "network": "a network file system",
     "fuse": "a FUSE file system",
@@ -86,16 +72,18 @@ def finding_of(
         *(Evidence(text, "kernel log") for text in (log or {}).get(cause.subject, ())[:3]),
         *([Evidence(f"this kernel: {known.title}", known.id)] if known else []),
     ]
-    remedy = remedies(cause, known, device)
-    return Finding(
-        id=f"dstate.{cause.kind}",
+    return SAYS.finding(
+        cause.kind,
         severity=_severity(group),
         confidence=_confidence(cause),
-        title=_TITLES[cause.kind].format(n=waits, subject=subject),
-        evidence=tuple(evidence),
-        remedy=remedy,
-        references=known.sources if known else (),
         subject=cause.subject,
+        tasks=waits,
+        what=subject,
+        device=cause.subject,
+        mountpoint=cause.subject or "MOUNTPOINT",
+        evidence=evidence,
+        remedy=remedies(cause, known, device),
+        references=known.sources if known else (),
     )
 
 

@@ -13,12 +13,14 @@ from scenarios.dstate.findings import Group, finding_of, grouped
 from scenarios.dstate.results import InD
 from scenarios.dstate.stuck import Sleep
 from scenarios.dstate.watch import Look, log_about
-from scenarios.finding import Evidence, Finding
+from scenarios.finding import Evidence
 from scenarios.knowledge.kernels import faults_of
 from scenarios.model import Run
 from scenarios.results.result import StuckTask
+from scenarios.rules.texts import texts
 
 # A task that stays stuck is told again when it has waited twice as long as it was told last.
+SAYS = texts("dstate")
 FIRST_TOLD_AGAIN_S = 10.0
 MOST_TOLD = 20  # tasks told one by one; of a storm the first ones and the findings say enough
 MOST_LISTED = 200
@@ -78,14 +80,13 @@ class Report:
             return
         seen = "" if self._hidden is None else " that can be seen"
         looks = Evidence(f"every task{seen} read {self._looks} times, at most {self._most_in_d} in D at once")
-        finding = Finding(
-            id="dstate.none",
-            severity="ok" if self._hidden is None else "notice",
-            confidence="measured",
-            title=f"no task{seen} stayed in D for 3 s or more within {seconds:.0f} s",
-            evidence=(looks,)
-            if self._hidden is None
-            else (looks, Evidence(self._hidden.reason, self._hidden.source)),
+        hidden = () if self._hidden is None else (Evidence(self._hidden.reason, self._hidden.source),)
+        finding = SAYS.finding(
+            "none",
+            severity="notice" if hidden else "ok",
+            seen=seen,
+            seconds=f"{seconds:.0f}",
+            evidence=(looks, *hidden),
         )
         self.run.found(finding)
 

@@ -12,11 +12,13 @@ from probes.system.running.tasks import Scan, Task, stack, tasks_in_d
 from probes.system.software.kernel import kernel
 from probes.types import Absent, present
 from probes.units import counted
-from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.finding import Evidence, Finding
 from scenarios.knowledge.kernels import KernelFault, faults_of
 from scenarios.knowledge.waits import wait_kind
 from scenarios.rule import Inapplicable, Rule, Unreadable
+from scenarios.rules.texts import texts
 
+SAYS = texts("dstate")
 # Ordinary I/O keeps a task in D for milliseconds: one that is still in the same sleep after this is worth a word.
 # Triage has about a second in all.
 LOOK_AGAIN_S = 0.25
@@ -53,27 +55,29 @@ def tasks_now(host: Host) -> Iterator[Finding]:
         kind, function = wait_kind(functions)
         kinds[_WORDS[kind]] += 1
         below = f" <- {' <- '.join(frames[1:5])}" if present(frames) else ""
-        text = f"{task.comm} ({task.tid}) in {function or 'an unknown function'}{below}: waits for {_WORDS[kind]}"
-        evidence.append(Evidence(text, f"/proc/{task.pid}/task/{task.tid}/stack"))
+        evidence.append(
+            SAYS.evidence(
+                "in-d",
+                comm=task.comm,
+                tid=task.tid,
+                pid=task.pid,
+                function=function or "an unknown function",
+                below=below,
+                what=_WORDS[kind],
+            )
+        )
     if len(waiting) > _SHOWN:
         evidence.append(Evidence(f"and {len(waiting) - _SHOWN} more"))
     count = len(waiting)
     main = kinds.most_common(1)[0][0]
-    yield Finding(
-        id="iosched.tasks-in-d",
-        severity="warning"
-        if count >= 10 or kinds[_WORDS["frozen"]]
-        else "notice",  # a thaw comes from outside
-        confidence="hint",
-        title=f"{counted(count, 'task')} in D, {'most of them ' * (count > 1)}waiting for {main}",
-        evidence=tuple(evidence),
-        remedy=(
-            Remedy(
-                title="Watch whether it lasts, and what they wait for",
-                commands=("hostdx run dstate --seconds 30",),
-            ),
-        ),
-        prove="dstate",
+    many = count >= 10 or kinds[_WORDS["frozen"]]  # a thaw comes from outside
+    yield SAYS.finding(
+        "tasks-in-d",
+        severity="warning" if many else "notice",
+        tasks=counted(count, "task"),
+        most="most of them " * (count > 1),
+        main=main,
+        evidence=evidence,
     )
 
 
@@ -106,25 +110,12 @@ def hung(host: Host) -> Iterator[Finding]:
     kinds = Counter(wait_kind(r.stack)[0] for r in reports)
     main = kinds.most_common(1)[0][0]
     names = Counter(r.comm for r in reports)
-    yield Finding(
-        id="iosched.hung-tasks",
-        severity="warning",
-        title=f"the kernel reported {_reports(len(reports))} waiting for {_WORDS[main]}",
-        evidence=(
-            Evidence(
-                ", ".join(f"{name}: {_times(count)}" for name, count in names.most_common(5)), log.source
-            ),
-            *(Evidence(_line(r), log.source) for r in reports[:_SHOWN]),
-        ),
-        remedy=(
-            Remedy(title="Watch whether it happens now", commands=("hostdx run dstate --seconds 60",)),
-            Remedy(
-                title="Read the reports whole",
-                commands=("dmesg -T | grep -A30 'blocked for more than'",),
-            ),
-        ),
-        references=("kernel/hung_task.c; Documentation/admin-guide/sysctl/kernel.rst (hung_task_*)",),
-        prove="dstate",
+    by_name = ", ".join(f"{name}: {_times(count)}" for name, count in names.most_common(5))
+    yield SAYS.finding(
+        "hung-tasks",
+        reports=_reports(len(reports)),
+        main=_WORDS[main],
+        evidence=[Evidence(line, log.source) for line in (by_name, *map(_line, reports[:_SHOWN]))],
     )
     yield from _known(host, log, reports)
 
@@ -136,24 +127,16 @@ def _known(host: Host, log: KernelLog, reports: Sequence[HungTask]) -> Iterator[
     fault = next((f for f in _faults(host, release) if f.scheduler and f.certainty == "reported"), None)
     if not blocked or fault is None:
         return
-    yield Finding(
-        id="iosched.stalled",
-        severity="critical",
-        title=f"{counted(len(blocked), 'task')} hung in the block layer; "
-        f"this kernel is known for it with {fault.scheduler}",
+    yield SAYS.finding(
+        "stalled",
+        tasks=counted(len(blocked), "task"),
+        scheduler=fault.scheduler,
+        update=fault.remedy,
         evidence=(
             *(Evidence(_line(r), log.source) for r in blocked[:3]),
             Evidence(f"{fault.title}: {fault.effect}", release or "uname -r"),
         ),
-        remedy=(
-            Remedy(
-                title=fault.remedy,
-                commands=(f"grep -H '\\[{fault.scheduler}\\]' /sys/block/*/queue/scheduler",),
-                verify=("uname -r", "hostdx run dstate --seconds 600"),
-            ),
-        ),
         references=fault.sources,
-        prove="dstate",
     )
 
 
@@ -182,25 +165,20 @@ def oopses(host: Host) -> Iterator[Finding]:
     # the log may be older than the running kernel
     release = next((o.release for o in found if o.release), "")
     fault = next((f for f in _faults(host, release) if not f.scheduler and f.of == "block"), None)
-    yield Finding(
-        id="iosched.null-pointer",
-        severity="critical",
-        title=f"the kernel dereferenced a null pointer in {found[0].function}",
-        evidence=tuple(
-            Evidence(
-                f"{o.function}, worker {o.worker or 'none'}" + (f", kernel {o.release}" if o.release else ""),
-                log.source,
+    yield SAYS.finding(
+        "null-pointer",
+        function=found[0].function,
+        update=fault.remedy if fault else SAYS.text("update-then-reboot"),
+        evidence=[
+            SAYS.evidence(
+                "null-pointer",
+                function=o.function,
+                worker=o.worker or "none",
+                kernel=f", kernel {o.release}" if o.release else "",
+                source=log.source,
             )
             for o in found[:3]
-        ),
-        remedy=(
-            Remedy(
-                title=fault.remedy
-                if fault
-                else "Update the kernel, then reboot: its state cannot be trusted",
-                verify=("uname -r",),
-            ),
-        ),
+        ],
         references=fault.sources if fault else (),
     )
 
@@ -216,25 +194,7 @@ def silent(host: Host) -> Iterator[Finding]:
     if left != 0 and limit != 0:
         return
     reason = "its limit of reports is used up" if left == 0 else "the time-out is 0"
-    yield Finding(
-        id="iosched.hung-silent",
-        severity="notice",
-        title=f"the kernel does not report hung tasks any more: {reason}",
-        evidence=(
-            Evidence(f"hung_task_warnings {left}", "/proc/sys/kernel/hung_task_warnings"),
-            Evidence(f"hung_task_timeout_secs {limit}", "/proc/sys/kernel/hung_task_timeout_secs"),
-        ),
-        remedy=(
-            Remedy(
-                title="Let it report again",
-                commands=("sysctl kernel.hung_task_warnings=10", "sysctl kernel.hung_task_timeout_secs=120"),
-                persistent=("echo kernel.hung_task_warnings=-1 > /etc/sysctl.d/60-hung-task.conf",),
-                undo=("rm /etc/sysctl.d/60-hung-task.conf",),
-            ),
-        ),
-        references=("Documentation/admin-guide/sysctl/kernel.rst",),
-        prove="dstate",
-    )
+    yield SAYS.finding("hung-silent", reason=reason, left=left, limit=limit)
 
 
 RULES: tuple[Rule, ...] = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from statistics import median
 
@@ -19,24 +18,13 @@ from scenarios.fstrim.ledger import Ledger
 from scenarios.fstrim.measurement.phase import Phase
 from scenarios.fstrim.remedies import drop_in
 from scenarios.fstrim.remedies import remedies as to_trim
+from scenarios.rules.texts import texts
+
+SAYS = texts("fstrim")
 
 # From here on a week between two trims costs what matters.
 MATTERS = 0.05
 TREATMENT = "the trim"  # as the verdict on before and after calls it
-DAILY = drop_in(
-    "fstrim.timer",
-    "zz-hostdx-daily.conf",
-    ("[Timer]", "OnCalendar=", "OnCalendar=daily"),
-    title="Trim once a day: a week is too long for what a round loses here",
-    verify=("systemctl restart fstrim.timer && systemctl list-timers fstrim.timer",),
-)
-ONLINE_BTRFS = Remedy(
-    title="btrfs can discard by itself, in the background and rate limited (default since Linux 6.2)",
-    commands=("mount -o remount,discard=async MOUNTPOINT",),
-    persistent=("/etc/fstab: add discard=async to the options of MOUNTPOINT",),
-    verify=("findmnt -no OPTIONS MOUNTPOINT",),
-    undo=("mount -o remount,nodiscard MOUNTPOINT",),
-)
 
 
 def remedies(host: Host, layout: Layout, timer: TrimTimer) -> tuple[Remedy, ...]:
@@ -46,20 +34,17 @@ def remedies(host: Host, layout: Layout, timer: TrimTimer) -> tuple[Remedy, ...]
     if layout.fstype == "btrfs" and layout.chain is not None and not layout.chain.online:
         unqueued = any("unqueued" in mode for mode in layout.chain.queued.values())
         if not unqueued:
-            found.append(_for(ONLINE_BTRFS, layout.mountpoint))
+            found.append(SAYS.remedy("online-btrfs", mountpoint=layout.mountpoint))
     return tuple(found)
 
 
-def _for(remedy: Remedy, mountpoint: str) -> Remedy:
-    def filled(lines: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(line.replace("MOUNTPOINT", mountpoint) for line in lines)
-
-    return Remedy(
-        title=remedy.title,
-        commands=filled(remedy.commands),
-        persistent=filled(remedy.persistent),
-        verify=filled(remedy.verify),
-        undo=filled(remedy.undo),
+def daily() -> Remedy:
+    return drop_in(
+        "fstrim.timer",
+        "zz-hostdx-daily.conf",
+        ("[Timer]", "OnCalendar=", "OnCalendar=daily"),
+        title=SAYS.text("daily"),
+        verify=SAYS.text("restart"),
     )
 
 
@@ -74,51 +59,37 @@ def effect(
 ) -> Finding:
     """What the trim did to the speed of new files; `undecided`: why it is not known, where it is not."""
     moved = control.differs
-    measured = Evidence(
-        f"write speed, corrected by reads of an untouched file: {change.explain(TREATMENT)}",
-        source="new files",
-    )
+    measured = SAYS.evidence("write-speed", change=change.explain(TREATMENT))
     hidden = change.undecided and undecided != ""
     # A wide interval is no evidence to begin with: first why it is wide.
     evidence = [Evidence(undecided, source="new files")] if hidden else [measured]
     if control.ratio is not None:
-        evidence.append(
-            Evidence(
-                f"reads of an untouched file: {units.effect(control.ratio)} after the trim ({control.verdict})",
-                source="negative control",
-            )
-        )
+        control_effect = units.effect(control.ratio)
+        evidence.append(SAYS.evidence("control", effect=control_effect, verdict=control.verdict))
     evidence += [Evidence(text, source="doubt") for text in doubts]
     evidence += [measured] if hidden and change.ratio is not None else []
     severity: Severity = "notice"
     todo: tuple[Remedy, ...] = ()
+    title, smallest = "", ""
     if change.faster:
-        severity, todo = "warning", remedies(host, layout, timer)
-        title = f"The trim made new files on {layout.device} {units.effect(change.ratio or 1.0)}"
-        if moved:
-            title += ", but reads of an untouched file changed too: the disk is not the only cause"
-            severity = "notice"
+        title, todo = "faster-and-moved" if moved else "faster", remedies(host, layout, timer)
+        severity = "notice" if moved else "warning"
     elif change.equal:
-        severity = "ok"
-        title = f"The trim made no material difference on {layout.device}: its speed does not need one now"
+        title, severity = "equal", "ok"
     elif change.slower:
-        title = (
-            f"After the trim new files on {layout.device} are {units.effect(change.ratio or 1.0)}: thin and virtual "
-            "disks give discarded space away and must allocate it again"
-        )
-    else:
-        seen = change.smallest_effect
-        shown = f" (smallest detectable effect here: {units.smallest_effect(seen)})" if seen else ""
-        title = f"Inconclusive: effect of the trim on {layout.device}{shown}"
-    return Finding(
-        id="fstrim.effect",
+        title = "slower"
+    elif seen := change.smallest_effect:
+        smallest = f" (smallest detectable effect here: {units.smallest_effect(seen)})"
+    fields = {"device": layout.device, "effect": units.effect(change.ratio or 1.0)}
+    return SAYS.finding(
+        "effect",
         severity=severity,
-        title=title,
-        confidence="measured",
-        evidence=tuple(evidence),
-        remedy=todo,
-        references=("fstrim(8)",),
         subject=layout.mountpoint,
+        title=SAYS.text(title, **fields) if title else "",
+        device=layout.device,
+        smallest=smallest,
+        evidence=evidence,
+        remedy=todo,
     )
 
 
@@ -129,47 +100,32 @@ def idling(layout: Layout, before: Phase, idle: Phase, doubts: Sequence[str]) ->
         ("reads of an untouched file", before.references, idle.references),
     )
     evidence = [
-        Evidence(f"{units.effect(median(then) / median(first))} after idling than before", source=what)
+        SAYS.evidence("idled", effect=units.effect(median(then) / median(first)), what=what)
         for what, first, then in seen
         if first and then and median(first) > 0 and median(then) > 0
     ]
-    asked = f"hostdx run fstrim --dir {shlex.quote(layout.directory)}"
-    return Finding(
-        id="fstrim.untrimmed",
-        severity="notice",
-        title=f"Nothing was trimmed on {layout.device}, so what a trim gives back is not known",
-        confidence="measured",
-        evidence=(
-            Evidence(layout.no_trim, source=layout.mountpoint),
-            *evidence,
-            *(Evidence(text, source="doubt") for text in doubts),
-        ),
-        remedy=(
-            Remedy(title=f"To measure it, {layout.to_trim}", commands=(f"sudo {asked} --yes",)),
-            Remedy(
-                title="Or follow its speed from day to day; this neither trims nor needs root",
-                commands=(f"{asked} --round",),
-            ),
-        ),
+    return SAYS.finding(
+        "untrimmed",
         subject=layout.mountpoint,
-        answers=True,
+        device=layout.device,
+        no_trim=layout.no_trim,
+        to_trim=layout.to_trim,
+        directory=layout.directory,
+        evidence=(*evidence, *(Evidence(text, source="doubt") for text in doubts)),
     )
 
 
 def number(ledger: Ledger, layout: Layout) -> Finding:
     """The talk's question: why does `fstrim -v` print what it prints?"""
     source = ledger.knowledge.source if ledger.knowledge else ""
-    return Finding(
-        id="fstrim.number",
-        severity="ok",
-        title=f"What the number printed by fstrim -v means on {layout.mountpoint} ({layout.fstype})",
-        confidence="measured",
+    return SAYS.finding(
+        "number",
+        subject=layout.mountpoint,
+        fstype=layout.fstype,
         evidence=(
             *(Evidence(text, source="ledger") for text in ledger.answer()),
-            *((Evidence("from the kernel's code, and measured before", source),) if source else ()),
+            *((SAYS.evidence("kernel-code", source=source),) if source else ()),
         ),
-        references=("fstrim(8)", "Documentation/admin-guide/iostats.rst"),
-        subject=layout.mountpoint,
     )
 
 
@@ -181,39 +137,34 @@ def degradation(
     evidence = [Evidence(trend.explain, source=f"{rounds} rounds")]
     evidence += [Evidence(jump.text, source="trims in between") for jump in found.jumps]
     if trend.per_gb is not None and trend.per_gb_ci95 is not None:
-        low, high = trend.per_gb_ci95
-        evidence.append(
-            Evidence(
-                f"{trend.per_gb * 100:+.3f} % a GB written (95 % CI {low * 100:+.3f} to {high * 100:+.3f} %)",
-                source="/proc/diskstats",
-            )
-        )
+        low, high = (f"{end * 100:+.3f}" for end in trend.per_gb_ci95)
+        change = f"{trend.per_gb * 100:+.3f}"
+        evidence.append(SAYS.evidence("a-gigabyte", change=change, low=low, high=high))
     severity: Severity = "notice"
     todo: tuple[Remedy, ...] = ()
     if trend.slower:
-        severity = "warning"
-        each = units.percent(abs(trend.slope_per_round or 0))
-        title = f"{layout.device} gets slower from round to round: {each} each"
-        todo = remedies(host, layout, timer)
+        title, severity, todo = "gets-slower", "warning", remedies(host, layout, timer)
         weekly = "weekly" in str(timer.schedule) if present(timer.schedule) else True
         a_week = abs(trend.slope_per_round or 0.0) * 7 * (daily_rounds or 0.0)
         if weekly and a_week > MATTERS and timer.exists:
-            todo = (*todo, DAILY)
+            todo = (*todo, daily())
     elif trend.equal:
-        severity = "ok"
-        title = f"No degradation seen on {layout.device} in {rounds} rounds"
-    elif trend.faster:
-        title = f"{layout.device} got faster from round to round: something else changed"
+        title, severity = "no-degradation", "ok"
     else:
-        title = f"Inconclusive after {counted(rounds, 'round')}: whether {layout.device} gets slower"
-    if any(jump.called and jump.gave > 0 for jump in found.jumps):
-        title += "; trimming gives it back"
-    return Finding(
-        id="fstrim.degradation",
+        title = "got-faster" if trend.faster else "inconclusive"
+    fields = {
+        "device": layout.device,
+        "each": abs(trend.slope_per_round or 0),
+        "rounds": rounds,
+        "counted": counted(rounds, "round"),
+    }
+    gives_back = any(jump.called and jump.gave > 0 for jump in found.jumps)
+    return SAYS.finding(
+        "degradation",
         severity=severity,
-        title=title,
-        confidence="measured",
-        evidence=tuple(evidence),
-        remedy=todo,
         subject=layout.mountpoint,
+        trend=SAYS.text(title, **fields),
+        gives_back="; trimming gives it back" if gives_back else "",
+        evidence=evidence,
+        remedy=todo,
     )

@@ -10,13 +10,9 @@ from probes.host import Host
 from probes.system.disk.trim.trim_jobs import asked_not_to
 from probes.system.disk.trim.trim_timer import TrimTimer, timer_would_miss, untrimmed_because
 from scenarios.finding import Remedy
+from scenarios.rules.texts import texts
 
-ENABLE = Remedy(
-    title="Trim once a week",
-    commands=("systemctl enable --now fstrim.timer",),
-    verify=("systemctl list-timers fstrim.timer", "journalctl -u fstrim.service -n 20"),
-    undo=("systemctl disable --now fstrim.timer",),
-)
+SAYS = texts("fstrim")
 
 
 def remedies(host: Host, timer: TrimTimer, mountpoints: Sequence[str]) -> tuple[Remedy, ...]:
@@ -27,21 +23,13 @@ def remedies(host: Host, timer: TrimTimer, mountpoints: Sequence[str]) -> tuple[
     if not timer.exists:
         return (by_cron(mountpoints[0]),)
     missed = (fstab_remedy(host, mountpoints[0]),) if timer_would_miss(host, timer, mountpoints) else ()
-    return missed if timer.on is True else (ENABLE, *missed)
+    return missed if timer.on is True else (SAYS.remedy("enable"), *missed)
 
 
 def by_cron(mountpoint: str) -> Remedy:
     """Where there is no timer. A file of run-parts has no dot in its name (run-parts(8))."""
     path = f"/etc/cron.weekly/hostdx-fstrim-{_slug(mountpoint)}"
-    return Remedy(
-        title=f"Trim {mountpoint} once a week (this system has no fstrim.timer)",
-        commands=(
-            f"printf '#!/bin/sh\\nexec %s\\n' {shlex.quote('fstrim ' + shlex.quote(mountpoint))} > {path}",
-            f"chmod 755 {path}",
-        ),
-        verify=(path,),
-        undo=(f"rm {path}",),
-    )
+    return SAYS.remedy("cron", mountpoint=mountpoint, path=path, command=f"fstrim {shlex.quote(mountpoint)}")
 
 
 def fstab_remedy(host: Host, mountpoint: str) -> Remedy:
@@ -59,25 +47,21 @@ def fstab_remedy(host: Host, mountpoint: str) -> Remedy:
         "fstrim.service",
         f"zz-hostdx-{_slug(mountpoint)}.conf",
         ("[Service]", text),
-        title=f"Let the timer trim {mountpoint} too",
-        verify=("systemctl start fstrim.service && journalctl -u fstrim.service -n 20",),
+        title=SAYS.text("too", mountpoint=mountpoint),
+        verify=SAYS.text("start"),
     )
 
 
-def drop_in(unit: str, name: str, lines: tuple[str, ...], *, title: str, verify: tuple[str, ...]) -> Remedy:
+def drop_in(unit: str, name: str, lines: tuple[str, ...], *, title: str, verify: str) -> Remedy:
     """A file of its own for a unit; its name sorts last. `systemctl revert` would take an admin's drop-ins away too."""
-    folder = f"/etc/systemd/system/{unit}.d"
-    content = " ".join(shlex.quote(line) for line in lines)
-    return Remedy(
+    return SAYS.remedy(
+        "drop-in",
         title=title,
-        commands=(
-            f"mkdir -p {folder}",
-            f"printf '%s\\n' {content} > {folder}/{name}",
-            "systemctl daemon-reload",
-        ),
-        persistent=(f"{folder}/{name}:", *lines),
+        folder=f"/etc/systemd/system/{unit}.d",
+        file=name,
+        content=" ".join(shlex.quote(line) for line in lines),
+        lines=lines,
         verify=verify,
-        undo=(f"rm {folder}/{name}", "systemctl daemon-reload"),
     )
 
 

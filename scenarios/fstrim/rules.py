@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
-
-import msgspec
 
 from probes.host import Host
 from probes.system.disk.block import BlockDevice, block_devices
@@ -14,27 +11,16 @@ from probes.system.disk.trim.discard import DiscardChain, discard_chains
 from probes.system.disk.trim.trim_jobs import asked_not_to
 from probes.system.disk.trim.trim_timer import trim_timer, untrimmed_because
 from probes.types import Absent, present
-from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.finding import Evidence, Finding
 from scenarios.fstrim.remedies import remedies
 from scenarios.rule import Inapplicable, Rule, Unreadable
+from scenarios.rules.texts import texts
+
+SAYS = texts("fstrim")
 
 # Written since boot against the size of the device: from here on the drive's spare area has been through its cells.
 WRITTEN_SPEAKS = 0.5
-_LAYER_REMEDIES: dict[str, Remedy] = {
-    "crypt": Remedy(
-        title="This is dm-crypt's default and usually intended: decide whether others may learn which "
-        "blocks are free",
-        commands=("cryptsetup status NAME",),
-        warning="Passing discards on weakens the encryption: free space, its pattern and the file system's type show "
-        "(cryptsetup(8), --allow-discards). Leave it as it is unless you need discards.",
-    ),
-    "md": Remedy(
-        title="md RAID 4/5/6 drops discards unless it is set that its members return zeros afterwards",
-        commands=("cat /sys/module/raid456/parameters/devices_handle_discard_safely",),
-        verify=("lsblk -D",),
-        warning="raid456.devices_handle_discard_safely=Y on members that do not return zeros corrupts parity.",
-    ),
-}
+_LAYERS = frozenset({"crypt", "md"})  # with a remedy of that name
 
 
 def chains(host: Host) -> tuple[DiscardChain, ...]:
@@ -72,24 +58,15 @@ def untrimmed(host: Host) -> Iterator[Finding]:
         spoke = True
         asked = asked_not_to(host, chain.mountpoints)
         written = written_share(host, chain)
-        mountpoint = chain.mount.mountpoint
-        yield Finding(
-            id="fstrim.never",
+        yield SAYS.finding(
+            "by-choice" if asked else "never",
             severity="warning" if (written or 0) >= WRITTEN_SPEAKS and not asked else "notice",
-            confidence="hint" if asked else "rule",
-            subject=mountpoint,
-            alike="by choice" if asked else ", ".join(chain.leaves),
-            title=f"{mountpoint} is not trimmed, as /etc/fstab says"
-            if asked
-            else f"{', '.join(chain.leaves)} is never told what was deleted on {mountpoint}",
-            evidence=(
-                Evidence(f"{why}: this was set on purpose" if asked else why, timer.source),
-                *written_evidence(written),
-            ),
+            subject=chain.mount.mountpoint,
+            leaves=", ".join(chain.leaves),
+            why=why,
+            source=timer.source,
+            evidence=written_evidence(written),
             remedy=() if asked else remedies(host, timer, chain.mountpoints),
-            references=("fstrim(8)",),
-            prove="fstrim",
-            prove_options=("--dir", mountpoint),
         )
     if unknown:
         raise Unreadable(unknown)
@@ -111,7 +88,7 @@ def written_share(host: Host, chain: DiscardChain) -> float | None:
 def written_evidence(share: float | None) -> tuple[Evidence, ...]:
     if share is None:
         return ()
-    return (Evidence(f"written since boot: {share:.2f} times the size of the disk", "/proc/diskstats"),)
+    return (SAYS.evidence("written", times=f"{share:.2f}"),)
 
 
 def swallowed(host: Host) -> Iterator[Finding]:
@@ -130,25 +107,18 @@ def swallowed(host: Host) -> Iterator[Finding]:
             continue
         layer = next(layer for layer in chain.layers if layer.device == guilty)
         if layer.device in chain.leaves or layer.kind == "partition":
-            reason = "the drive (or a RAID controller or USB bridge before it) takes no discards"
+            reason = SAYS.text("drive")
         else:
-            reason = f"the layer {guilty} ({layer.kind}) takes no discards"
+            reason = SAYS.text("layer", layer=guilty, kind=layer.kind)
         label = devices[guilty].label if guilty in devices else ""
         disk = (devices[guilty].parent if guilty in devices else "") or guilty  # a partition has no queue
-        remedy = _LAYER_REMEDIES.get(layer.kind)
-        if remedy is not None and label:
-            commands = tuple(c.replace("NAME", label) for c in remedy.commands)
-            undo = tuple(c.replace("NAME", label) for c in remedy.undo)
-            remedy = msgspec.structs.replace(remedy, commands=commands, undo=undo)
-        yield Finding(
-            id="fstrim.swallowed",
-            severity="notice",
+        yield SAYS.finding(
+            "swallowed",
             subject=chain.mount.mountpoint,
-            alike=", ".join(d.name for d in below),
-            title=f"no TRIM from {chain.mount.mountpoint} reaches {', '.join(d.name for d in below)}",
-            evidence=(Evidence(reason, f"/sys/block/{disk}/queue/discard_max_bytes"),),
-            remedy=(remedy,) if remedy else (),
-            references=("Documentation/ABI/stable/sysfs-block",),
+            disks=", ".join(d.name for d in below),
+            reason=reason,
+            disk=disk,
+            remedy=(SAYS.remedy(layer.kind, label=label or "NAME"),) if layer.kind in _LAYERS else (),
         )
     if unknown:
         raise Unreadable(
@@ -168,29 +138,18 @@ def online_unqueued(host: Host) -> Iterator[Finding]:
         if not slow or chain.online not in ("discard", "discard=sync"):
             continue
         mountpoint = chain.mount.mountpoint
-        yield Finding(
-            id="fstrim.online-unqueued",
-            severity="warning",
+        yield SAYS.finding(
+            "online-unqueued",
             subject=mountpoint,
-            alike=", ".join(slow),
-            title=f"{mountpoint} discards online on {', '.join(slow)}, whose TRIM is not queued: unlinks stall reads",
+            disks=", ".join(slow),
             evidence=(
-                *tuple(
-                    Evidence(f"{n}: {mode}", "/sys/class/ata_device/dev*/trim") for n, mode in slow.items()
-                ),
-                Evidence(f"mounted with {chain.online}", "/proc/self/mountinfo"),
+                *(SAYS.evidence("mode", disk=n, mode=mode) for n, mode in slow.items()),
+                SAYS.evidence("mounted", online=chain.online),
             ),
             remedy=(
                 *remedies(host, host.once(trim_timer), chain.mountpoints),
-                Remedy(
-                    title="Then mount without online discard",
-                    commands=(f"mount -o remount,nodiscard {shlex.quote(mountpoint)}",),
-                    persistent=(f"/etc/fstab: remove discard from the options of {mountpoint}",),
-                    verify=(f"findmnt -no OPTIONS {shlex.quote(mountpoint)}",),
-                    undo=(f"mount -o remount,discard {shlex.quote(mountpoint)}",),
-                ),
+                SAYS.remedy("no-online", mountpoint=mountpoint),
             ),
-            references=("Documentation/ABI/testing/sysfs-ata",),
         )
 
 

@@ -12,6 +12,9 @@ from probes.host import Host
 from probes.system.running.processes import Look
 from probes.types import present
 from scenarios.finding import Remedy
+from scenarios.rules.texts import texts
+
+SAYS = texts("host")
 
 Cause: TypeAlias = Literal["namespace", "hidden", "unreadable", "kept", "quiet"]
 INITIAL = "pid:[4026531836]"  # PROC_PID_INIT_INO, include/linux/proc_ns.h
@@ -27,31 +30,16 @@ class Unseen(msgspec.Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        match self.cause:
-            case "namespace":
-                return "who uses it cannot be seen from this PID namespace (a container)"
-            case "hidden":
-                return "who uses it is hidden from this user (/proc is mounted with hidepid)"
-            case "unreadable":
-                return "whose I/O it is can only be read as root"
-            case "kept":
-                return "no process whose I/O can be read uses much of it"
-        return "no process uses much of it at this moment"
+        return SAYS.text(self.cause)
 
     @property
-    def remedy(self) -> tuple[Remedy, ...]:
+    def remedy(self) -> Remedy:
         match self.cause:
             case "namespace":
-                return (
-                    Remedy(
-                        title="Ask on the host itself, outside of the container", commands=("hostdx triage",)
-                    ),
-                )
+                return SAYS.remedy("namespace")
             case "hidden" | "unreadable":
-                return (
-                    Remedy(title="Ask as root, who sees all processes", commands=("sudo hostdx triage",)),
-                )
-        return (Remedy(title="See who comes and goes", commands=("top -b -d 5 -n 12 -c | head -n 400",)),)
+                return SAYS.remedy("as-root")
+        return SAYS.remedy("look-on")
 
 
 def unseen(host: Host, kind: str, seen: Look) -> Unseen:

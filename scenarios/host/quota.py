@@ -13,8 +13,11 @@ from probes.system.running.cgroup import unit_of
 from probes.system.running.quota_groups import QuotaGroup
 from probes.types import present
 from probes.units import as_factor, change, counted, cpus, listed, number, percent, times
-from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.finding import Finding, Remedy
 from scenarios.folding import MOST_SHOWN
+from scenarios.rules.texts import texts
+
+SAYS = texts("host")
 
 PERIODS_SPEAK = 0.05  # share of the quota's periods in which it stopped somebody, from which on triage speaks
 _USER_MANAGER = re.compile(r"/user@([0-9]+)\.service/")
@@ -81,23 +84,23 @@ def stopped_groups(host: Host, groups: Sequence[QuotaGroup]) -> Finding | None:
     if len(stopped) > 1:
         others = [f"{g.name} ({cpus(g.cores)}, {percent(g.share)})" for g in stopped[1:]]
         title += f"; {counted(len(others), 'other group')} too: {listed(others, 3)}"
-    return Finding(
-        id="host.cpu-quota-groups",
-        severity="warning",
+    return SAYS.finding(
+        "cpu-quota-groups",
         subject=first.folder if len(stopped) == 1 else "",
         subjects=tuple(g.folder for g in stopped) if len(stopped) > 1 else (),
-        title=title,
-        evidence=tuple(
-            Evidence(
-                f"{g.name}: quota {cpus(g.cores)}; since the group was made, tasks were stopped in {g.stopped} of "
-                f"{g.periods} periods",
-                f"{g.folder}/cpu.stat",
+        groups=title,
+        evidence=[
+            SAYS.evidence(
+                "group",
+                name=g.name,
+                cpus=cpus(g.cores),
+                stopped=g.stopped,
+                periods=g.periods,
+                folder=g.folder,
             )
             for g in stopped[:MOST_SHOWN]
-        ),
+        ],
         remedy=(less_tight(host, first.folder),),
-        references=("Documentation/admin-guide/cgroup-v2.rst", "Documentation/scheduler/sched-bwc.rst"),
-        prove="cpuwatch",
         prove_options=("--cgroup", first.folder),
     )
 
@@ -108,12 +111,13 @@ def less_tight(host: Host, folder: str) -> Remedy:
     file, none = (first, "-1") if host.exists(first) else (f"{folder}/cpu.max", "max")
     now = host.text(file, 64)
     old = now.strip() if present(now) else ""
-    return Remedy(
-        title="Raise the quota of this group, or start fewer threads than it has CPUs",
-        commands=(f"cat {shlex.quote(file)}", f"echo {none} > {shlex.quote(file)}"),
-        persistent=lasting(folder),
-        verify=(f"grep throttled {shlex.quote(folder)}/cpu.stat",),
-        undo=(f"echo {shlex.quote(old)} > {shlex.quote(file)}",) if old else (),
+    return SAYS.remedy(
+        "less-tight",
+        file=file,
+        none=none,
+        lasting=lasting(folder),
+        folder=folder,
+        old=(old,) if old else (),
     )
 
 

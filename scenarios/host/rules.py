@@ -23,6 +23,9 @@ from scenarios.host.quota import LEAST_PERIODS, PERIODS_SPEAK, Quota, less_tight
 from scenarios.host.top_users import User, last_look, top_users
 from scenarios.knowledge.kernel_threads import kernel_thread
 from scenarios.rule import Inapplicable, Rule, Unreadable
+from scenarios.rules.texts import texts
+
+SAYS = texts("host")
 
 # Shares of time (0..1 of the last minute) in which somebody waited, from which on triage speaks. Ten per cent of the
 # wall time of at least one task is what a person feels; idle servers show under one.
@@ -44,23 +47,18 @@ def pressure(host: Host) -> Iterator[Finding]:
         users = top_users(host, kind) if host.live else ()
         first = users[0] if users else None
         nobody = unseen(host, kind, last_look(host)) if host.live and first is None else None
-        yield Finding(
+        most = f"; most is used by {first.name} [{first.pid}]{_what(first)}" if first else ""
+        yield SAYS.finding(
+            "pressure",
             id=f"host.pressure-{kind}",
             severity="warning" if kind == "memory" else "notice",
-            confidence="rule",
-            title=f"tasks waited for {_WAITED_FOR[kind]} in {share * 100:.0f} % of the last minute"
-            + (f"; most is used by {first.name} [{first.pid}]{_what(first)}" if first else "")
-            + (f"; {nobody.sentence}" if nobody else ""),
-            evidence=(
-                Evidence(
-                    f"at least one task had to wait for {_WAITED_FOR[kind]} in {share * 100:.0f} % of "
-                    f"the time; from {PRESSURE_SPEAKS * 100:.0f} % on it slows programs noticeably",
-                    f"/proc/pressure/{kind}",
-                ),
-                *(Evidence(f"{user.name} [{user.pid}]{_whose(user)}: {user.words}") for user in users),
-            ),
-            remedy=_relief(host, kind, first) if first else nobody.remedy if nobody else (),
-            references=("Documentation/accounting/psi.rst",),
+            kind=kind,
+            resource=_WAITED_FOR[kind],
+            share=f"{share * 100:.0f}",
+            least=f"{PRESSURE_SPEAKS * 100:.0f}",
+            most=most + (f"; {nobody.sentence}" if nobody else ""),
+            evidence=[Evidence(f"{user.name} [{user.pid}]{_whose(user)}: {user.words}") for user in users],
+            remedy=(_relief(host, kind, first),) if first else (nobody.remedy,) if nobody else (),
             prove="cpuwatch" if kind == "cpu" and first else _PROVED_BY.get(kind, ""),
             prove_options=("--pid", str(first.pid)) if kind == "cpu" and first else (),
         )
@@ -82,21 +80,15 @@ def _what(user: User) -> str:
     return ", a kernel thread" + (f" that {known.work}" if known is not None else "")
 
 
-def _relief(host: Host, kind: str, first: User) -> tuple[Remedy, ...]:
+def _relief(host: Host, kind: str, first: User) -> Remedy:
     """What takes the pressure away, for the process that uses most; each can be taken back."""
-    pid = first.pid
     if first.kernel_thread:
-        return (priority.of_kernel_thread(pid, first.name),)
-    looked_at = f"ps -o pid,user,nice,pcpu,rss,etime,args -p {pid}"
-    if kind == "cpu":
-        lighter = priority.of_process(host, pid, first.name)
-        return (msgspec.structs.replace(lighter, commands=(looked_at, *lighter.commands)),)
-    if kind == "io":
-        title = f"See what {first.name} is; if it may wait, give the others priority"
-        undo = (f"ionice -c 2 -n 4 -p {pid}",)
-        return (Remedy(title=title, commands=(looked_at, f"ionice -c 3 -p {pid}"), undo=undo),)
-    title = f"See what {first.name} is; stop it, or limit its memory (systemd: MemoryHigh=)"
-    return (Remedy(title=title, commands=(looked_at, f"systemctl status {pid}")),)
+        return priority.of_kernel_thread(first.pid, first.name)
+    look = SAYS.remedy("io" if kind == "io" else "memory", name=first.name, pid=first.pid)
+    if kind != "cpu":
+        return look
+    lighter = priority.of_process(host, first.pid, first.name)
+    return msgspec.structs.replace(lighter, commands=(*look.commands[:1], *lighter.commands))
 
 
 def average(text: str) -> float | None:
@@ -127,31 +119,14 @@ def offline(host: Host) -> Iterator[Finding]:
     if _first_threads(host, it):
         return
     if missing:
-        first = min(missing)
         count = len(missing)
-        yield Finding(
-            id="host.cpu-offline",
-            severity="warning",
-            title=f"{count} CPU{' is' if count == 1 else 's are'} switched off",
-            evidence=(
-                Evidence(f"{as_list(missing)} of {len(it.present)} CPUs", f"{ROOT}/offline"),
-                *(
-                    (Evidence(f"SMT is {control.strip()}", f"{ROOT}/smt/control"),)
-                    if present(control)
-                    else ()
-                ),
-            ),
-            remedy=(
-                Remedy(
-                    title="Find out what switched them off (maxcpus=, a script), then switch them on",
-                    commands=(
-                        "grep -oE '(maxcpus|nr_cpus|nosmt)[^ ]*' /proc/cmdline",
-                        f"echo 1 > {ROOT}/cpu{first}/online",
-                    ),
-                    verify=(f"cat {ROOT}/offline",),
-                    undo=(f"echo 0 > {ROOT}/cpu{first}/online",),
-                ),
-            ),
+        yield SAYS.finding(
+            "cpu-offline",
+            cpus=f"{count} CPU{' is' if count == 1 else 's are'}",
+            missing=as_list(missing),
+            present=len(it.present),
+            first=min(missing),
+            evidence=(SAYS.evidence("smt", control=control.strip()),) if present(control) else (),
         )
 
 
@@ -195,23 +170,20 @@ def quota(host: Host) -> Iterator[Finding]:
         limits = found is not None and found.limits
         if not stops and not limits:
             continue
-        yield Finding(
-            id="host.cpu-quota",
+        sentence = found.sentence if found is not None and limits else ""
+        yield SAYS.finding(
+            "cpu-quota",
             severity="warning" if stops else "notice",  # a container may be meant to have it
             subject=folder,
             alike=path,
-            title=found.sentence
-            if found is not None and limits
-            else f"a CPU quota stopped tasks in {percent(throttled / periods)} of its periods",
-            evidence=(
-                Evidence(
-                    f"since the group was made, tasks were stopped in {throttled} of {periods} periods", path
-                ),
-                *((Evidence(f"limit {number(limit)} CPUs", folder),) if limit is not None else ()),
-            ),
+            sentence=sentence or SAYS.text("stopped", share=throttled / periods),
+            stopped=throttled,
+            periods=periods,
+            path=path,
+            evidence=(SAYS.evidence("limit", limit=number(limit), folder=folder),)
+            if limit is not None
+            else (),
             remedy=(less_tight(host, folder),),
-            references=("Documentation/admin-guide/cgroup-v2.rst",),
-            prove="numa",
         )
     own = frozenset(path.rpartition("/")[0] for path in quota_files(host))
     groups, complete = quota_groups(host, own)

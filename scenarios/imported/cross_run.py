@@ -9,11 +9,14 @@ from probes import units
 from probes.units import listed
 from scenarios import events as ev
 from scenarios.experiment.trend import LEAST_ROUNDS
-from scenarios.finding import Evidence, Finding, Remedy, Severity
+from scenarios.finding import Evidence, Finding
 from scenarios.imported.box import position
 from scenarios.imported.findings import said
 from scenarios.imported.results import Box, Corner, History, Odd, Placed
 from scenarios.imported.snapshot import Snapshot
+from scenarios.rules.texts import texts
+
+SAYS = texts("imported")
 
 _NUMBERED = re.compile(r"(.{0,80}?)run (\d{1,6})")
 _SCATTER = 2.0  # largest over smallest of a series without slope or step
@@ -44,21 +47,28 @@ def _below(box: Box, name: str, odd: Sequence[Odd]) -> Finding:
     """No vote is taken: the hard pattern of the same run is the witness."""
     hard = name.replace("easy", "hard")
     count = f"{len(odd)} of {len(box.runs)} runs" if len(box.runs) > 1 else "the run"
-    severity: Severity = "warning" if name.startswith("ior") else "notice"
-    return Finding(
-        id=f"io500.box-{name}", severity=severity, subject=box.title or "box",
-        title=f"{title_of(name)} lies below {title_of(hard)} in {count}: {_runs([o.run for o in odd])}",
-        evidence=tuple(
-            Evidence(f"{o.run}: {title_of(name)} {said(o.value, o.unit)}, {title_of(hard)} {said(o.other, o.unit)}")
+    easy, hard = title_of(name), title_of(hard)
+    return SAYS.finding(
+        "below",
+        id=f"io500.box-{name}",
+        severity="warning" if name.startswith("ior") else "notice",
+        subject=box.title or "box",
+        easy=easy,
+        hard=hard,
+        count=count,
+        runs=_runs([o.run for o in odd]),
+        evidence=[
+            SAYS.evidence(
+                "below",
+                run=o.run,
+                easy=easy,
+                value=said(o.value, o.unit),
+                hard=hard,
+                other=said(o.other, o.unit),
+            )
             for o in odd[:40]
-        ),
-        remedy=(
-            Remedy(
-                title="The easy pattern must be the faster one: look at the nodes and storage targets of these runs "
-                "(slow disks, a degraded array, a node on a slower link) and repeat them on other nodes"
-            ),
-        ),
-    )  # fmt: skip
+        ],
+    )
 
 
 def _runs(names: Sequence[str]) -> str:
@@ -83,14 +93,19 @@ def _runs(names: Sequence[str]) -> str:
 def _elsewhere(box: Box, name: str, odd: Sequence[Odd]) -> Finding:
     worst = min(odd, key=lambda o: o.value)
     slow = worst.value < worst.other
-    return Finding(
-        id=f"io500.odd-{name}", severity="warning" if slow else "notice", subject=box.title or "box",
-        title=f"{title_of(name)} of {_runs([o.run for o in odd])} lies far {'below' if slow else 'above'} the "
-        "other runs",
-        evidence=tuple(
-            Evidence(f"{o.run}: {said(o.value, o.unit)}, median of the others {said(o.other, o.unit)}") for o in odd
-        ),
-    )  # fmt: skip
+    return SAYS.finding(
+        "elsewhere",
+        id=f"io500.odd-{name}",
+        severity="warning" if slow else "notice",
+        subject=box.title or "box",
+        load=title_of(name),
+        runs=_runs([o.run for o in odd]),
+        side="below" if slow else "above",
+        evidence=[
+            SAYS.evidence("elsewhere", run=o.run, value=said(o.value, o.unit), other=said(o.other, o.unit))
+            for o in odd
+        ],
+    )
 
 
 def _placed(box: Box, point: Placed) -> Finding:
@@ -105,11 +120,13 @@ def _placed(box: Box, point: Placed) -> Finding:
         parts.append(f"metadata {said(point.metadata, 'IOPS')} {words}")
         advice += [todo] if todo else []
     where = f" ({point.direction})" if point.direction else ""
-    return Finding(
-        id="io500.placed", severity="notice" if advice else "ok", subject=f"{point.name}{where}",
-        title=f"{point.name}{where} in the box: {'; '.join(parts)}",
-        remedy=tuple(Remedy(title=text) for text in dict.fromkeys(advice)),
-    )  # fmt: skip
+    return SAYS.finding(
+        "placed",
+        severity="notice" if advice else "ok",
+        subject=f"{point.name}{where}",
+        parts="; ".join(parts),
+        remedy=[SAYS.remedy("advice", advice=text) for text in dict.fromkeys(advice)],
+    )
 
 
 def _axis(value: float, hard: Corner, easy: Corner) -> tuple[str, str]:
@@ -118,32 +135,16 @@ def _axis(value: float, hard: Corner, easy: Corner) -> tuple[str, str]:
     bandwidth = hard.unit == "B/s"
     if place is None:
         return "cannot be placed: the box has no extent", ""
+    ends = {"hard": title_of(hard.workload), "easy": title_of(easy.workload)}
     if place < _BELOW_HARD:
-        text = f"lies below {title_of(hard.workload)} ({said(hard.median, hard.unit)})"
-        todo = (
-            "Slower than small unaligned writes to one shared file: look for single-process I/O, synchronous writes, "
-            "locking or too few clients first"
-            if bandwidth
-            else "Slower than mdtest hard: look for many processes in one shared directory and for small files"
-        )
-        return text, todo
+        text = SAYS.text("below-hard", value=said(hard.median, hard.unit), **ends)
+        return text, SAYS.text("slow-bandwidth" if bandwidth else "slow-metadata")
     if place > 1:
-        return (
-            f"lies above {title_of(easy.workload)} ({said(easy.median, easy.unit)}): served by a cache, or "
-            "run on more nodes",
-            "",
-        )
-    text = (
-        f"lies {units.percent(place)} of the way from {title_of(hard.workload)} to {title_of(easy.workload)}"
-    )
+        return SAYS.text("above-easy", value=said(easy.median, easy.unit), **ends), ""
+    text = SAYS.text("between", share=place, **ends)
     if place >= _NEAR_EASY:
         return text, ""
-    todo = (
-        "Towards easy: larger transfers (1 MiB and more), aligned to the stripe, sequential, a file for each process "
-        "or collective buffering"
-        if bandwidth
-        else "Towards easy: a directory for each process, fewer and larger files, no shared-directory creates"
-    )
+    todo = SAYS.text("towards-bandwidth" if bandwidth else "towards-metadata")
     return text, todo if place < _NEAR_HARD or bandwidth else ""
 
 
@@ -181,11 +182,17 @@ def _step(h: History, order: Sequence[Snapshot]) -> Finding:
         + (f" ({order[s.before].began})" if order[s.before].began else "")
         for s in h.steps
     ]
-    return Finding(
-        id="trend.step", severity="warning" if loss else "notice", subject=h.workload,
-        title=f"{h.workload} changed its level: {'; '.join(words)}",
-        evidence=(Evidence(", ".join(said(v, h.unit) for v in h.values[:40])),),
-    )  # fmt: skip
+    return SAYS.finding(
+        "step",
+        severity="warning" if loss else "notice",
+        subject=h.workload,
+        steps="; ".join(words),
+        values=_values(h),
+    )
+
+
+def _values(h: History) -> str:
+    return ", ".join(said(v, h.unit) for v in h.values[:40])
 
 
 def _scatters(h: History) -> bool:
@@ -196,12 +203,7 @@ def _scatters(h: History) -> bool:
 def _scatter(h: History) -> Finding:
     """Neither a slope nor a step explains it: said, so that "undecided" is not taken for "fine"."""
     factor = units.times(max(h.values) / min(h.values))
-    return Finding(
-        id="trend.scatter", severity="warning", subject=h.workload,
-        title=f"{h.workload} scatters from result to result over a factor of {factor[:-2]}: no slope can be "
-        "estimated",
-        evidence=(Evidence(", ".join(said(v, h.unit) for v in h.values[:40])),),
-    )  # fmt: skip
+    return SAYS.finding("scatter", subject=h.workload, factor=factor[:-2], values=_values(h))
 
 
 def _overview(leading: Sequence[History], results: int) -> Finding:
@@ -213,8 +215,10 @@ def _overview(leading: Sequence[History], results: int) -> Finding:
     parts += [f"{len(better)} gained"] if better else []
     parts += [f"{len(same)} did not change"] if same else []
     parts += [f"{rest} undecided"] if rest else []
-    severity: Severity = "warning" if worse else "notice" if rest == len(leading) else "ok"
-    return Finding(
-        id="trend.overview", severity=severity, title=", ".join(parts), subject="trend",
-        evidence=tuple(Evidence(h.workload) for h in worse),
-    )  # fmt: skip
+    return SAYS.finding(
+        "overview",
+        severity="warning" if worse else "notice" if rest == len(leading) else "ok",
+        subject="trend",
+        parts=", ".join(parts),
+        evidence=[Evidence(h.workload) for h in worse],
+    )

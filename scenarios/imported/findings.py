@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 from probes import units
 from probes.imports.model import Contradiction, Measure, Trouble
 from probes.imports.storage.io500_table import Io500Table
-from scenarios.finding import Evidence, Finding, Remedy
-from scenarios.imported.phrases import CONTRADICTIONS, TROUBLES, UNKNOWN, Phrase
+from scenarios.finding import Evidence, Finding
 from scenarios.imported.snapshot import Imported
+from scenarios.rules.texts import texts
+
+SAYS = texts("imported")
 
 _MOST_EVIDENCE = 20
 _HEADLINE = 3  # measures named in the summary
@@ -19,12 +21,11 @@ def findings(file: Imported) -> list[Finding]:
     """Of one file; the last is its summary, with severity `ok`."""
     result = file.result
     made = [
-        _finding(id_, CONTRADICTIONS.get(id_, UNKNOWN), [_contradicted(c) for c in items], file)
+        _finding(id_, [_contradicted(c) for c in items], file)
         for id_, items in _grouped(result.contradictions).items()
     ]
     made += [
-        _finding(id_, TROUBLES.get(id_, UNKNOWN), [_troubled(t) for t in found], file)
-        for id_, found in _grouped(result.troubles).items()
+        _finding(id_, [_troubled(t) for t in found], file) for id_, found in _grouped(result.troubles).items()
     ]
     return [*made, summary(file)]
 
@@ -36,14 +37,14 @@ def _grouped(items: Iterable[Contradiction | Trouble]) -> dict[str, list[Contrad
     return groups
 
 
-def _finding(identifier: str, phrase: Phrase, evidence: Sequence[str], file: Imported) -> Finding:
+def _finding(identifier: str, evidence: Sequence[str], file: Imported) -> Finding:
     shown = [Evidence(line, file.name) for line in evidence[:_MOST_EVIDENCE] if line]
     if len(evidence) > _MOST_EVIDENCE:
         shown.append(Evidence(f"and {len(evidence) - _MOST_EVIDENCE} more", file.name))
-    return Finding(
-        id=f"import.{identifier}", severity=phrase.severity, title=phrase.title, evidence=tuple(shown),
-        remedy=(Remedy(title=phrase.advice),) if phrase.advice else (), subject=file.name,
-    )  # fmt: skip
+    known = ("finding", identifier) in SAYS.entries
+    return SAYS.finding(
+        identifier if known else "unknown", id=f"import.{identifier}", subject=file.name, evidence=shown
+    )
 
 
 def _contradicted(item: Contradiction | Trouble) -> str:
@@ -88,18 +89,15 @@ def summary(file: Imported) -> Finding:
     if isinstance(result.detail, Io500Table) and len(result.detail.runs) > 1:
         table = result.detail
         title = f"{result.tool}: {len(table.runs)} runs, {len(table.units)} values each"
-        return Finding(id="import.summary", severity="ok", title=title, subject=file.name)
+        return SAYS.finding("summary", subject=file.name, what=title)
     leading = headline(result.measures)
     what = f"{result.tool} {result.version}" if result.version else result.tool
     count, thing = (len(result.measures), "value") if result.measures else (len(result.facts), "fact")
     named = f"{what}, {units.counted(count, thing)}"
     title = f"{named}: {'; '.join(map(measured, leading))}" if leading else named
-    evidence = (
-        [Evidence(f"recomputed: {', '.join(result.recomputed)}", file.name)] if result.recomputed else []
-    )
-    return Finding(
-        id="import.summary", severity="ok", title=title, evidence=tuple(evidence), subject=file.name
-    )
+    recomputed = ", ".join(result.recomputed)
+    evidence = [SAYS.evidence("recomputed", values=recomputed, file=file.name)] if recomputed else []
+    return SAYS.finding("summary", subject=file.name, what=title, evidence=evidence)
 
 
 def headline(measures: Sequence[Measure]) -> list[Measure]:

@@ -11,7 +11,7 @@ from itertools import islice
 
 import msgspec
 
-from probes.imports.model import Measure, Noted, Trouble
+from probes.imports.model import Measure, Noted
 from scenarios import events as ev
 from scenarios.finding import Evidence, Finding
 from scenarios.imported import SCENARIO
@@ -20,7 +20,6 @@ from scenarios.imported.box import boxes
 from scenarios.imported.cross_run import box_findings, history_findings, series
 from scenarios.imported.findings import findings
 from scenarios.imported.history import histories
-from scenarios.imported.phrases import TROUBLES
 from scenarios.imported.results import (
     Box,
     Boxes,
@@ -34,6 +33,9 @@ from scenarios.imported.results import (
 )
 from scenarios.imported.snapshot import MOST_WORKLOADS, Imported, Snapshot, dated, snapshots
 from scenarios.plan import Metric, Plan, Variant, Workload
+from scenarios.rules.texts import texts
+
+SAYS = texts("imported")
 
 VARIANT = "imported"
 TICK_S = 0.01
@@ -224,9 +226,4 @@ def _with_answer(made: Sequence[Finding]) -> list[Finding]:
 
 
 def _note(identifier: str, text: str) -> Finding:
-    phrase = TROUBLES[identifier]
-    trouble = Trouble(id=identifier, said=text)
-    return Finding(
-        id=identifier, severity=phrase.severity, title=phrase.title,
-        evidence=(Evidence(trouble.said),) if text else (),
-    )  # fmt: skip
+    return SAYS.finding(identifier, id=identifier, evidence=(Evidence(text),) if text else ())

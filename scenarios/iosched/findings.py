@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import median
+from typing import Any
 
 import msgspec
 
@@ -16,11 +17,14 @@ from probes.types import present
 from probes.units import amount, counted, duration
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_words, titled
-from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.finding import Evidence, Finding, Remedy, Severity
 from scenarios.iosched.layout import Job
 from scenarios.iosched.remedies import throughput_of_bfq, use
 from scenarios.iosched.target import Target
 from scenarios.knowledge.schedulers import class_of
+from scenarios.rules.texts import texts
+
+SAYS = texts("iosched")
 
 # The first seconds after a switch are called misleading from this factor on, either way.
 ONSET_MISLEADS = 2.0
@@ -45,45 +49,37 @@ def verdict_finding(host: Host, target: Target, variant: str, verdicts: Sequence
     faster = [v for v in judged if v.faster]
     slower = [v for v in judged if v.slower]
     moved = [v for v in verdicts if v.control and v.differs]
-    evidence = tuple(Evidence(_line(v)) for v in verdicts)
-    current, device = target.current, target.names
-    base = Finding(
-        id="iosched.compared",
-        severity="ok",
-        confidence="measured",
-        title=f"{variant} and {current} on {device}: no material difference",
-        evidence=evidence,
-        subject=f"{device}:{variant}",
-        references=("Documentation/block/switching-sched.rst",),
-    )
-    replace = msgspec.structs.replace
-    if moved:
-        text = (
-            f"{variant} against {current} on {device}: do not trust this run, the CPU-only control differs "
-            "too"
-        )
-        return replace(base, severity="notice", title=text)
     open_ones = [v for v in judged if v.undecided]
-    rest = f"; inconclusive for {_loads(open_ones)}" if open_ones else ""
-    if faster and slower:
-        title = f"{variant} on {device} is faster for {_loads(faster)} and slower for {_loads(slower)}{rest}"
-        return replace(base, severity="notice", title=title, remedy=_remedies(host, target, variant))
-    if faster:
-        title = f"{variant} is faster than {current} on {device} for {_loads(faster)}{rest}"
-        return replace(base, severity="warning", title=title, remedy=_remedies(host, target, variant))
-    if slower:
-        title = f"{variant} is slower than {current} on {device} for {_loads(slower)}{rest}"
-        if not open_ones:
-            title = (
-                f"keep {current} on {device}: {variant} is slower for {_loads(slower)} and faster for none"
-            )
-        return replace(base, title=title)
-    if open_ones:
-        equal = [v for v in judged if v.equal]
-        same = f"no material difference for {_loads(equal)}; " if equal else ""
-        title = f"{variant} against {current} on {device}: {same}inconclusive for {_loads(open_ones)}"
-        return replace(base, severity="notice", title=title)
-    return base
+    equal = [v for v in judged if v.equal]
+    fields: dict[str, Any] = {
+        "variant": variant,
+        "current": target.current,
+        "device": target.names,
+        "faster": _loads(faster),
+        "slower": _loads(slower),
+        "open": _loads(open_ones),
+        "rest": f"; inconclusive for {_loads(open_ones)}" if open_ones else "",
+        "same": f"no material difference for {_loads(equal)}; " if equal else "",
+    }
+    severity: Severity = "notice"
+    if moved:
+        title = "control-moved"
+    elif faster:
+        title = "faster-and-slower" if slower else "faster"
+        severity = "notice" if slower else "warning"
+    elif slower:
+        title, severity = "slower" if open_ones else "keep", "ok"
+    else:
+        title, severity = ("inconclusive", "notice") if open_ones else ("", "ok")
+    return SAYS.finding(
+        "compared",
+        severity=severity,
+        subject=f"{target.names}:{variant}",
+        title=SAYS.text(title, **fields) if title else "",
+        evidence=[Evidence(_line(v)) for v in verdicts],
+        remedy=_remedies(host, target, variant) if faster and not moved else (),
+        **fields,
+    )
 
 
 def _loads(verdicts: Sequence[ev.Verdict]) -> str:
@@ -125,16 +121,16 @@ def onset_finding(device: str, phase: Phase) -> Finding | None:
         return None
     word = "more" if ratio > 1 else "less"
     factor = ratio if ratio > 1 else 1 / ratio
-    return Finding(
-        id="iosched.onset",
-        severity="notice",
-        confidence="measured",
-        title=f"the first seconds after a switch to {phase.variant} show {factor:.1f} times {word} than what follows",
-        evidence=(
-            Evidence(f"{phase.workload}: {before:.0f} {phase.unit} at first, then {after:.0f} {phase.unit}"),
-            Evidence("a short benchmark of schedulers would name the wrong one here"),
-        ),
+    return SAYS.finding(
+        "onset",
         subject=f"{device}:{phase.variant}:{phase.workload}",
+        variant=phase.variant,
+        factor=f"{factor:.1f}",
+        word=word,
+        workload=phase.workload,
+        before=f"{before:.0f}",
+        after=f"{after:.0f}",
+        unit=phase.unit,
     )
 
 
@@ -147,21 +143,14 @@ def held_finding(device: str, job: Job, written: Sequence[Sequence[float]]) -> F
     bound = amount(at_most, "MB/s")
     if not at_most or not all(written) or min(median(w) for w in written) < HELD * at_most:
         return None
-    return Finding(
-        id="iosched.writers-held",
-        severity="notice",
-        confidence="measured",
-        title=f"{job.mix.title}: the disk took all that the limit of writing allows ({bound})",
-        evidence=tuple(Evidence(f"median {amount(median(w), 'MB/s')} of at most {bound}") for w in written),
-        remedy=(
-            Remedy(
-                title="To measure it at the disk's limit, let the writers write more, or take a shorter "
-                "budget",
-                commands=(f"hostdx plan iosched --dir DIRECTORY --load {job.mix.id} --most-written 128G",),
-                warning="the plan shows how many bytes: writing wears flash",
-            ),
-        ),
+    medians = [str(amount(median(w), "MB/s")) for w in written]
+    return SAYS.finding(
+        "writers-held",
         subject=f"{device}:{job.variant}:{job.mix.id}",
+        load=job.mix.title,
+        bound=str(bound),
+        mix=job.mix.id,
+        evidence=[SAYS.evidence("written", median=one, bound=str(bound)) for one in medians],
     )
 
 
@@ -174,18 +163,17 @@ def throttling_finding(seen: dict[str, tuple[Scheduling, ...]], current: str) ->
             if scheduler != current and other.wbt_lat_usec != state.wbt_lat_usec:
                 if not (present(other.wbt_lat_usec) and present(state.wbt_lat_usec)):
                     continue
-                text = f"{state.device}: {state.wbt_lat_usec} us with {current}, {other.wbt_lat_usec} with {scheduler}"
-                lines.append(Evidence(text, f"/sys/block/{state.device}/queue/wbt_lat_usec"))
-    if not lines:
-        return None
-    return Finding(
-        id="iosched.wbt-switch",
-        severity="notice",
-        confidence="measured",
-        title="a switch of the scheduler also switched write-back throttling: the comparison includes both",
-        evidence=tuple(lines),
-        references=("block/blk-wbt.c; bfq turns it off while it is active",),
-    )
+                lines.append(
+                    SAYS.evidence(
+                        "wbt-switch",
+                        device=state.device,
+                        now=state.wbt_lat_usec,
+                        current=current,
+                        other=other.wbt_lat_usec,
+                        scheduler=scheduler,
+                    )
+                )
+    return SAYS.finding("wbt-switch", evidence=lines) if lines else None
 
 
 def advice(target: Target) -> Finding | None:
@@ -193,12 +181,11 @@ def advice(target: Target) -> Finding | None:
     if not target.devices:
         return None
     kind = class_of(target.devices[0])
-    return Finding(
-        id="iosched.class",
-        severity="ok",
-        confidence="hint",
-        title=f"{target.names}, {kind.title}: as a rule {' or '.join(kind.suggests)}",
-        evidence=(Evidence(kind.why, "knowledge/schedulers.toml"),),
-        references=(kind.source,),
+    return SAYS.finding(
+        "class",
         subject=target.names,
+        kind=kind.title,
+        suggests=" or ".join(kind.suggests),
+        why=kind.why,
+        references=(kind.source,),
     )

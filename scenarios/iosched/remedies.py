@@ -15,7 +15,9 @@ from probes.host import Host
 from probes.system.disk.scheduler_origin import Why, tuned_asks, tuned_profile
 from probes.types import present
 from scenarios.finding import Remedy
+from scenarios.rules.texts import texts
 
+SAYS = texts("iosched")
 # One file a device: the remedy of a second one must not take the first one's away.
 RULE = "/etc/udev/rules.d/60-hostdx-ioscheduler-{}.rules"
 APPLY = (
@@ -47,21 +49,21 @@ def use(
 
     tuned is needed only where a profile of its own sets a scheduler, which then wins over udev's.
     """
-    path = f"/sys/block/{shlex.quote(device)}/queue/scheduler"
     if present(tuned_asks(host, device)):
         persistent, undo, warning = _by_tuned(host, device, scheduler)
     else:
         persistent, undo, warning = _by_udev(device, scheduler, rotational, why)
-    if scheduler in _MODULES:
-        module = f"/etc/modules-load.d/hostdx-{re.sub(r'[^A-Za-z0-9_.-]', '-', device)}.conf"
-        persistent = (f"echo {_MODULES[scheduler]} > {module}", *persistent)
-        undo = (*undo, f"rm -f {module}")
-    return Remedy(
-        title=f"Use {scheduler} on {device}",
-        commands=(f"echo {shlex.quote(scheduler)} > {path}",),
+    module = _MODULES.get(scheduler, "")
+    file = f"/etc/modules-load.d/hostdx-{re.sub(r'[^A-Za-z0-9_.-]', '-', device)}.conf"
+    return SAYS.remedy(
+        "use",
+        scheduler=scheduler,
+        device=device,
+        now=now,
+        module=module,
+        module_file=(file,) if module else (),
         persistent=persistent,
-        verify=(f"cat {path}", "after a reboot again"),
-        undo=(f"echo {shlex.quote(now)} > {path}", *undo),
+        undo=undo,
         warning=warning,
     )
 
@@ -71,10 +73,9 @@ def _by_udev(
 ) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     file = RULE.format(re.sub(r"[^A-Za-z0-9_.-]", "-", device))
     rule = udev_rule(device, scheduler, rotational)
-    unstable = "sd names may change at a reboot; ENV{ID_SERIAL} always names the same disk (udevadm info)"
-    warning = unstable if device.startswith("sd") else ""
+    warning = SAYS.text("sd-names") if device.startswith("sd") else ""
     if why and why.kind in ("udev", "tuned"):
-        warning = f"{why.source} sets {why.says}: change it there"
+        warning = SAYS.text("set-elsewhere", source=why.source, says=why.says)
     apply = tuple(line.format(shlex.quote(device)) for line in APPLY)
     return (
         (f"echo {shlex.quote(rule)} > {file}", *apply),
@@ -104,18 +105,10 @@ def _by_tuned(host: Host, device: str, scheduler: str) -> tuple[tuple[str, ...],
             "tuned-adm verify",
         ),
         (f"tuned-adm profile {names}" if names else "tuned-adm off", f"rm -r {folder}"),
-        f"{said}a version of tuned without priorities keeps setting it: then change it in the profile; "
-        f"other disk settings of the profile no longer reach {device}",
+        SAYS.text("old-tuned", asked=said, device=device),
     )
 
 
 def throughput_of_bfq(device: str) -> Remedy:
     """The kernel's own advice for bfq where throughput counts more than the answer times of a desktop."""
-    base = f"/sys/block/{shlex.quote(device)}/queue/iosched"
-    return Remedy(
-        title="Where bfq stays: set it for throughput (bfq-iosched.rst)",
-        commands=(f"echo 0 > {base}/low_latency", f"echo 0 > {base}/slice_idle   # flash and RAID only"),
-        verify=(f"grep . {base}/*",),
-        undo=(f"echo 1 > {base}/low_latency", f"echo 8 > {base}/slice_idle"),
-        warning="switching the scheduler resets both",
-    )
+    return SAYS.remedy("throughput-of-bfq", device=device)

@@ -8,7 +8,10 @@ from probes.host import Host
 from probes.system.disk.scheduler import queue_path
 from probes.types import present
 from scenarios.events import ActionState
-from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.finding import Evidence, Finding
+from scenarios.rules.texts import texts
+
+SAYS = texts("iosched")
 
 
 class Untouched:
@@ -94,45 +97,24 @@ def lines(before: Mapping[str, str], after: Mapping[str, str], paths: set[str]) 
 
 
 def _restored(leaf: str, files: int) -> Finding:
-    return Finding(
-        id="iosched.restored",
-        severity="ok",
-        confidence="measured",
-        title=f"the queue of {leaf} is as it was: {files} files compared",
-        subject=leaf,
-    )
+    return SAYS.finding("restored", subject=leaf, files=files)
 
 
 def _meanwhile(leaf: str, said: Sequence[str], kept: Sequence[str]) -> Finding:
-    return Finding(
-        id="iosched.changed-meanwhile",
-        severity="notice",
-        confidence="measured",
-        title=f"another program changed the queue of {leaf} during the run; hostdx left it as it is",
-        evidence=(*(Evidence(line) for line in said), *(Evidence(reason) for reason in dict.fromkeys(kept))),
-        subject=leaf,
-    )
+    evidence = [Evidence(line) for line in (*said, *dict.fromkeys(kept))]
+    return SAYS.finding("changed-meanwhile", subject=leaf, evidence=evidence)
 
 
 def _not_restored(
     leaf: str, before: Mapping[str, str], now: Mapping[str, str], paths: set[str], failed: bool
 ) -> Finding:
     """The journal holds what failed to be undone; what no action of ours names is put back by hand."""
-    if failed:
-        remedy = Remedy(title="Put it back", commands=("hostdx undo --dry-run", "hostdx undo"))
-    else:
-        commands = (_echo(path, before[path]) for path in sorted(paths) if path in before)
-        remedy = Remedy(
-            title="Put it back by hand: the undo journal has no entry for it", commands=tuple(commands)
-        )
-    return Finding(
-        id="iosched.not-restored",
-        severity="critical",
-        confidence="measured",
-        title=f"the queue of {leaf} is not as it was before the run",
-        evidence=tuple(Evidence(line) for line in lines(before, now, paths)),
-        remedy=(remedy,),
+    by_hand = tuple(_echo(path, before[path]) for path in sorted(paths) if path in before)
+    return SAYS.finding(
+        "not-restored",
         subject=leaf,
+        evidence=[Evidence(line) for line in lines(before, now, paths)],
+        remedy=(SAYS.remedy("undo") if failed else SAYS.remedy("by-hand", lines=by_hand),),
     )
 
 

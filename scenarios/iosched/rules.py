@@ -12,12 +12,14 @@ from probes.system.disk.scheduler_origin import fits, rules_seen, tuned_asks, ud
 from probes.system.running.ioprio import priorities
 from probes.system.software.kernel import kernel
 from probes.types import Absent, present
-from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.finding import Evidence, Finding
 from scenarios.iosched.remedies import throughput_of_bfq, use
 from scenarios.knowledge.kernels import KernelFault, faults_of
 from scenarios.knowledge.schedulers import class_of, named_here
 from scenarios.rule import Inapplicable, Rule, Unreadable
+from scenarios.rules.texts import texts
 
+SAYS = texts("iosched")
 _NOT_DISKS = frozenset({"ram", "zram", "rom", "floppy"})
 
 
@@ -77,18 +79,15 @@ def choice(host: Host) -> Iterator[Finding]:
         remedy = [use(host, device.name, better, state.active, flag, why(host, state))]
         if state.active == "bfq":
             remedy.append(throughput_of_bfq(device.name))
-        yield Finding(
-            id="iosched.choice",
-            severity="notice",
-            confidence="hint",
+        yield SAYS.finding(
+            "choice",
             subject=device.name,
-            alike=f"{kind.title}: {state.active}, {better}",
-            title=f"{device.name}, {kind.title}, runs {state.active}; usually {better} suits it better",
+            kind=kind.title,
+            active=state.active,
+            better=better,
             evidence=(*describe(host, state), Evidence(kind.why, "knowledge/schedulers.toml")),
-            remedy=tuple(remedy),
+            remedy=remedy,
             references=(kind.source,),
-            prove="iosched",
-            prove_options=("--dir", "DIRECTORY ON IT"),
         )
 
 
@@ -113,23 +112,20 @@ def known_stall(host: Host) -> Iterator[Finding]:
             if fault.needs_multi_queue and present(state.hw_queues) and not several:
                 continue
             flag = device.rotational if present(device.rotational) else None
-            yield Finding(
+            yield SAYS.finding(
+                "known-stall",
                 id=f"iosched.{fault.id}",
                 severity="warning" if fault.certainty == "reported" else "notice",
                 confidence="rule" if fault.certainty == "reported" else "hint",
                 subject=device.name,
                 alike=state.active,
-                title=f"{device.name} runs {state.active} on {release}: {_lower(fault.title)}",
+                active=state.active,
+                release=release,
+                fault=_lower(fault.title),
+                update=fault.remedy,
                 evidence=(Evidence(fault.effect, release), *describe(host, state)),
-                remedy=(
-                    Remedy(
-                        title=fault.remedy,
-                        verify=("uname -r", f"cat /sys/block/{shlex.quote(device.name)}/queue/scheduler"),
-                    ),
-                    use(host, device.name, "mq-deadline", fault.scheduler, flag, why(host, state)),
-                ),
+                remedy=(use(host, device.name, "mq-deadline", fault.scheduler, flag, why(host, state)),),
                 references=fault.sources,
-                prove="dstate",
             )
 
 
@@ -138,13 +134,14 @@ def known_crash(host: Host) -> Iterator[Finding]:
     release, faults = _faults(host)
     for fault in faults:
         if not fault.scheduler and fault.of == "block":
-            yield Finding(
+            yield SAYS.finding(
+                "known-crash",
                 id=f"iosched.{fault.id}",
-                severity="warning",
                 confidence="rule" if fault.certainty == "reported" else "hint",
-                title=f"{release}: {_lower(fault.title)}",
-                evidence=(Evidence(fault.effect, release),),
-                remedy=(Remedy(title=fault.remedy, verify=("uname -r",)),),
+                release=release,
+                fault=_lower(fault.title),
+                effect=fault.effect,
+                update=fault.remedy,
                 references=fault.sources,
             )
 
@@ -153,25 +150,8 @@ def throttling(host: Host) -> Iterator[Finding]:
     """Write-back throttling set by hand stays in force under bfq too, and outlives every change of scheduler."""
     for _, state in leaves_with_schedulers(host):
         if state.wbt_by_hand:
-            yield Finding(
-                id="iosched.wbt",
-                severity="notice",
-                subject=state.device,
-                alike=f"{state.wbt_lat_usec}",
-                title=f"write-back throttling of {state.device} was set by hand ({state.wbt_lat_usec} µs)",
-                evidence=describe(host, state),
-                remedy=(
-                    Remedy(
-                        title="Find who sets it; -1 lets the kernel set it again",
-                        commands=("grep -rs wbt_lat_usec /etc/udev /etc/tuned /usr/lib/tuned /etc/rc.local",),
-                        verify=(f"cat /sys/block/{shlex.quote(state.device)}/queue/wbt_lat_usec",),
-                        undo=(
-                            f"echo {state.wbt_lat_usec} > /sys/block/{shlex.quote(state.device)}/queue/wbt_lat_usec",
-                        ),
-                    ),
-                ),
-                references=("Documentation/ABI/stable/sysfs-block (wbt_lat_usec)",),
-            )
+            limit_us = state.wbt_lat_usec
+            yield SAYS.finding("wbt", subject=state.device, limit_us=limit_us, evidence=describe(host, state))
 
 
 def conflict(host: Host) -> Iterator[Finding]:
@@ -191,23 +171,17 @@ def conflict(host: Host) -> Iterator[Finding]:
             apply = (
                 "tuned-adm verify"
                 if other[2] == "tuned profile"
-                else f"udevadm test /sys/block/{device.name} 2>&1 | grep -i scheduler"
+                else f"udevadm test /sys/block/{shlex.quote(device.name)} 2>&1 | grep -i scheduler"
             )
-            yield Finding(
-                id="iosched.conflict",
-                severity="notice",
-                confidence="hint",
+            yield SAYS.finding(
+                "conflict",
                 subject=device.name,
-                alike=f"{other[2]}: {other[1]}, {state.active}",
-                title=f"a {other[2]} asks for {other[1]} on {device.name}, but {state.active} is active",
-                evidence=(Evidence(f"the {other[2]} sets {other[1]}", other[0]), *describe(host, state)),
-                remedy=(
-                    Remedy(
-                        title="Set it in one place only, then apply that",
-                        commands=(apply,),
-                        verify=(f"cat /sys/block/{shlex.quote(device.name)}/queue/scheduler",),
-                    ),
-                ),
+                who=other[2],
+                wanted=other[1],
+                active=state.active,
+                source=other[0],
+                apply=apply,
+                evidence=describe(host, state),
             )
 
 
@@ -223,24 +197,7 @@ def ignored_priorities(host: Host) -> Iterator[Finding]:
     if not found:
         return
     names = ", ".join(sorted({f"{p.comm} ({p.kind})" for p in found})[:5])
-    yield Finding(
-        id="iosched.priorities",
-        severity="notice",
-        title=f"{len(found)} processes ask for an I/O priority that no scheduler here honours",
-        evidence=(
-            Evidence(names, "ioprio_get(2)"),
-            Evidence(f"{', '.join(deaf)}: none or kyber", "/sys/block/*/queue/scheduler"),
-        ),
-        remedy=(
-            Remedy(
-                title="Use bfq (or mq-deadline for classes) where priorities matter, or limit the others by cgroup",
-                commands=("hostdx plan iosched --dir DIRECTORY --ioprio",),
-            ),
-        ),
-        references=("ioprio_set(2)", "Documentation/admin-guide/cgroup-v2.rst (io.max, io.latency)"),
-        prove="iosched",
-        prove_options=("--ioprio",),
-    )
+    yield SAYS.finding("priorities", count=len(found), names=names, deaf=", ".join(deaf))
 
 
 def _lower(title: str) -> str:

@@ -8,9 +8,12 @@ from collections.abc import Iterable, Sequence
 from probes.bench.battery_loads import Slot
 from probes.bench.measured import Measured
 from probes.units import counted, number, percent, prefixed, times
-from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.finding import Evidence, Finding
 from scenarios.kernel import RECORDED
 from scenarios.plan import Plan
+from scenarios.rules.texts import texts
+
+SAYS = texts("kernel")
 
 UNSTEADY = 0.10  # relative standard error of a figure's mean: such a run shows no effect below a fifth
 
@@ -54,29 +57,13 @@ def findings(plan: Plan, figures: Figures) -> list[Finding]:
 def _recorded(plan: Plan, figures: Figures) -> Finding:
     errors = sorted(e for key in figures.values if (e := figures.unsteadiness(*key)) is not None)
     middle = f", half of them within {percent(errors[len(errors) // 2])}" if errors else ""
-    return Finding(
+    return SAYS.finding(
+        "recorded",  # one run alone compares nothing: no green for what is not known
         id=RECORDED,
-        severity="notice",  # one run alone compares nothing: no green for what is not known
-        confidence="measured",
-        answers=True,
-        title=f"{len(figures.values)} figures recorded in {counted(figures.rounds, 'round')}{middle} (standard error): "
-        "a difference shows when they are compared with another host or day",
-        evidence=tuple(Evidence(line) for line in _lines(plan, figures)),
-        remedy=(
-            Remedy(
-                title="Compare it with a recording of the old node or of an earlier day (OLD: its file, copied here)",
-                commands=("hostdx compare OLD -- last",),
-            ),
-            Remedy(
-                title="Without such a recording, measure the other host alike, then compare the two",
-                commands=("hostdx run kernel",),
-            ),
-            Remedy(
-                title="Keep it as this host's baseline for the next update",
-                commands=("hostdx baseline save NAME",),
-                verify=("hostdx run kernel --against NAME",),
-            ),
-        ),
+        figures=len(figures.values),
+        rounds=counted(figures.rounds, "round"),
+        middle=middle,
+        evidence=[Evidence(line) for line in _lines(plan, figures)],
     )
 
 
@@ -110,20 +97,14 @@ def _unsteady(plan: Plan, figures: Figures) -> list[Finding]:
     if not loud:
         return []
     return [
-        Finding(
-            id="kernel.unsteady",
-            severity="notice",
-            confidence="measured",
-            title=f"{len(loud)} of {len(figures.values)} figures were unsteady "
-            f"(standard error above {percent(UNSTEADY)})",
-            evidence=tuple(
-                Evidence(f"{titles[load]} ({slot}): {percent(error)}") for load, slot, error in loud
-            ),
-            remedy=(
-                Remedy(
-                    title="Measure again while the host is idle, or longer",
-                    commands=("hostdx run kernel --budget 180",),
-                ),
-            ),
+        SAYS.finding(
+            "unsteady",
+            loud=len(loud),
+            figures=len(figures.values),
+            limit=UNSTEADY,
+            evidence=[
+                SAYS.evidence("unsteady", load=titles[load], slot=slot, error=error)
+                for load, slot, error in loud
+            ],
         )
     ]

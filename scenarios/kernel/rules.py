@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from probes.host import Host
 from probes.system.software.kernel import kernel
 from probes.types import Absent, present
-from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.finding import Evidence, Finding
 from scenarios.kernel.symptoms import NEEDS, SYMPTOMS
 from scenarios.knowledge.kernels import KernelFault, faults_of
 from scenarios.rule import Rule, Unreadable
+from scenarios.rules.texts import texts
+
+SAYS = texts("kernel")
 
 
 def known(host: Host) -> Iterator[Finding]:
@@ -44,27 +47,24 @@ def _symptom(fault: KernelFault, host: Host) -> str | Absent:
 
 def _finding(fault: KernelFault, release: str, met: list[str], symptom: str | Absent) -> Finding:
     shows = isinstance(symptom, str) and bool(symptom)
-    evidence = [Evidence(f"the running kernel is {release}", "uname -r"), *(Evidence(text) for text in met)]
+    evidence = [SAYS.evidence("running", release=release), *(Evidence(text) for text in met)]
     if isinstance(symptom, Absent):
-        evidence.append(
-            Evidence(f"whether it affects this host is not known: {symptom.reason}", symptom.source)
-        )
-    elif symptom:
-        evidence.append(Evidence(symptom))
+        evidence.append(SAYS.evidence("symptom-unknown", reason=symptom.reason, source=symptom.source))
     else:
-        evidence.append(Evidence("its symptom is not visible now"))
+        evidence.append(Evidence(symptom) if symptom else SAYS.evidence("no-symptom"))
     evidence.append(Evidence(fault.effect))
     if fault.fixed_in:
-        evidence.append(Evidence(f"fixed in: {fault.fixed_in}"))
-    return Finding(
+        evidence.append(SAYS.evidence("fixed-in", fixed=fault.fixed_in))
+    known_for = SAYS.text("known-for", release=release, fault=_lower(fault.title))
+    return SAYS.finding(
+        "fault",
         id=f"kernel.{fault.id}",
         severity="warning" if shows else "notice",
         confidence="rule" if shows else "hint",
-        title=fault.title if shows else f"{release} is known for: {_lower(fault.title)}",
-        evidence=tuple(evidence),
-        remedy=(Remedy(title=fault.remedy, verify=("uname -r",)),),
+        fault=fault.title if shows else known_for,
+        update=fault.remedy,
+        evidence=evidence,
         references=fault.sources,
-        prove="kernel",
     )
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from probes.units import percent, smallest_effect
+from probes.units import smallest_effect
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_words, groups_words
-from scenarios.finding import Evidence, Finding, Remedy, Severity
+from scenarios.finding import Evidence, Finding, Severity
 from scenarios.null.results import Answer, Reach
+from scenarios.rules.texts import texts
+
+SAYS = texts("null")
 
 MINUTE_S = 60.0
 
@@ -70,55 +73,33 @@ def _resolution(answer: Answer, culprits: Sequence[str], clean: bool) -> Finding
     evidence += [Evidence(text, source="guard") for text in culprits]
     worst = answer.worst
     if worst is None:
-        return Finding(
-            id="null.resolution",
-            severity="warning",
-            title="This host could not be measured now",
-            confidence="hint",
-            evidence=tuple(evidence),
-            remedy=(_QUIETER,),
-            subject=answer.directory,
-        )
+        return SAYS.finding("no-resolution", subject=answer.directory, evidence=evidence)
     severity: Severity = (
         "ok" if worst <= max(GOOD, answer.margin) else "notice" if worst <= USABLE else "warning"
     )
-    title = {
-        "ok": f"This host can be measured: resolution after one minute {smallest_effect(worst)} "
-        f"(a difference is called from the margin of {percent(answer.margin)} on)",
-        "notice": f"This host is noisy: resolution after one minute only {smallest_effect(worst)}",
-        "warning": "This host is too busy to measure small effects: resolution after one minute only "
-        f"{smallest_effect(worst)}",
-    }[severity]
-    if answer.unknown:  # half an answer is not "ok"
-        severity = "notice" if severity == "ok" else severity
-        title += _left_out(answer)
-    return Finding(
-        id="null.resolution",
+    told = SAYS.text(severity, smallest=smallest_effect(worst), margin=answer.margin)
+    if answer.unknown and severity == "ok":  # half an answer is not "ok"
+        severity = "notice"
+    return SAYS.finding(
+        "resolution",
         severity=severity,
-        title=title,
-        confidence="measured",
-        evidence=tuple(evidence),
-        remedy=() if severity == "ok" else (_QUIETER,),
         subject=answer.directory,
         answers=clean,
+        answer=told,
+        left_out=_left_out(answer),
+        evidence=evidence,
+        remedy=() if severity == "ok" else (SAYS.remedy("quieter"),),
     )
 
 
 def _alike_but_different(answer: Answer, verdict: ev.Verdict) -> Finding:
-    return Finding(
-        id="null.difference",
-        severity="warning",
-        title=f"{verdict.workload}: measured against itself, it was called {verdict.verdict}",
-        confidence="measured",
-        evidence=(Evidence(f"{effect_words(verdict)}; {groups_words(verdict)}", source=verdict.workload),),
-        remedy=(
-            Remedy(
-                title="Run it again: one run in twenty may be wrong. If it happens again, something on this "
-                "host follows the order of the slices: do not rely on small differences here",
-            ),
-        ),
+    return SAYS.finding(
+        "difference",
         subject=f"{answer.directory} {verdict.workload}".strip(),
-        prove="null",
+        load=verdict.workload,
+        verdict=verdict.verdict,
+        effect=effect_words(verdict),
+        groups=groups_words(verdict),
     )
 
 
@@ -129,10 +110,3 @@ def _line(one: Reach) -> str:
         f"{one.title}: resolution after one minute {smallest_effect(one.in_a_minute)} "
         f"({one.verdict} after {one.groups} groups, {one.seconds:.0f} s)"
     )
-
-
-_QUIETER = Remedy(
-    title="Give the other scenarios a larger --budget (four times the time halves the smallest detectable "
-    "effect), "
-    "or run them when the host is quieter",
-)

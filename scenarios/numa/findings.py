@@ -19,7 +19,9 @@ from scenarios.numa.measurement.figures import Figure
 from scenarios.numa.measurement.surroundings import Surroundings
 from scenarios.numa.quota import held_back, quota_finding
 from scenarios.numa.settings import Firmware, Held
+from scenarios.rules.texts import texts
 
+SAYS = texts("numa")
 STEAL_SPEAKS = 0.03
 SHARE_SPEAKS = 0.9  # of a CPU that a worker should have for itself
 SHARE_STARVES = 2 / 3  # of it: below that somebody else is the cause, above it a disturbance of the figures
@@ -47,16 +49,7 @@ def cpu_findings(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
 
 def _steal(around: Surroundings) -> Iterator[Finding]:
     if around.steal >= STEAL_SPEAKS:
-        yield Finding(
-            id="numa.cpu-steal",
-            severity="warning",
-            confidence="measured",
-            title=f"the hypervisor gave {units.percent(around.steal)} of this machine's CPU time to others",
-            evidence=(
-                Evidence(f"steal {units.percent(around.steal)} while all CPUs were loaded", "/proc/stat"),
-            ),
-            remedy=remedies.steal(),
-        )
+        yield SAYS.finding("cpu-steal", steal=around.steal)
 
 
 def _competitor(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
@@ -74,25 +67,25 @@ def _competitor(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
     where = f"CPU{'' if len(lost) == 1 else 's'} {as_list(frozenset(lost))}"
     who = around.culprit
     took = (
-        f"{who.label} took {who.rate:.2f} of {units.counted(around.cpus or len(result.share), 'CPU')}"
+        SAYS.text(
+            "took",
+            who=who.label,
+            rate=f"{who.rate:.2f}",
+            cpus=units.counted(around.cpus or len(result.share), "CPU"),
+        )
         if who is not None
-        else "other processes took CPU time"
+        else SAYS.text("others-took")
     )
-    yield Finding(
-        id="numa.cpu-competitor",
+    shown = sorted(lost.items(), key=lambda item: item[1])[:8]
+    yield SAYS.finding(
+        "cpu-competitor",
         severity="warning" if worst < SHARE_STARVES else "notice",
-        confidence="measured",
-        title=f"{took} during the {units.duration(result.seconds)} of this measurement: the figures of {where} are "
-        f"too low, by up to {units.percent(1 - worst)}",
-        evidence=tuple(
-            Evidence(
-                f"CPU {n}: our worker had it for {units.percent(s)} of the time, others used "
-                f"{units.percent(around.foreign[n])}",
-                "/proc/stat",
-            )
-            for n, s in sorted(lost.items(), key=lambda item: item[1])[:8]
-        ),
-        remedy=remedies.competitor(around.culprit),
+        took=took,
+        seconds=result.seconds,
+        where=where,
+        lost=1 - worst,
+        evidence=[SAYS.evidence("share", cpu=n, share=s, others=around.foreign[n]) for n, s in shown],
+        remedy=(remedies.competitor(who),),
         prove="cpuwatch" if who is not None else "",
         prove_options=("--pid", str(who.pid)) if who is not None else (),
     )
@@ -100,46 +93,42 @@ def _competitor(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
 
 def _frequency(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
     highest, limit, reached = around.highest_khz, around.limited_khz, _reached_khz(result)
-    met = () if reached is None else (Evidence(_seen(result.clocked), result.clocked.source),)
+    met = () if reached is None else (_seen(result.clocked),)
     if limit is not None and highest:
-        yield Finding(
-            id="numa.cpu-frequency-limit",
-            severity="warning",
-            title=f"the CPU clock is limited to {_ghz(limit)} of {_ghz(highest)}",
-            evidence=(
-                Evidence(f"the limit {limit} kHz, the highest {highest} kHz", "cpufreq/policy*"),
-                *met,
-            ),
-            remedy=remedies.frequency_limit(highest),
-        )
+        yield limited(limit, highest, SAYS.evidence("limit", limit_khz=limit, highest_khz=highest), *met)
     elif reached and highest and reached < FREQUENCY_SPEAKS * highest:
-        yield Finding(
-            id="numa.cpu-frequency",
-            severity="notice",
-            confidence="measured",
-            title=f"all cores together run at {_ghz(reached)} of {_ghz(highest)}{_because(around)}",
+        yield SAYS.finding(
+            "cpu-frequency",
+            reached=_ghz(reached),
+            highest=_ghz(highest),
+            because=_because(around),
             evidence=met,
-            remedy=remedies.held_clock(around.held_by) if around.held_by else (),
+            remedy=(remedies.held_clock(around.held_by),) if around.held_by else (),
         )
     if around.throttled:
-        yield Finding(
-            id="numa.cpu-throttled",
-            severity="warning",
-            confidence="measured",
-            title=f"the CPUs were throttled by heat {around.throttled} times during the measurement",
-            evidence=(Evidence(f"{around.throttled} events", "thermal_throttle/*_throttle_count"),),
-            remedy=remedies.heat(),
-        )
+        yield SAYS.finding("cpu-throttled", count=around.throttled)
+
+
+def limited(limit_khz: int, highest_khz: int, *evidence: Evidence) -> Finding:
+    return SAYS.finding(
+        "cpu-frequency-limit",
+        limit=_ghz(limit_khz),
+        highest=_ghz(highest_khz),
+        highest_khz=highest_khz,
+        evidence=evidence,
+    )
 
 
 def _reached_khz(result: CpuResult) -> int | None:
     return result.clocked.reached_khz if present(result.clocked.reached_khz) else None
 
 
-def _seen(clocked: Clocked) -> str:
+def _seen(clocked: Clocked) -> Evidence:
     what = "workers" if clocked.source == CYCLES else "readings"
     khz = clocked.reached_khz if present(clocked.reached_khz) else 0
-    return f"{_ghz(khz)} under load, {clocked.samples} {what}"
+    return SAYS.evidence(
+        "clock-seen", reached=_ghz(khz), samples=clocked.samples, what=what, source=clocked.source
+    )
 
 
 def _because(around: Surroundings) -> str:
@@ -165,15 +154,15 @@ def _scaling(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
     if (reached := _reached_khz(result)) and around.highest_khz:
         clock = f": {_ghz(reached)} of {_ghz(around.highest_khz)}"
     limit = f", package power limit {around.power_limit_w:.0f} W" if around.power_limit_w else ""
-    yield Finding(
-        id="numa.cpu-scaling",
-        severity="notice",
-        confidence="measured",
-        title=f"all cores together reach {units.percent(worst.of_n.value)} of n times one"
-        f" ({worst.load.title}){clock}{limit}",
-        evidence=tuple(
-            Evidence(f"{r.load.title}: {_interval(r.of_n)} of n times one") for r in slow if r.of_n
-        ),
+    yield SAYS.finding(
+        "cpu-scaling",
+        worst=worst.of_n.value,
+        load=worst.load.title,
+        clock=clock,
+        limit=limit,
+        evidence=[
+            SAYS.evidence("scaling", load=r.load.title, interval=_interval(r.of_n)) for r in slow if r.of_n
+        ],
     )
 
 
@@ -188,24 +177,15 @@ def timer_findings(
     if not present(clock) or not (slow_source or slow_call):
         return
     cost = f": reading the time costs {cost_ns.value:.0f} ns" if cost_ns is not None else ""
-    yield Finding(
-        id="numa.clocksource",
+    yield SAYS.finding(
+        "clocksource",
         severity="warning" if slow_source else "notice",
         confidence="measured" if slow_call else "rule",
-        title=f"the kernel's clock source is {clock.current}{cost}",
-        evidence=(
-            Evidence(
-                f"{clock.current}; available: {', '.join(clock.available) or 'unknown'}",
-                "/sys/devices/system/clocksource/clocksource0",
-            ),
-            *(
-                (Evidence(f"the boot parameter clocksource={clock.asked} asks for it", "/proc/cmdline"),)
-                if clock.asked == clock.current
-                else ()
-            ),
-        ),
-        remedy=remedies.clocksource(clock) if clock.current != "tsc" else (),
-        references=("Documentation/timers/timekeeping.rst",),
+        clock=clock.current,
+        cost=cost,
+        available=", ".join(clock.available) or "unknown",
+        evidence=(SAYS.evidence("clock-asked", clock=clock.asked),) if clock.asked == clock.current else (),
+        remedy=(remedies.clocksource(clock),) if clock.current != "tsc" else (),
     )
 
 
@@ -218,15 +198,17 @@ def device_findings(devices: tuple[PciDevice, ...], tagged: tuple[Tags, ...] | A
         name = ", ".join(device.names) or device.address
         most, now = link.most_bytes_per_s, link.bytes_per_s
         cost = f", {units.rate(now)} instead of {units.rate(most)}" if present(most) and present(now) else ""
-        yield Finding(
-            id="numa.pcie-link",
-            severity="warning",
+        yield SAYS.finding(
+            "pcie-link",
             subject=name,
-            title=f"{device.kind} {name} runs its PCIe link at {link.now} instead of {link.at_most}{cost}",
-            evidence=(
-                Evidence(f"now {link.now}; device {link.device_most}, slot {link.port_most}", link.source),
-            ),
-            remedy=remedies.link(device.address),
+            kind=device.kind,
+            now=link.now,
+            most=link.at_most,
+            cost=cost,
+            device_most=link.device_most,
+            port_most=link.port_most,
+            source=link.source,
+            address=device.address,
         )
     able = [t.address for t in tagged if t.can and not t.on] if present(tagged) else []
     named = [
@@ -235,14 +217,7 @@ def device_findings(devices: tuple[PciDevice, ...], tagged: tuple[Tags, ...] | A
         if d.address in able and (d.kind in STORAGE or d.kind == "NIC")
     ]
     if named:
-        yield Finding(
-            id="numa.ten-bit-tags",
-            severity="notice",
-            confidence="hint",
-            title=f"PCIe 10-bit tags are off on {len(named)} devices that could use them",
-            evidence=(Evidence(", ".join(named[:8]), "PCI configuration space, Device Control 2"),),
-            remedy=remedies.ten_bit_tags(),
-        )
+        yield SAYS.finding("ten-bit-tags", count=len(named), names=", ".join(named[:8]))
 
 
 def firmware_findings(firmware: Firmware) -> Iterator[Finding]:
@@ -250,24 +225,19 @@ def firmware_findings(firmware: Firmware) -> Iterator[Finding]:
     unknown = [r for r in firmware.readings if r.judgement == "unknown"]
     if costly:
         source = firmware.found.source if present(firmware.found) else "the running system"
-        yield Finding(
-            id="numa.bios",
-            severity="notice",
-            confidence="rule",
-            title=f"{len(costly)} BIOS setting{'s cost' if len(costly) > 1 else ' costs'} a storage or network server "
-            f"throughput: {', '.join(r.name or r.title for r in costly)}",
-            evidence=tuple(Evidence(_setting(r), source if r.name else "the running system") for r in costly),
-            remedy=remedies.bios(tuple(costly), firmware.vendor),
-            references=("AMD 56745 (Linux network tuning guide)", "AMD 56338 (NPS)"),
+        yield SAYS.finding(
+            "bios",
+            settings=f"{len(costly)} BIOS setting{'s cost' if len(costly) > 1 else ' costs'}",
+            names=", ".join(r.name or r.title for r in costly),
+            evidence=[Evidence(_setting(r), source if r.name else "the running system") for r in costly],
+            remedy=(remedies.bios(tuple(costly), firmware.vendor),),
         )
     if unknown:
-        yield Finding(
-            id="numa.bios-unknown",
-            severity="notice",
-            confidence="hint",
-            title=f"{units.counted(len(unknown), 'BIOS setting')} cannot be read from here",
-            evidence=tuple(Evidence(f"{r.title}: look at {r.where}") for r in unknown),
-            remedy=remedies.ask_firmware(firmware.vendor),
+        yield SAYS.finding(
+            "bios-unknown",
+            settings=units.counted(len(unknown), "BIOS setting"),
+            evidence=[SAYS.evidence("bios-unknown", title=r.title, where=r.where) for r in unknown],
+            remedy=(remedies.ask_firmware(firmware.vendor),),
         )
 
 
@@ -282,30 +252,11 @@ def topology_findings(
 ) -> Iterator[Finding]:
     """`lost`: domains with CPUs and memory that the firmware describes, and nodes that the kernel made of them."""
     if doubt:
-        yield Finding(
-            id="numa.table",
-            severity="notice",
-            title=f"the NUMA table is not credible: {doubt}",
-            evidence=(Evidence(doubt, "/sys/devices/system/node"),),
-            remedy=remedies.table(),
-        )
+        yield SAYS.finding("table", doubt=doubt)
     if present(nodes) and nodes.by_kernel:
-        yield Finding(
-            id="numa.off",
-            severity="warning",
-            title=f"NUMA is switched off: {nodes.words}",
-            evidence=(Evidence(nodes.by_kernel, "/proc/cmdline"),),
-            remedy=remedies.numa_off(),
-        )
+        yield SAYS.finding("off", words=nodes.words, by_kernel=nodes.by_kernel)
     elif lost is not None:
-        yield Finding(
-            id="numa.srat-unused",
-            severity="warning",
-            title=f"the firmware describes {lost[0]} NUMA nodes, the kernel uses {lost[1]}: it rejected the "
-            "firmware's table",
-            evidence=(Evidence(f"{lost[0]} domains with CPUs and memory", "/sys/firmware/acpi/tables/SRAT"),),
-            remedy=remedies.table(),
-        )
+        yield SAYS.finding("srat-unused", described=lost[0], used=lost[1])
 
 
 def _ghz(khz: int) -> str:

@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 from probes import units
 from scenarios.finding import Evidence, Finding
-from scenarios.numa import remedies
 from scenarios.numa.measurement.figures import Figure
 from scenarios.numa.measurement.memory import MemoryResult, Reach
+from scenarios.rules.texts import texts
 
+SAYS = texts("numa")
 FAR_SUSPECT = 0.35  # remote memory gives half to four fifths of the bandwidth; less means a narrow link
 UNEVEN_SPEAKS = 0.75
 
@@ -51,21 +52,16 @@ def _far(reaches: Sequence[Reach]) -> Iterator[Finding]:
         base, usual = min(near, key=lambda pair: pair[1].low)
         if seen.high >= FAR_SUSPECT * usual.low:
             continue
-        whose = "its own" if base is here else "that memory's own cores"
-        why = (
-            "a narrow or slow link between the sockets?"
-            if there is not None
-            else f"a slow link, or slow memory (node {reach.memory_node} has no cores of its own to compare with)?"
-        )
-        yield Finding(
-            id="numa.memory-far",
-            severity="warning",
-            confidence="measured",
+        why = "narrow-link" if there is not None else "narrow-or-memory"
+        yield SAYS.finding(
+            "memory-far",
             subject=f"node {reach.cpu_node} to node {reach.memory_node}",
-            title=f"node {reach.cpu_node} reaches node {reach.memory_node}'s memory with only "
-            f"{units.percent(seen.value / usual.value)} of the bandwidth of {whose}: {why}",
-            evidence=tuple(_copied(r) for r in (*(r for r, _ in near), reach)),
-            remedy=remedies.narrow_link(),
+            cpus=reach.cpu_node,
+            memory=reach.memory_node,
+            share=seen.value / usual.value,
+            whose="its own" if base is here else "that memory's own cores",
+            why=SAYS.text(why, memory=reach.memory_node),
+            evidence=[_copied(r) for r in (*(r for r, _ in near), reach)],
         )
         return  # the link is said once, not for each pair of nodes behind it
 
@@ -102,28 +98,15 @@ def _slow_node(reach: Reach, best: Reach, across: Reach | None, measure: Measure
     node, seen = reach.cpu_node, measure.speed(reach)
     crossed = measure.speed(across) if across is not None else None
     cores = seen is not None and crossed is not None and crossed.low > seen.high
-    size = measure.compared(reach, best)
-    if crossed is None:
-        title = f"node {node} is slow in its own memory ({size}): fewer or slower memory modules, or slower cores?"
-    elif cores:
-        title = (
-            f"node {node}'s cores are slow in their own memory ({size}), and node {best.cpu_node}'s cores are "
-            "faster in it: a lower clock, or other work on them?"
-        )
-    else:
-        title = (
-            f"node {node}'s memory is slow from its own cores as well ({size}): fewer or slower memory modules? "
-            "The distance between the nodes is not the cause"
-        )
     told = (best, reach, across) if across is not None and crossed is not None else (best, reach)
-    return Finding(
-        id="numa.cores-uneven" if cores else "numa.memory-uneven",
-        severity="warning",
-        confidence="measured",
+    name = "memory-or-cores" if crossed is None else "cores-uneven" if cores else "memory-uneven"
+    return SAYS.finding(
+        name,
         subject=f"node {node}",
-        title=title,
-        evidence=tuple(map(measure.told, told)),
-        remedy=remedies.slow_cores() if cores else remedies.modules(),
+        node=node,
+        size=measure.compared(reach, best),
+        best=best.cpu_node,
+        evidence=[measure.told(one) for one in told],
     )
 
 

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 import msgspec
 
 from probes import units
-from scenarios.finding import Evidence, Finding
+from scenarios.finding import Finding
 from scenarios.host.quota import Quota
 from scenarios.numa import remedies
 from scenarios.numa.measurement.cpu import CpuResult
 from scenarios.numa.measurement.surroundings import Surroundings
+from scenarios.rules.texts import texts
 
+SAYS = texts("numa")
 HELD_SPEAKS = 0.05  # of the time, and of the quota's periods
 
 
@@ -28,21 +30,22 @@ def quota_finding(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
         quota = msgspec.structs.replace(quota, reached=(0, 0))
     # The kernel adds up what each CPU's run queue was held back: two CPUs wait two seconds in one.
     cpus = max(1, len(result.share))
-    meanwhile = (
-        f"reached in {held} of {periods} periods under load; over the {units.duration(result.seconds)} of the "
-        f"measurement, which does not load all CPUs all the time, tasks were held back for "
-        f"{units.duration(around.quota_held_s or 0.0)} summed over {units.counted(cpus, 'CPU')}"
+    meanwhile = SAYS.evidence(
+        "quota-reached",
+        held=held,
+        periods=periods,
+        seconds=result.seconds,
+        held_back=around.quota_held_s or 0.0,
+        cpus=units.counted(cpus, "CPU"),
     )
-    yield Finding(
-        id="numa.cpu-quota",
+    yield SAYS.finding(
+        "cpu-quota",
         severity="warning" if speaks else "notice",
         confidence="measured" if speaks else "rule",
-        title=quota.sentence,
-        evidence=(
-            Evidence(f"{around.quota_cores:g} CPUs", "cpu.max or cpu.cfs_quota_us of our control groups"),
-            *((Evidence(meanwhile, "cpu.stat"),) if speaks else ()),
-        ),
-        remedy=remedies.quota(around.quota_folder),
+        sentence=quota.sentence,
+        cores=f"{around.quota_cores:g}",
+        evidence=(meanwhile,) if speaks else (),
+        remedy=(remedies.quota(around.quota_folder),),
         answers=speaks,
     )
 

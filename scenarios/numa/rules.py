@@ -6,18 +6,19 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
-from probes import units
 from probes.host import Host
 from probes.system.nodes.nodes_per_socket import nodes_per_socket
 from probes.system.nodes.numa import numa
 from probes.system.pci import STORAGE, PciDevice, pci_devices
 from probes.system.processor.clocksource import clocksource
 from probes.types import Absent, present
-from scenarios.finding import Evidence, Finding
-from scenarios.numa import findings, remedies
+from scenarios.finding import Finding
+from scenarios.numa import findings
 from scenarios.numa.settings import highest_khz, limited_khz, lost_nodes
 from scenarios.rule import Inapplicable, Rule, Unreadable
+from scenarios.rules.texts import texts
 
+SAYS = texts("numa")
 CARDS = (STORAGE - {"NVMe"}) | {"NIC"}
 
 
@@ -60,14 +61,8 @@ def limit(host: Host) -> Iterator[Finding]:
         raise Inapplicable("the kernel sets no CPU frequency here (virtual machine, or the firmware does)")
     lowered = limited_khz(host)
     if lowered is not None:
-        yield Finding(
-            id="numa.cpu-frequency-limit",
-            severity="warning",
-            title=f"the CPU clock is limited to {units.frequency(lowered * 1e3)} of {units.frequency(highest * 1e3)}",
-            evidence=(Evidence(f"{lowered} kHz of {highest} kHz", "cpufreq/policy*/scaling_max_freq"),),
-            remedy=remedies.frequency_limit(highest),
-            prove="numa",
-        )
+        read = SAYS.evidence("limit-read", limit_khz=lowered, highest_khz=highest)
+        yield structs.replace(findings.limited(lowered, highest, read), prove="numa")
 
 
 def memory_modules(host: Host) -> Iterator[Finding]:
@@ -90,14 +85,11 @@ def memory_modules(host: Host) -> Iterator[Finding]:
         return
     numbers = ", ".join(str(node.number) for node in bare)
     one = len(bare) == 1
-    yield Finding(
-        id="numa.node-without-memory",
-        severity="notice",
-        title=f"node{'' if one else 's'} {numbers} {'has' if one else 'have'} CPUs and no memory: "
-        f"are modules missing on {'that socket' if one else 'those sockets'}?",
-        evidence=tuple(Evidence(f"node {n.number}: MemTotal 0", "/sys/devices/system/node") for n in bare),
-        remedy=remedies.modules(),
-        prove="numa",
+    yield SAYS.finding(
+        "node-without-memory",
+        nodes=f"node{'' if one else 's'} {numbers} {'has' if one else 'have'}",
+        sockets="that socket" if one else "those sockets",
+        evidence=[SAYS.evidence("no-memory", node=n.number) for n in bare],
     )
 
 

@@ -7,12 +7,11 @@ from typing import Any
 
 import msgspec
 
-from probes import units
 from probes.system.pci import PciDevice
 from probes.system.processor.cpulist import as_list
 from probes.types import Absent, present
 from scenarios import events as ev
-from scenarios.finding import SEVERITIES, Evidence, Finding, Severity
+from scenarios.finding import SEVERITIES, Finding, Severity
 from scenarios.numa import remedies
 from scenarios.numa.measurement.cpu import CpuResult, CpuRow
 from scenarios.numa.measurement.figures import Figure
@@ -23,6 +22,9 @@ from scenarios.numa.plan import Layout
 from scenarios.numa.results import BiosSetting, CpuRate, Device, NodePair, PageSize, Placement, Scaled
 from scenarios.numa.settings import Firmware
 from scenarios.plan import Plan
+from scenarios.rules.texts import texts
+
+SAYS = texts("numa")
 
 
 def cpu(result: CpuResult, measured: Sequence[CpuRow]) -> tuple[CpuRate, ...]:
@@ -141,14 +143,15 @@ def placement_findings(layout: Layout, verdicts: Mapping[str, Sequence[ev.Verdic
     _, best = max(helped, key=lambda pair: pair[1].ratio or 0.0)
     cores = max((len(sides[0].placement.seats) for _, _, sides in layout.entries), default=1)
     chosen = slot(layout.placed, layout.table, layout.found, min(8, cores), allowed=layout.cpus)
-    yield Finding(
-        id="numa.placement",
-        severity="notice",
-        confidence="measured",
-        title=f"workers {TITLES.get(best.variant, best.variant)} need {units.percent(1 - 1 / (best.ratio or 1.0))} "
-        "less CPU time than workers that are not pinned",
-        evidence=tuple(Evidence(f"{v.variant}: ratio {v.ratio:.3f} ({workload})") for workload, v in helped),
-        remedy=remedies.pin(chosen) if chosen is not None else (),
+    yield SAYS.finding(
+        "placement",
+        where=TITLES.get(best.variant, best.variant),
+        less=1 - 1 / (best.ratio or 1.0),
+        evidence=[
+            SAYS.evidence("placed", variant=v.variant, ratio=f"{v.ratio:.3f}", workload=workload)
+            for workload, v in helped
+        ],
+        remedy=(remedies.pin(chosen),) if chosen is not None else (),
     )
 
 

@@ -14,6 +14,9 @@ from scenarios.rpfilter.facts import Facts
 from scenarios.rpfilter.measurement.measured_check import Chosen, active
 from scenarios.rpfilter.rules import evidence
 from scenarios.rpfilter.setting_change import switched_off
+from scenarios.rules.texts import texts
+
+SAYS = texts("rpfilter")
 
 BY_MODEL = "measured, by the model"
 
@@ -22,47 +25,52 @@ def sentences(found: Answer, card: Card | None, protocol: str, *, loaded: bool =
     """One fact a line: the cost, what it takes now, both bounds at line rate, what one core holds."""
     cost = found.cost
     takes = "takes" if loaded else "would take"
+    low, high = (f"{end:.0f}" for end in cost.ci95)
     lines = [
-        Evidence(
-            f"one check costs {cost.ns:.0f} ns a packet (95 %: {cost.ci95[0]:.0f} to {cost.ci95[1]:.0f}),"
-            f" beside {cost.path_ns:.0f} ns for the path without it",
-            "measured",
-        )
+        SAYS.evidence("a-check", ns=f"{cost.ns:.0f}", low=low, high=high, path=f"{cost.path_ns:.0f}"),
     ]
     if found.packets_now is not None and found.packets_now < 1:
         costs = "costs this host nothing" if loaded else "would cost this host nothing if it were loaded"
-        lines.append(Evidence(f"no {protocol} packet arrives now: at present the check {costs}", "measured"))
+        lines.append(SAYS.evidence("no-packet", protocol=protocol, costs=costs))
     elif found.now is not None and found.packets_now is not None:
-        text = (
-            f"now {found.packets_now:,.0f} {protocol} packets/s arrive {_counted(found.rates)}:"
-            f" the check {takes} {_cores(found.now)}"
+        lines.append(
+            SAYS.evidence(
+                "now",
+                packets=f"{found.packets_now:,.0f}",
+                protocol=protocol,
+                counted=_counted(found.rates),
+                takes=takes,
+                cores=_cores(found.now),
+            )
         )
-        lines.append(Evidence(text, "measured"))
     if isinstance(found.bits_per_s, Absent):
-        text = f"line rate: not known, {found.bits_per_s.reason}; give it with --link GBIT"
-        lines.append(Evidence(text, found.bits_per_s.source))
+        rate = found.bits_per_s
+        lines.append(SAYS.evidence("no-line-rate", reason=rate.reason, source=rate.source))
     else:
         name = units.bits(found.bits_per_s) + (f" ({card.name})" if card is not None else "")
         for line in found.lines:
             how = "all in 64 KiB aggregates" if line.merged else "none merged"
             set_now = " (as it is set: GRO on)" if line.merged and found.merges else ""
             set_now = " (as it is set: GRO off)" if not line.merged and found.merges is False else set_now
-            text = (
-                f"at {name}, MTU {line.mtu}, {how}{set_now}: {line.packets_per_s:,.0f} packets/s,"
-                f" the check {takes} {_cores(line.check)}"
+            lines.append(
+                SAYS.evidence(
+                    "line-rate",
+                    name=name,
+                    mtu=line.mtu,
+                    how=how + set_now,
+                    packets=f"{line.packets_per_s:,.0f}",
+                    takes=takes,
+                    cores=_cores(line.check),
+                )
             )
-            lines.append(Evidence(text, BY_MODEL))
     for mtu in (1500, 9000):
         for merged in (False, True):
             without = core_holds(cost.path_ns, mtu, merged=merged)
             with_it = core_holds(cost.path_ns + cost.ns, mtu, merged=merged)
             most = "at most " if merged else "about "  # of an aggregate the copying is not counted
             how = f"frames of MTU {mtu} in 64 KiB aggregates" if merged else f"unmerged frames of MTU {mtu}"
-            text = (
-                f"one receiving core holds {most}{with_it:,.1f} Gbit/s of {how} with the check,"
-                f" {without:,.1f} without"
-            )
-            lines.append(Evidence(text, BY_MODEL))
+            holds = {"with": f"{with_it:,.1f}", "without": f"{without:,.1f}"}
+            lines.append(SAYS.evidence("core-holds", most=most, how=how, **holds))
     lines.append(Evidence(MODEL))
     return lines
 
@@ -90,41 +98,43 @@ def finding(found: Answer, facts: Facts, chosen: Chosen) -> Finding:
             if rule.conditions
             else "it does not apply to every packet"
         )
-        lines.append(Evidence(f"{who}; the figures below count all packets, so they are an upper bound"))
+        lines.append(SAYS.evidence("applies-to", who=who))
     if chosen.setting and loaded:
-        lines.append(
-            Evidence(
-                "packets of established flows skip it (early demultiplexing), so the figures below are an "
-                "upper bound"
-            )
-        )
+        lines.append(SAYS.evidence("early"))
     lines += sentences(found, facts.fastest, chosen.protocol, loaded=loaded)
     if rule is not None:
         lines += evidence(facts, rule)
     else:
-        lines.append(Evidence(f"measured: {chosen.whose}: {chosen.text}"))
+        lines.append(SAYS.evidence("measured", whose=chosen.whose, text=chosen.text))
     if chosen.here == "not loaded" and (setting := active(facts)):
-        lines.append(Evidence(f"IPv4's own rp_filter is {setting}", "/proc/sys/net/ipv4/conf/*/rp_filter"))
+        lines.append(SAYS.evidence("own-setting", setting=setting))
     lines += [Evidence(text) for text in chosen.left_out]
     for other in found.others:
         if other.delta is not None and other.delta_ci95 is not None:
-            low, high = other.delta_ci95
-            text = f"{other.variant}: {other.delta:+.0f} ns a packet (95 %: {low:.0f} to {high:.0f}), {other.verdict}"
-            lines.append(Evidence(text, "measured"))
+            low, high = (f"{end:.0f}" for end in other.delta_ci95)
+            lines.append(
+                SAYS.evidence(
+                    "other",
+                    variant=other.variant,
+                    delta=f"{other.delta:+.0f}",
+                    low=low,
+                    high=high,
+                    verdict=other.verdict,
+                )
+            )
     lines += _passive(found.rates)
     paid = loaded and (rule is None or rule.every_flow)
-    return Finding(
-        id="rpfilter.cost",
-        severity=severity(
-            found, loaded=paid, narrowed=chosen.setting > 0 or (rule is not None and bool(rule.conditions))
-        ),
+    narrowed = chosen.setting > 0 or (rule is not None and bool(rule.conditions))
+    return SAYS.finding(
+        "cost",
+        severity=severity(found, loaded=paid, narrowed=narrowed),
         confidence="hint" if found.verdict.undecided else "measured",
-        title=_title(found, chosen),
-        evidence=tuple(lines),
-        remedy=_remedies(facts, chosen) if paid and (found.verdict.slower or found.verdict.undecided) else (),
-        references=remedies.REFERENCES,
+        cost=_title(found, chosen),
         subject=chosen.protocol,
         answers=not loaded,
+        evidence=lines,
+        remedy=_remedies(facts, chosen) if paid and (found.verdict.slower or found.verdict.undecided) else (),
+        references=remedies.REFERENCES,
     )
 
 
@@ -156,21 +166,15 @@ def _remedies(facts: Facts, chosen: Chosen) -> tuple[Remedy, ...]:
 
 def _passive(rates: PacketRates | Absent) -> list[Evidence]:
     if isinstance(rates, Absent):
-        return [Evidence(f"packet rates: {rates.reason}")]
+        return [SAYS.evidence("no-rates", reason=rates.reason)]
     lines = []
     if rates.ipv6_share is not None:
-        lines.append(
-            Evidence(
-                f"{rates.ipv6_share * 100:.0f} % of the received IP packets {_counted(rates)} are IPv6",
-                "/proc/net/snmp6",
-            )
-        )
+        share = f"{rates.ipv6_share * 100:.0f}"
+        lines.append(SAYS.evidence("ipv6-share", share=share, counted=_counted(rates)))
     if rates.busiest_softirq is not None:
-        text = (
-            f"busiest CPU: {rates.busiest_cpu}, {rates.busiest_softirq * 100:.0f} % of its time in softirqs"
-        )
-        lines.append(Evidence(text, "/proc/stat"))
+        share = f"{rates.busiest_softirq * 100:.0f}"
+        lines.append(SAYS.evidence("busiest", cpu=rates.busiest_cpu, share=share))
     for name, value in (("dropped", rates.backlog_drops), ("time_squeeze", rates.squeezes)):
         if not isinstance(value, Absent) and value > 0:
-            lines.append(Evidence(f"softnet {name}: {value:.1f} a second", "/proc/net/softnet_stat"))
+            lines.append(SAYS.evidence("softnet", name=name, rate=f"{value:.1f}"))
     return lines

@@ -14,6 +14,9 @@ from scenarios.rpfilter.facts import Facts
 from scenarios.rpfilter.measurement.measured_check import active
 from scenarios.rpfilter.measurement.variants import SETTINGS, Trial
 from scenarios.rpfilter.setting_change import switched_off
+from scenarios.rules.texts import texts
+
+SAYS = texts("rpfilter")
 
 SETTING_IDS = {variant.id: mode for mode, variant in SETTINGS.items()}
 MOST_NAMED = 4  # in a title; the evidence names all
@@ -31,14 +34,13 @@ def finding(
     every = [verdict for _, verdicts in judged for verdict in verdicts]
     costs = [v for v in every if v.slower and SETTING_IDS.get(v.variant) in modes]
     off = not isinstance(setting, Absent) and bool(costs)
-    return Finding(
-        id="rpfilter.beside",
+    return SAYS.finding(
+        "beside",
         severity="ok" if all(v.equal for v in every) else "notice",
         confidence="measured" if any(v.decided for v in every) else "hint",
-        title=_title(judged, costs),
-        evidence=tuple(lines),
+        costs=_title(judged, costs),
+        evidence=lines,
         remedy=(switched_off(setting),) if off and not isinstance(setting, Absent) else (),
-        references=("Documentation/networking/ip-sysctl.rst, rp_filter", "nft(8), FIB EXPRESSIONS"),
     )
 
 

@@ -5,31 +5,16 @@ hostdx shows these commands and never runs them.
 
 from __future__ import annotations
 
-import shlex
-
 from probes.system.firewall.firewalld import CONF, Firewalld
 from probes.system.firewall.reverse_path import Protocol, ReversePathRule
 from probes.types import Absent
 from scenarios.finding import Remedy
 from scenarios.rpfilter.facts import Facts
-from scenarios.rpfilter.rule_change import (
-    LOOSE,
-    VERIFY,
-    VERIFY_IPTABLES,
-    deleted,
-    in_iptables,
-    in_nftables,
-)
+from scenarios.rpfilter.rule_change import deleted, in_iptables, in_nftables
+from scenarios.rules.texts import texts
 
-RELOAD_DROPS = (
-    "A reload drops new connections for about a second and forgets rules that were added at run time only"
-)
-RELOAD = (
-    RELOAD_DROPS
-    + "; over SSH arm a way back after the first command: `systemd-run --unit=rpfilter-back --on-active=120 sh -c"
-    " 'cp -a {conf}.hostdx {conf}; firewall-cmd --reload'`, and once you are still in"
-    " `systemctl stop rpfilter-back.timer`."
-)
+SAYS = texts("rpfilter")
+
 REFERENCES = (
     "firewalld.conf(5), IPv6_rpfilter",
     "nft(8), FIB EXPRESSIONS",
@@ -60,24 +45,19 @@ def remedies(facts: Facts, rule: ReversePathRule | None) -> tuple[Remedy, ...]:
 def not_reloaded(facts: Facts, loaded: ReversePathRule | None) -> Remedy:
     """`loaded`: firewalld's check that is in effect though no longer asked for; None: asked for and not loaded yet."""
     if loaded is not None:
-        return Remedy(
-            title="reload firewalld: its file takes effect only then, and removes the check",
-            commands=("firewall-cmd --reload",),
-            persistent=(f"# {CONF} is permanent: it no longer asks for the check",),
-            verify=VERIFY if loaded.form == "nft" else VERIFY_IPTABLES,
-            undo=(
-                "# set IPv6_rpfilter as it was before, then `firewall-cmd --reload`: the check is loaded again",
-            ),
-            warning=f"{_without(keeps_sense(facts))} {RELOAD_DROPS}",
+        return SAYS.remedy(
+            "reload",
+            verify=SAYS.text("verify" if loaded.form == "nft" else "verify-iptables"),
+            without=_without(keeps_sense(facts)),
         )
     change = _firewalld(facts, None, keeps_sense(facts))
-    return Remedy(
-        title=f"the next reload, restart or boot brings the check and its cost back; to prevent it: {change.title}",
+    return SAYS.remedy(
+        "before-the-reload",
+        change=change.title,
         commands=change.commands[:2],
         persistent=change.persistent,
-        verify=(f"grep '^ *IPv6_rpfilter' {CONF}  # what the next reload will load",),
         undo=change.undo[:1],
-        warning=f"Until then nothing changes. {_what_stays(facts, None, keeps_sense(facts))}",
+        stays=_what_stays(facts, None, keeps_sense(facts)),
     )
 
 
@@ -112,19 +92,11 @@ def keeps_sense(facts: Facts, protocols: tuple[Protocol, ...] = ("IPv6",)) -> st
         if len(ways) > 1:
             shown = ", ".join(ways[:4]) + (", ..." if len(ways) > 4 else "")
             reasons.append(f"its {protocol} routes lead out by {len(ways)} interfaces ({shown})")
-    if not reasons:
-        return ""
-    return (
-        f"Careful: {' and '.join(reasons)}, so the check separates real from forged sources here. Keep it for"
-        " forwarded packets, or filter at the router (BCP 38/84), or lower the number of packets instead."
-    )
+    return SAYS.text("keep", reasons=" and ".join(reasons)) if reasons else ""
 
 
 def _without(sense: str) -> str:
-    return sense or (
-        "Without it nothing checks IPv6 sources on this host; with one way out it showed little more than that a"
-        " packet from outside does not claim one of the host's own prefixes. Filter at the router (BCP 38/84)."
-    )
+    return sense or SAYS.text("without")
 
 
 def _with_iptables(facts: Facts, rule: ReversePathRule | None) -> bool:
@@ -166,13 +138,14 @@ def _firewalld(facts: Facts, rule: ReversePathRule | None, sense: str) -> Remedy
     elif isinstance(facts.firewalld.ipv6_rpfilter, Absent):
         edit = append
     was = f" (was {known.written or 'not set: on'})" if known is not None else ""
-    return Remedy(
+    return SAYS.remedy(
+        "firewalld",
         title=title,
-        commands=(f"cp -a {CONF} {CONF}.hostdx", edit, "firewall-cmd --reload"),
-        persistent=(f"# {CONF} is what lasts: IPv6_rpfilter={off}{was}",),
-        verify=VERIFY_IPTABLES if with_iptables else VERIFY,
-        undo=(f"mv {CONF}.hostdx {CONF}", "firewall-cmd --reload"),
-        warning=f"{_what_stays(facts, rule, sense)} {LOOSE} {RELOAD.format(conf=CONF)}",
+        edit=edit,
+        off=off,
+        was=was,
+        verify=SAYS.text("verify-iptables" if with_iptables else "verify"),
+        stays=_what_stays(facts, rule, sense),
     )
 
 
@@ -183,16 +156,7 @@ def _fewer_packets(facts: Facts, rule: ReversePathRule | None) -> Remedy:
     """
     protocols: tuple[Protocol, ...] = rule.protocols if rule is not None else ("IPv6",)
     known = [card.name for card in facts.cards[:1]] or [w for p in protocols for w in facts.uplinks(p)]
-    name = shlex.quote(known[0]) if known else "INTERFACE"
-    profile = f'"$(nmcli -g GENERAL.CON-UUID device show {name})"'
-    return Remedy(
-        title="or keep the check and give it fewer packets: merged frames (GRO), larger frames, more queues",
-        commands=(f"ethtool -K {name} gro on", f"ip link set {name} mtu 9000", f"ethtool -l {name}"),
-        persistent=(f"nmcli connection modify {profile} ethtool.feature-gro on 802-3-ethernet.mtu 9000",),
-        verify=(f"ethtool -k {name} | grep generic-receive-offload", f"ip link show {name}"),
-        undo=(f"ethtool -K {name} gro off", f"ip link set {name} mtu {_mtu(facts)}"),
-        warning="An MTU of 9000 needs every switch and host on the link to have it.",
-    )
+    return SAYS.remedy("fewer-packets", card=known[0] if known else "INTERFACE", mtu=_mtu(facts))
 
 
 def _mtu(facts: Facts) -> int:

@@ -12,15 +12,10 @@ import shlex
 
 from probes.system.firewall.reverse_path import CONNTRACK, ReversePathRule
 from scenarios.finding import Remedy
+from scenarios.rules.texts import texts
 
-LOOSE = "`loose` does not help: it costs as much as `strict`, the lookup is the same."
-VERIFY = (
-    "nft list ruleset | grep -E 'fib saddr .*(missing|exists|oif 0|oifname)'  # none, in FORWARD, or `ct state new`",
-)
-VERIFY_IPTABLES = ("ip6tables-save | grep rpfilter  # none, in FORWARD, or --ctstate NEW",)
-STAYS = "New flows stay checked; packets that connection tracking knows, or calls invalid or untracked, no longer are."
-ORDER = "Read the numbers again before each command: a reload changes them."
-LASTS = "# the same change in what loads the rules (/etc/nftables.conf, /etc/sysconfig/nftables.conf)"
+SAYS = texts("rpfilter")
+
 _DROPS = re.compile(r' drop(?: comment "[^"]*")?$')
 _ACCEPTS = re.compile(r'\bexists (?:(?:counter|log)\b.*)?accept(?: comment "[^"]*")?$')
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -49,19 +44,13 @@ def deleted(rule: ReversePathRule, sense: str) -> Remedy:
         undo = f"nft {word} rule {where}{after} {shlex.quote(rule.statement)}"
     else:
         undo = f"# the rule as it was: {shown(rule)}"
-    return Remedy(
-        title="nftables: delete the rule; it is in firewalld's table, but firewalld does not run here",
-        commands=(
-            _checked(rule),
-            f"nft delete rule {where} {_handle(rule)}",
-        ),
-        persistent=(
-            "# it comes back with whatever loads this table: /etc/nftables.conf, a script, or firewalld when it is"
-            " started (then IPv6_rpfilter in its file decides)",
-        ),
-        verify=(f"nft list chain {where}",),
-        undo=(undo,),
-        warning=f"{sense} {ORDER} {LOOSE}",
+    return SAYS.remedy(
+        "deleted",
+        checked=_checked(rule),
+        where=where,
+        handle=_handle(rule),
+        undo=undo,
+        sense=sense,
     )
 
 
@@ -82,84 +71,49 @@ def _checked(rule: ReversePathRule) -> str:
 
 
 def _in_place(rule: ReversePathRule, sense: str) -> Remedy:
-    where = _where(rule)
-    changed = shlex.quote(f"ct state new {rule.statement}")
-    return Remedy(
-        title="nftables: check only the first packet of a flow, in the same place",
-        commands=(
-            _checked(rule),
-            f"nft replace rule {where} {_handle(rule)} {changed}",
-        ),
-        persistent=(LASTS,),
-        verify=(f"nft list chain {where}",),
-        undo=(
-            f"nft -a list chain {where}  # the changed rule has a new handle",
-            f"nft replace rule {where} handle HANDLE {shlex.quote(rule.statement)}",
-        ),
-        warning=f"{_stays(sense)} {ORDER} {LOOSE}",
+    return SAYS.remedy(
+        "in-place",
+        checked=_checked(rule),
+        where=_where(rule),
+        handle=_handle(rule),
+        changed=f"ct state new {rule.statement}",
+        statement=rule.statement,
+        stays=_stays(sense),
     )
 
 
 def _moved(rule: ReversePathRule, sense: str) -> Remedy:
     """A chain before connection tracking (priority -200) cannot tell established flows."""
-    where = _where(rule)
-    own = f"{shlex.quote(rule.family)} {shlex.quote(rule.table)} hostdx_rpf"
-    after = f" index {rule.number - 1}" if rule.number else ""  # behind what lets neighbour discovery past
-    changed = shlex.quote(f"ct state new {rule.statement}")
-    return Remedy(
-        title="nftables: check only the first packet of a flow, in a chain after connection tracking",
-        commands=(
-            f"nft add chain {own} '{{ type filter hook prerouting priority -150; policy accept; }}'",
-            f"nft add rule {own} {changed}",
-            _checked(rule),
-            f"nft delete rule {where} {_handle(rule)}",
-        ),
-        persistent=(LASTS,),
-        verify=(f"nft list table {shlex.quote(rule.family)} {shlex.quote(rule.table)}", *VERIFY),
-        undo=(
-            f"nft {'add' if rule.number else 'insert'} rule {where}{after} {shlex.quote(rule.statement)}",
-            f"nft flush chain {own}",
-            f"nft delete chain {own}",
-        ),
-        warning=f"{_stays(sense)} {ORDER} {LOOSE}",
+    table = f"{shlex.quote(rule.family)} {shlex.quote(rule.table)}"
+    return SAYS.remedy(
+        "moved",
+        own=f"{table} hostdx_rpf",
+        changed=f"ct state new {rule.statement}",
+        checked=_checked(rule),
+        where=_where(rule),
+        handle=_handle(rule),
+        table=table,
+        verify=SAYS.text("verify"),
+        add="add" if rule.number else "insert",
+        after=f" index {rule.number - 1}" if rule.number else "",  # behind what lets neighbour discovery past
+        statement=rule.statement,
+        stays=_stays(sense),
     )
 
 
 def _let_past(rule: ReversePathRule, sense: str) -> Remedy:
     """It accepts what has a way back, and its chain drops the rest: NixOS does so."""
-    where = _where(rule)
-    return Remedy(
-        title="nftables: let established flows past before the check",
-        commands=(f"nft insert rule {where} ct state established,related accept",),
-        persistent=(
-            "# the same in what loads the rules, at the chain's start (NixOS: firewall.checkReversePath)",
-        ),
-        verify=(f"nft list chain {where}",),
-        undo=(
-            f"nft -a list chain {where}  # the handle of the rule that was inserted",
-            f"nft delete rule {where} handle HANDLE",
-        ),
-        warning=f"{_stays(sense)} Established flows then skip the rest of this chain. {LOOSE}",
-    )
+    return SAYS.remedy("let-past", where=_where(rule), stays=_stays(sense))
 
 
 def _by_hand_nft(rule: ReversePathRule, sense: str, tracked: bool) -> Remedy:
-    how = "set `ct state new` before the check in it, and leave everything else as it is"
-    if not tracked:
-        how = (
-            "its chain is before connection tracking: write it into one after it (priority above -200), with"
-            " `ct state new` before the check, and with all that narrows it and all exceptions before it"
-        )
-    return Remedy(
-        title=f"nftables, by hand: {how}",
-        commands=(
-            f"nft -a list chain {_where(rule)}  # the rule, with what stands before it",
-            f"# the rule as read: {shown(rule)}",
-        ),
-        persistent=(LASTS,),
-        verify=(f"nft list chain {_where(rule)}",),
-        undo=(f"# the rule as it was: {shown(rule)}",),
-        warning=f"{_widening(rule)} {_stays(sense)} {LOOSE}",
+    return SAYS.remedy(
+        "by-hand-nft",
+        how=SAYS.text("nft-tracked" if tracked else "nft-untracked"),
+        where=_where(rule),
+        shown=shown(rule),
+        widening=_widening(rule),
+        stays=_stays(sense),
     )
 
 
@@ -169,55 +123,35 @@ def in_iptables(rule: ReversePathRule, sense: str) -> Remedy:
     if rule.form == "iptables-legacy":
         command += "-legacy"
     spec = rule.statement.removeprefix(f"-A {rule.chain} ")
-    title = f"{command}: check only the first packet of a flow"
-    saved = ("service ip6tables save  # EL", "netfilter-persistent save  # Debian, Ubuntu")
-    verify = (f"{command}-save | grep rpfilter  # none, in FORWARD, or --ctstate NEW",)
-    fresh = "-m conntrack --ctstate NEW"
     here, chain = f"{command} -t {shlex.quote(rule.table)}", shlex.quote(rule.chain)
-    listing = f"{here} -L {chain} -n --line-numbers"
     if rule.exact and rule.table == "mangle":
-        return Remedy(
-            title=f"{title}, in the same place",
-            commands=(
-                f"{listing}  # the rule's number",
-                f"{here} -R {chain} NUMBER {fresh} {spec}",
-            ),
-            persistent=saved,
-            verify=verify,
-            undo=(f"{listing}  # the rule's number", f"{here} -R {chain} NUMBER {spec}"),
-            warning=f"{_stays(sense)} {ORDER} {LOOSE}",
+        return SAYS.remedy(
+            "iptables-in-place",
+            command=command,
+            listing=f"{here} -L {chain} -n --line-numbers",
+            here=here,
+            chain=rule.chain,
+            spec=spec,
+            stays=_stays(sense),
         )
     if rule.exact and rule.direct and not rule.ahead:
-        return Remedy(
-            title=f"{title}, after connection tracking",
-            commands=(
-                f"{command} -t mangle -I PREROUTING {fresh} {spec}",
-                f"{here} -D {chain} {spec}",
-            ),
-            persistent=saved,
-            verify=verify,
-            undo=(
-                f"{here} -I {chain} {rule.number + 1} {spec}",
-                f"{command} -t mangle -D PREROUTING {fresh} {spec}",
-            ),
-            warning=f"{_stays(sense)} {LOOSE}",
+        return SAYS.remedy(
+            "iptables-moved",
+            command=command,
+            here=here,
+            chain=rule.chain,
+            position=rule.number + 1,
+            spec=spec,
+            stays=_stays(sense),
         )
-    how = f"set `{fresh}` before the check in it, and leave everything else as it is"
-    if rule.table != "mangle":
-        how = (
-            "its table is before connection tracking: write it into mangle's PREROUTING with"
-            f" `{fresh}`, and with all that narrows it and all exceptions before it"
-        )
-    return Remedy(
-        title=f"{command}, by hand: {how}",
-        commands=(
-            f"{here} -S  # the rule, with what stands before it",
-            f"# the rule as read: {shown(rule)}",
-        ),
-        persistent=saved,
-        verify=verify,
-        undo=(f"# the rule as it was: {shown(rule)}",),
-        warning=f"{_widening(rule)} {_stays(sense)} {LOOSE}",
+    return SAYS.remedy(
+        "iptables-by-hand",
+        command=command,
+        how=SAYS.text("iptables-mangle" if rule.table == "mangle" else "iptables-raw"),
+        here=here,
+        shown=shown(rule),
+        widening=_widening(rule),
+        stays=_stays(sense),
     )
 
 
@@ -227,9 +161,9 @@ def shown(rule: ReversePathRule) -> str:
 
 
 def _stays(sense: str) -> str:
-    return f"{STAYS} {sense}".strip()
+    return f"{SAYS.text('stays')} {sense}".strip()
 
 
 def _widening(rule: ReversePathRule) -> str:
     whom = f"It affects {rule.payers}." if rule.every_flow else ""
-    return f"{whom} A check that applies to more packets than this one can cut off your connection.".strip()
+    return f"{whom} {SAYS.text('widening')}".strip()

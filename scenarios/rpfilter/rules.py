@@ -18,6 +18,9 @@ from scenarios.rpfilter.averages import averages
 from scenarios.rpfilter.facts import Facts, read
 from scenarios.rpfilter.setting_change import loose, strict
 from scenarios.rule import Inapplicable, Rule, Unreadable
+from scenarios.rules.texts import texts
+
+SAYS = texts("rpfilter")
 
 FAST_MBIT = 25_000  # from here on one core cannot check every frame of MTU 1500 at half a microsecond each
 POLICY_RULES = 2  # IPv6 rules that every kernel has: local and main
@@ -33,11 +36,11 @@ def evidence(facts: Facts, rule: ReversePathRule) -> tuple[Evidence, ...]:
             if rule.before_conntrack
             else "before the shortcut of established flows"
         )
-        lines.append(Evidence(f"it comes {when}: it costs time for {rule.payers}"))
+        lines.append(SAYS.evidence("every-flow", when=when, payers=rule.payers))
     elif rule.new_only:
-        lines.append(Evidence("established flows skip it: only the first packets of a flow cost time"))
+        lines.append(SAYS.evidence("new-only"))
     elif rule.first_hook is not None and rule.first_hook.name == "forward":
-        lines.append(Evidence("it is in the forward hook: it does not apply to packets to this host"))
+        lines.append(SAYS.evidence("forward"))
     for protocol in rule.protocols:
         table = facts.routes(protocol)
         if not isinstance(table, Absent):
@@ -46,7 +49,7 @@ def evidence(facts: Facts, rule: ReversePathRule) -> tuple[Evidence, ...]:
         speed = "unknown speed" if isinstance(card.mbit_per_s, Absent) else units.bits(card.mbit_per_s * 1e6)
         merging = {True: "GRO on", False: "GRO off", None: "GRO unknown"}[card.merges]
         mtu = "MTU unknown" if isinstance(card.mtu, Absent) else f"MTU {card.mtu}"
-        lines.append(Evidence(f"fastest card {card.name}: {speed}, {mtu}, {merging}"))
+        lines.append(SAYS.evidence("card", card=card.name, speed=speed, mtu=mtu, merging=merging))
     return tuple(lines)
 
 
@@ -66,18 +69,14 @@ def loaded(host: Host) -> Iterator[Finding]:
     for rule in facts.checks:
         if not rule.every_flow:
             continue
-        lines = list(evidence(facts, rule))
-        lines += averages(host)
-        yield Finding(
-            id="rpfilter.loaded",
+        yield SAYS.finding(
+            "loaded",
             severity=_severity(facts, rule),
             subject=subject_of(rule),
-            alike=rule.payers,
-            title=f"the firewall looks up the source of {rule.payers} in the routing table",
-            evidence=tuple(lines),
+            payers=rule.payers,
+            evidence=(*evidence(facts, rule), *averages(host)),
             remedy=remedies.remedies(facts, rule),
             references=remedies.REFERENCES,
-            prove="rpfilter",
         )
 
 
@@ -105,12 +104,13 @@ def configured(host: Host) -> Iterator[Finding]:
     asked = facts.asked
     written = f"IPv6_rpfilter={asked.written}" if asked.written else "IPv6_rpfilter is not set"
     version = f"firewalld {facts.firewalld.version}"
-    line = Evidence(f"{written}; with {version} that means {asked.mode}", facts.firewalld.source)
+    source = facts.firewalld.source
+    line = SAYS.evidence("written", written=written, version=version, mode=asked.mode, source=source)
     if asked.problem:
-        yield Finding(
-            id="rpfilter.firewalld-conf",
+        yield SAYS.finding(
+            "firewalld-conf",
             severity="warning" if "refuses" in asked.problem else "notice",
-            title=asked.problem,
+            problem=asked.problem,
             evidence=(line,),
             remedy=remedies.remedies(facts, None)[:1],
             references=asked.vocabulary.sources,
@@ -118,19 +118,17 @@ def configured(host: Host) -> Iterator[Finding]:
     if isinstance(facts.ruleset, Absent):
         # a stopped one has taken its rules away
         if asked.every_packet and facts.firewalld.running is not False:
-            yield Finding(
-                id="rpfilter.firewalld-asks",
-                severity="notice",
-                confidence="hint",
-                title=f"{version} is configured to check the source of every IPv6 packet ({asked.mode})",
+            yield SAYS.finding(
+                "firewalld-asks",
+                version=version,
+                mode=asked.mode,
                 evidence=(
                     line,
-                    Evidence(f"whether it is loaded is not known: {facts.ruleset.reason}"),
+                    SAYS.evidence("loaded-unknown", reason=facts.ruleset.reason),
                     *averages(host),
                 ),
                 remedy=remedies.remedies(facts, None),
                 references=remedies.REFERENCES,
-                prove="rpfilter",
             )
         return
     yield from _mismatch(facts, facts.ruleset, asked.every_packet, line)
@@ -147,13 +145,11 @@ def _mismatch(facts: Facts, ruleset: Ruleset, asked: bool, line: Evidence) -> It
     if bool(own) == asked:
         return
     what = "is loaded although firewalld.conf does not ask for it" if own else "is configured but not loaded"
-    yield Finding(
-        id="rpfilter.not-reloaded",
-        severity="notice",
-        title=f"firewalld's IPv6 reverse-path check {what}: the daemon was not reloaded",
+    yield SAYS.finding(
+        "not-reloaded",
+        what=what,
         evidence=(line, *(Evidence(f"{r.place}: {r.statement}", r.source) for r in own)),
         remedy=(remedies.not_reloaded(facts, own[0] if own else None),),
-        references=("firewalld.conf(5)",),
     )
 
 
@@ -166,26 +162,20 @@ def settings(host: Host) -> Iterator[Finding]:
     active = [f"{name} {WORDS.get(value, value)}" for name, value in setting.active.items()]
     if not setting.own:
         raise Inapplicable("no interface besides lo")
-    base = Evidence(
-        f"rp_filter: all = {setting.everywhere}; in effect {', '.join(active) or 'off on every interface'}"
-        " (the larger of `all` and the interface's own counts)",
-        "/proc/sys/net/ipv4/conf/*/rp_filter",
-    )
+    in_effect = ", ".join(active) or "off on every interface"
+    base = SAYS.evidence("rp-filter", all=setting.everywhere, active=in_effect)
     if not isinstance(setting.drops, Absent) and setting.drops > 0:
-        yield Finding(
-            id="rpfilter.drops",
-            severity="notice",
-            title=f"rp_filter has dropped {setting.drops:,} IPv4 packets since boot: forged, or answers "
-            "that came back another way",
-            evidence=(base, Evidence(f"IPReversePathFilter = {setting.drops}", "/proc/net/netstat")),
+        yield SAYS.finding(
+            "drops",
+            count=f"{setting.drops:,}",
+            evidence=(base, SAYS.evidence("drops", count=setting.drops)),
             remedy=() if (loosely := loose(setting)) is None else (loosely,),
             references=remedies.SETTING_REFERENCES,
         )
     if setting.loosened:
-        yield Finding(
-            id="rpfilter.loosened",
-            severity="notice",
-            title=f"rp_filter is loose on {', '.join(setting.loosened[:4])}, though set to strict: `all` is 2",
+        yield SAYS.finding(
+            "loosened",
+            interfaces=", ".join(setting.loosened[:4]),
             evidence=(base,),
             remedy=(strict(setting, setting.loosened),),
             references=remedies.SETTING_REFERENCES,

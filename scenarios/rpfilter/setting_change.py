@@ -13,11 +13,9 @@ from probes.system.firewall.rp_filter import WORDS, RpFilter
 from probes.types import Absent
 from probes.units import listed
 from scenarios.finding import Remedy
+from scenarios.rules.texts import texts
 
-FILE = "/etc/sysctl.d/90-rpfilter.conf"
-STRICT_DROPS = (
-    "Strict drops what comes in by another interface than the way back leads out by (several uplinks, a VPN)."
-)
+SAYS = texts("rpfilter")
 
 
 def loose(setting: RpFilter) -> Remedy | None:
@@ -25,25 +23,18 @@ def loose(setting: RpFilter) -> Remedy | None:
     wanted = {name: 2 for name, mode in setting.active.items() if mode == 1}
     if not wanted:
         return None
-    return _change(setting, wanted, "let rp_filter be loose (2) where it is strict", "")
+    return _change(setting, wanted, SAYS.text("loose"), "")
 
 
 def strict(setting: RpFilter, interfaces: tuple[str, ...]) -> Remedy:
     """Strict on these, as they are set themselves."""
-    title = (
-        f"let rp_filter be strict (1) on {listed(interfaces, 4)}, and leave the other interfaces as they are"
-    )
-    return _change(setting, dict.fromkeys(interfaces, 1), title, STRICT_DROPS)
+    title = SAYS.text("strict", interfaces=listed(interfaces, 4))
+    return _change(setting, dict.fromkeys(interfaces, 1), title, SAYS.text("strict-drops"))
 
 
 def switched_off(setting: RpFilter) -> Remedy:
     """For its cost: off wherever it is in effect."""
-    warning = (
-        "Then nothing checks IPv4 sources here: packets with forged ones come in. Filter at the router (BCP 38/84)."
-        " Packets of established flows skip the check anyway, so the gain may be small."
-    )
-    title = "switch rp_filter off: 0 in `all` and on every interface, since the larger of both counts"
-    return _change(setting, dict.fromkeys(setting.active, 0), title, warning)
+    return _change(setting, dict.fromkeys(setting.active, 0), SAYS.text("off"), SAYS.text("off-warning"))
 
 
 def effects(setting: RpFilter, wanted: Mapping[str, int]) -> dict[str, tuple[int, int]]:
@@ -68,16 +59,14 @@ def _change(setting: RpFilter, wanted: Mapping[str, int], title: str, warning: s
         for name, (before, after) in effects(setting, wanted).items()
     ]
     lines = " ".join(shlex.quote(f"{_key(name)} = {new[name]}") for name in changed)
-    return Remedy(
+    return SAYS.remedy(
+        "rp-filter",
         title=title,
-        commands=tuple(f"sysctl -w {shlex.quote(f'{_key(name)}={new[name]}')}" for name in changed),
-        persistent=(f"printf '%s\\n' {lines} > {FILE}", "sysctl --system"),
-        verify=("sysctl -a 2>/dev/null | grep '\\.rp_filter'",),
-        undo=(
-            f"rm {FILE}",
-            *(f"sysctl -w {shlex.quote(f'{_key(name)}={old[name]}')}" for name in reversed(changed)),
-        ),
-        warning=f"In effect this takes {'; '.join(moves)}, and nothing else. {warning}".strip(),
+        new=tuple(f"{_key(name)}={new[name]}" for name in changed),
+        lines=lines,
+        old=tuple(f"{_key(name)}={old[name]}" for name in reversed(changed)),
+        moves="; ".join(moves),
+        warning=warning,
     )
 
 

@@ -12,6 +12,7 @@ from scenarios.finding import Evidence, Finding, Remedy, Severity
 from scenarios.rule import Inapplicable, Rule, Unreadable
 from scenarios.rules.expression import Value, expression
 from scenarios.rules.read import Read, last_line, read
+from scenarios.rules.rights import typable
 from scenarios.rules.rule_file import Advice, Answer, RuleText
 from scenarios.rules.table import Row
 from scenarios.rules.tables import TABLES
@@ -152,7 +153,7 @@ def remedy(host: Host, one: Advice, row: Row) -> Remedy:
 
     def lines(name: str, usual: tuple[str, ...]) -> tuple[str, ...]:
         filled = (typed(line, row) for line in own.get(name, usual))
-        return tuple(line for line in filled if line)
+        return tuple(typable(line) for line in filled if line)
 
     return Remedy(
         title=Words(one.title).filled(row),

@@ -10,7 +10,7 @@ from probes import units
 from probes.types import Absent
 from scenarios.rules.expression import Expression, Invalid, Names, Value, expression
 
-_FORMS: dict[str, Callable[[float], str]] = {
+FORMS: dict[str, Callable[[float], str]] = {
     "number": units.number,
     "size": units.size,
     "rate": units.rate,
@@ -41,7 +41,7 @@ def typed(line: str, names: Names) -> str:
         return ""
 
     def one(found: re.Match[str]) -> str:
-        if found[1] not in names or (found[2] and found[2] not in _FORMS):
+        if found[1] not in names or (found[2] and found[2] not in FORMS):
             return found[0]  # `{print}` of awk
         return shlex.quote(said(names[found[1]], found[2] or ""))
 
@@ -66,8 +66,8 @@ class Words:
         self._holes: dict[str, tuple[Expression, str]] = {}
         for found in _HOLE.finditer(template):
             form = found[2] or ""
-            if form and form not in _FORMS:
-                raise Invalid(f"{template!r}: {form} is no form; there are {', '.join(_FORMS)}")
+            if form and form not in FORMS:
+                raise Invalid(f"{template!r}: {form} is no form; there are {', '.join(FORMS)}")
             self._holes[found[0]] = (expression(found[1]), form)
 
     def filled(self, names: Names) -> str:
@@ -88,7 +88,7 @@ def said(value: Value, form: str = "") -> str:
     if isinstance(value, Absent):
         return "unknown"
     if form and isinstance(value, int | float):
-        return _FORMS[form](value)
+        return FORMS[form](value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

@@ -9,16 +9,18 @@ from probes.bench.engine.loops import cost_ns
 from probes.bench.workloads import load_of
 from probes.system.disk.block import BlockDevice
 from probes.types import present
-from probes.units import amount, duration, latency, percent, prefixed
+from probes.units import amount, latency, percent, prefixed
 from scenarios.events import Verdict
 from scenarios.experiment.tail import percentile_ns
 from scenarios.experiment.wording import effect_words, groups_words
-from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.finding import Evidence, Finding
 from scenarios.knowledge.disks import disk_class, link_share
+from scenarios.rules.texts import texts
 from scenarios.storage.results import Level
-from scenarios.storage.rules import pcie_remedy, sata_remedy
+from scenarios.storage.rules import link_fields
 from scenarios.storage.targets import Target
 
+SAYS = texts("storage")
 # A stream that reaches this share of its link's payload rate is held by the link, not by the medium.
 LINK_BOUND = 0.85
 BYTES_PER_UNIT = {"MB/s": 1e6, "B/s": 1.0, "MiB/s": 2.0**20}
@@ -60,20 +62,16 @@ def link_findings(targets: Sequence[Target], levels: Sequence[Level]) -> list[Fi
         at_limit = [v for v in levels if v.variant == one.letter and (v.link_share or 0) >= LINK_BOUND]
         if at_limit and one.devices and present(one.devices[0].link):
             best = max(at_limit, key=lambda v: v.link_share or 0)
+            link = one.devices[0].link
             found.append(
-                Finding(
-                    id="storage.link-bound",
-                    severity="notice",
-                    confidence="measured",
+                SAYS.finding(
+                    "link-bound",
                     subject=one.leaf_names,
-                    title=f"{one.leaf_names} streams at {100 * (best.link_share or 0):.0f} % of its link: "
-                    "the link is the limit, not the disk behind it",
-                    evidence=(
-                        Evidence(
-                            f"{titled(best)}: {gives(best)} over {one.devices[0].link.now}",
-                            one.devices[0].link.source,
-                        ),
-                    ),
+                    percent=f"{100 * (best.link_share or 0):.0f}",
+                    load=titled(best),
+                    gives=gives(best),
+                    link=link.now,
+                    source=link.source,
                 )
             )
     return found
@@ -83,21 +81,19 @@ def degraded(one: Target, device: BlockDevice, levels: Sequence[Level]) -> Findi
     link = device.link
     assert present(link)
     reached = [
-        f"{titled(v)} reaches {100 * v.link_share:.0f} % of the link as it runs now"
+        SAYS.evidence("of-link", load=titled(v), percent=f"{100 * v.link_share:.0f}")
         for v in levels
         if v.variant == one.letter and v.link_share is not None
     ]
-    return Finding(
+    fields = link_fields(link)
+    return SAYS.finding(
+        "link-measured",
         id=f"storage.{link.kind}-link",
-        severity="warning",
         confidence="measured" if reached else "rule",
         subject=device.name,
-        title=f"{device.name} runs its link at {link.now}, it can do {link.at_most}",
-        evidence=(
-            Evidence(f"{link.now} of {link.at_most}", link.source),
-            *(Evidence(text) for text in reached),
-        ),
-        remedy=(sata_remedy(device, link) if link.kind == "sata" else pcie_remedy(device, link),),
+        evidence=reached,
+        remedy=(SAYS.remedy("sata-link" if link.kind == "sata" else "pcie-link", **fields),),
+        **fields,
     )
 
 
@@ -113,14 +109,18 @@ def class_findings(levels: Sequence[Level], targets: Sequence[Target]) -> list[F
         if most < low:
             one = letters[value.variant]
             found.append(
-                Finding(
-                    id="storage.below-class",
-                    severity="warning",
-                    confidence="hint",
+                SAYS.finding(
+                    "below-class",
                     subject=f"{one.leaf_names} {value.workload}",
-                    title=f"{one.leaf_names}: {titled(value)} gives {gives(value)}, "
-                    f"a {value.usual_class} usually {low:.0f} to {high:.0f} {value.unit}",
-                    evidence=(Evidence(f"{value.blocks} blocks in {one.directory}"),),
+                    disks=one.leaf_names,
+                    load=titled(value),
+                    gives=gives(value),
+                    kind=value.usual_class,
+                    low=f"{low:.0f}",
+                    high=f"{high:.0f}",
+                    unit=value.unit,
+                    blocks=value.blocks,
+                    directory=one.directory,
                 )
             )
     return found
@@ -128,24 +128,16 @@ def class_findings(levels: Sequence[Level], targets: Sequence[Target]) -> list[F
 
 def engine_cost(nanoseconds: int) -> Evidence:
     """What of each operation is not the disk's."""
-    return Evidence(
-        f"at least {latency(nanoseconds)} of each read and write are the engine's own, not the disk's",
-        "the same loop on an operation that does nothing",
-    )
+    return SAYS.evidence("engine-cost", cost=latency(nanoseconds))
 
 
 def control_moved(verdict: Verdict) -> Finding:
     """The load that touches no disk differs too: whatever it was, it was not the disk alone."""
-    return Finding(
-        id="storage.control-moved",
-        severity="warning",
-        confidence="measured",
+    return SAYS.finding(
+        "control-moved",
         subject=load_of(verdict.workload).title,
-        title=f"do not trust this run: the control, which does not use the disk, differs too: {effect_words(verdict)}",
+        effect=effect_words(verdict),
         evidence=(Evidence(groups_words(verdict)),) if verdict.groups else (),
-        remedy=(
-            Remedy(title="Check how quiet this host is, then measure again", commands=("hostdx run null",)),
-        ),
     )
 
 
@@ -160,23 +152,19 @@ def gives(value: Level) -> str:
 def job_finding(waited: float, interval: tuple[float, float] | None, what: str, samples: int) -> Finding:
     """Amdahl's limit: a job that waits the share w for a disk gains at most w/2 of its time from one twice as fast."""
     high = interval[1] if interval else waited
-    gain = percent(waited / 2)
-    text = (
-        f"{what} waited {percent(waited)} of its time for I/O: a disk twice as fast would save it at most "
-        f"{gain}"
-    )
     spread = (
         f"95 % interval {percent(interval[0])} to {percent(interval[1])} (gain then at most {percent(high / 2)}), "
         if interval
         else ""
     )
-    return Finding(
-        id="storage.job",
+    return SAYS.finding(
+        "job",
         severity="notice" if high < 0.10 else "warning",
-        confidence="measured",
         subject=what,
-        title=text,
-        evidence=(Evidence(f"{spread}{samples} samples"),),
+        waited=waited,
+        gain=waited / 2,
+        spread=spread,
+        samples=samples,
     )
 
 
@@ -187,24 +175,14 @@ def lesson(verdicts: Sequence[Verdict]) -> Finding | None:
         return None
     worst = min(slower, key=lambda v: v.ratio or 1.0)
     times = 1 / (worst.ratio or 1.0)
-    gain = 0.1 * (1 - 1 / times)
-    return Finding(
-        id="storage.share",
-        severity="notice",
-        confidence="measured",
-        title=f"a job that spends 10 % of its time in {load_of(worst.workload).title} on {worst.variant} would need "
-        f"{percent(gain)} less on {worst.baseline}; a job that does not wait for the disk gains nothing",
-        evidence=(
-            Evidence(
-                f"{worst.variant} against {worst.baseline}: {effect_words(worst)}; {groups_words(worst)}"
-            ),
-        ),
-        remedy=(
-            Remedy(
-                title="Measure how long your job really waits, before you buy or move anything",
-                commands=("hostdx run storage --pid PID",),
-            ),
-        ),
+    return SAYS.finding(
+        "share",
+        load=load_of(worst.workload).title,
+        slower=worst.variant,
+        faster=worst.baseline,
+        gain=0.1 * (1 - 1 / times),
+        effect=effect_words(worst),
+        groups=groups_words(worst),
     )
 
 
@@ -214,16 +192,16 @@ def drift_findings(verdicts: Sequence[Verdict], directories: Sequence[str]) -> l
         ["hostdx run storage", *(f"--dir {shlex.quote(d)}" for d in directories), "--budget 300"]
     )
     return [
-        Finding(
-            id="storage.drift",
-            severity="warning",
-            confidence="measured",
+        SAYS.finding(
+            "drift",
             subject=f"{variant}: {load_of(verdict.workload).title}",
-            title=f"{variant}: {load_of(verdict.workload).title} {'falls' if last < first else 'rises'} from "
-            f"{prefixed(first).strip()} to {prefixed(last).strip()} {verdict.delta_unit} "
-            f"within {duration(verdict.seconds)} of measuring",
-            evidence=(Evidence(verdict.reason or ""),),
-            remedy=(Remedy(title="Measure longer, to see which speed it settles at", commands=(longer,)),),
+            moves="falls" if last < first else "rises",
+            first=prefixed(first).strip(),
+            last=prefixed(last).strip(),
+            unit=verdict.delta_unit,
+            seconds=verdict.seconds,
+            reason=verdict.reason or "",
+            command=longer,
         )
         for verdict in verdicts
         for variant, (first, last) in verdict.drift.items()

@@ -10,7 +10,6 @@ import msgspec
 
 from probes.bench.workloads import load_of
 from probes.host import Host
-from probes.system.disk.block import BlockDevice
 from probes.system.disk.drive.transport import virtual
 from probes.units import amount, duration, elapsed, listed, number
 from scenarios.finding import SEVERITIES, Evidence, Finding, Remedy
@@ -22,10 +21,12 @@ from scenarios.knowledge.disks import (
     offers,
     offers_of_size,
 )
+from scenarios.rules.texts import texts
 from scenarios.storage.findings import engine_cost
 from scenarios.storage.results import Level
 from scenarios.storage.targets import Target
 
+SAYS = texts("storage")
 KNOWLEDGE = "scenarios/knowledge/storage.toml"
 NEAREST = 2
 FLASH_READ_NS = 1_000_000  # a head moves for longer
@@ -64,6 +65,7 @@ def first_answer(
         (each for each in found if each.severity != "ok"),
         key=lambda each: (SEVERITIES.index(each.severity), each is not throttle),
     )
+    suspicious = any(each is not throttle for each in wrong)  # a finding of its own says which
     judged = any(value.usual is not None for value in own)
     fine = judged and not found and all(word == "good" for _, _, word in jobs)
     uses = [
@@ -73,19 +75,19 @@ def first_answer(
     ]
     held = [throttle.title] if throttle else []
     near = [f"nearest to {nearest[0][0]}"] if nearest else []
-    answer = Finding(
-        id="storage.levels",
+    answer = SAYS.finding(
+        "levels",
         severity="ok" if fine else "notice",
-        confidence="measured",
         subject=one.directory,
         answers=single,
-        title=f"{one.directory} ({one.leaf_names}): {'; '.join([*held, *uses, *near]) or 'measured'}",
+        disks=one.leaf_names,
+        uses="; ".join([*held, *uses, *near]) or "measured",
         evidence=(
             *(Evidence(_job_words(*job), KNOWLEDGE) for job in jobs),
             *(engine_cost(value.engine_ns) for value in own[:1] if value.engine_ns is not None),
             *([Evidence(_standing_words(host, one, nearest), KNOWLEDGE)] if nearest else []),
             *([Evidence(_throttle_words(throttle, watched_s))] if throttle or watched_s else []),
-            Evidence(_setting_words(one, [each for each in wrong if each is not throttle])),
+            *([] if suspicious else [SAYS.evidence("no-suspicion", disks=one.leaf_names)]),
         ),
         remedy=(_next(wrong),),
     )
@@ -132,10 +134,15 @@ def hints(host: Host, one: Target, levels: Sequence[Level]) -> list[Finding]:
     found = []
     known, sync, read = disk_class(device), own.get("fsync-4k-qd1"), own.get("randread-4k-qd1")
     if known is not None and sync is not None and sync.p50_ns and sync.p50_ns < 1e3 * known.fastest_sync_us:
-        found.append(_too_fast(device, sync.p50_ns, known.title, known.fastest_sync_us))
+        least = 1e3 * known.fastest_sync_us
+        found.append(
+            SAYS.finding(
+                "flush-too-fast", subject=device.name, half=sync.p50_ns, kind=known.title, least=least
+            )
+        )
     path = f"{device.path}/queue/rotational"  # of a virtual disk too: the kernel goes by it
     if read is not None and read.p50_ns and read.p50_ns < FLASH_READ_NS and host.integer(path) == 1:
-        found.append(_turns(device, read.p50_ns, path))
+        found.append(SAYS.finding("not-rotating", subject=device.name, half=read.p50_ns, path=path))
     return found
 
 
@@ -179,12 +186,6 @@ def _throttle_words(throttle: Finding | None, watched_s: float) -> str:
     return f"no throttle recognised in the {duration(watched_s)} measured; a burst that lasts longer would not show"
 
 
-def _setting_words(one: Target, suspicious: Sequence[Finding]) -> str:
-    if suspicious:
-        return f"suspicious: {suspicious[0].title}"
-    return f"no rule found a suspicious setting of {one.leaf_names} or its file system"
-
-
 def _next(wrong: Sequence[Finding]) -> Remedy:
     """One command of one line: the worst finding's, or how long a job really waits."""
     for each in wrong:
@@ -192,46 +193,4 @@ def _next(wrong: Sequence[Finding]) -> Remedy:
             for command in remedy.commands:
                 if "\n" not in command:
                     return msgspec.structs.replace(remedy, commands=(command,))
-    return Remedy(
-        title="Measure how long your job really waits for this disk",
-        commands=("hostdx run storage --pid PID",),
-    )
-
-
-def _too_fast(device: BlockDevice, p50_ns: float, title: str, fastest_us: float) -> Finding:
-    return _hint(
-        "storage.flush-too-fast",
-        device,
-        f"half of the synced writes to {device.name} take less than {elapsed(p50_ns)}; a {title} needs "
-        f"{elapsed(1e3 * fastest_us)} at least",
-        Evidence(
-            "a controller's or hypervisor's cache may answer for it, and lose the data when power fails"
-        ),
-        Remedy(
-            title="See what the kernel says of its write cache, and what the hypervisor does with flushes",
-            commands=(f"cat /sys/block/{device.name}/queue/write_cache",),
-        ),
-    )
-
-
-def _turns(device: BlockDevice, p50_ns: float, path: str) -> Finding:
-    return _hint(
-        "storage.not-rotating",
-        device,
-        f"the kernel takes {device.name} for a rotating disk, but half of its random reads take less than "
-        f"{elapsed(p50_ns)}: that is flash, or a cache of the hypervisor",
-        Evidence("rotational 1; databases, file systems and write-back throttling go by it", path),
-        Remedy(
-            title="Compare with the kernel being told that it does not rotate",
-            commands=(f"echo 0 > {path}",),
-            verify=(f"cat {path}",),
-            undo=(f"echo 1 > {path}",),
-        ),
-    )
-
-
-def _hint(id: str, device: BlockDevice, title: str, evidence: Evidence, remedy: Remedy) -> Finding:
-    return Finding(
-        id=id, severity="notice", confidence="hint", subject=device.name, title=title, evidence=(evidence,),
-        remedy=(remedy,),
-    )  # fmt: skip
+    return SAYS.remedy("how-long-it-waits")

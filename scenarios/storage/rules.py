@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from probes.host import Host
 from probes.system.disk.arrays import mdstat
@@ -14,9 +14,12 @@ from probes.system.disk.drive.transport import emulated
 from probes.system.disk.smart import physical, smart_reports
 from probes.types import Absent, present
 from probes.units import counted
-from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.finding import Finding
 from scenarios.rule import Inapplicable, Rule, Unreadable
+from scenarios.rules.texts import texts
 from scenarios.storage.write_caches import differing
+
+SAYS = texts("storage")
 
 
 def disks(host: Host) -> list[BlockDevice]:
@@ -39,9 +42,7 @@ def named(device: BlockDevice) -> str:
     return f"{device.name} ({device.model})" if present(device.model) and device.model else device.name
 
 
-def degraded(
-    host: Host, transport: str, what: str, remedy: Callable[[BlockDevice, Link], Remedy]
-) -> Iterator[Finding]:
+def degraded(host: Host, transport: str, what: str) -> Iterator[Finding]:
     """Disks of a transport whose link runs below what both of its ends can do."""
     those = [d for d in disks(host) if d.transport == transport]
     if not those:
@@ -51,23 +52,12 @@ def degraded(
         raise Unreadable(f"no {what} link state for {', '.join(d.name for d in those)}")
     for device, link in linked:
         if link.degraded:
-            yield Finding(
-                id=f"storage.{link.kind}-link",
-                severity="warning",
+            yield SAYS.finding(
+                f"{link.kind}-link",
                 subject=device.name,
-                alike=f"{link.now} of {link.at_most}",
-                title=f"{device.name} runs its {link.kind.upper()} link at {link.now}, it can do "
-                f"{link.at_most}",
-                evidence=(
-                    Evidence(
-                        f"{named(device)}: {link.now} of {link.at_most}; {link.limited_by}", link.source
-                    ),
-                ),
-                remedy=(remedy(device, link),),
-                references=(
-                    f"Documentation/ABI/testing/sysfs-{'ata' if link.kind == 'sata' else 'bus-pci'}",
-                ),
-                prove="storage",
+                disk=named(device),
+                limited_by=link.limited_by,
+                **link_fields(link),
             )
     silent = [d.name for d, link in linked if not link.degraded and not (link.device_most and link.port_most)]
     silent += [d.name for d in those if not present(d.link)]
@@ -79,43 +69,23 @@ def degraded(
         raise unknown(f"{what} link", silent, reason)
 
 
+def link_fields(link: Link) -> dict[str, Any]:
+    return {
+        "now": link.now,
+        "most": link.at_most,
+        "source": link.source,
+        "width_source": link.source.replace("link_speed", "link_width"),
+    }
+
+
 def pcie_link(host: Host) -> Iterator[Finding]:
     """`current_link_*` against `max_link_*` of the controller (Documentation/ABI/testing/sysfs-bus-pci)."""
-    return degraded(host, "nvme", "NVMe", pcie_remedy)
-
-
-def pcie_remedy(device: BlockDevice, link: Link) -> Remedy:
-    return Remedy(
-        title="Find what limits the link: the slot's width, bifurcation, a riser, or the PCIe speed set in "
-        "the firmware",
-        commands=(
-            "lspci -vv | grep -E 'Non-Volatile|LnkCap:|LnkSta:'",
-            "dmesg | grep 'available PCIe bandwidth'",
-        ),
-        persistent=("firmware set-up: PCIe speed of the slot to Auto, bifurcation x4",),
-        verify=(
-            f"cat {shlex.quote(link.source)}",
-            f"cat {shlex.quote(link.source.replace('link_speed', 'link_width'))}",
-        ),
-        warning="Some drives lower the link's speed while idle: read it again under load.",
-    )
+    return degraded(host, "nvme", "NVMe")
 
 
 def sata_link(host: Host) -> Iterator[Finding]:
     """`ata_link/*/sata_spd` against what drive and port can do: a cable or backplane, or a forced speed."""
-    return degraded(host, "sata", "SATA", sata_remedy)
-
-
-def sata_remedy(device: BlockDevice, link: Link) -> Remedy:
-    return Remedy(
-        title="Reseat or replace the cable or backplane slot; look for a forced speed",
-        commands=(
-            "grep . /sys/class/ata_link/link*/sata_spd /sys/class/ata_link/link*/hw_sata_spd_limit",
-            "grep -o 'libata.force=[^ ]*' /proc/cmdline",
-            "dmesg | grep -E 'SATA link|limiting SATA link speed'",
-        ),
-        verify=(f"cat {shlex.quote(link.source)}",),
-    )
+    return degraded(host, "sata", "SATA")
 
 
 def ncq(host: Host) -> Iterator[Finding]:
@@ -128,25 +98,8 @@ def ncq(host: Host) -> Iterator[Finding]:
     if all(isinstance(depth, Absent) for _, depth in read):
         raise Unreadable("device/queue_depth of no SATA disk could be read")
     for device, depth in read:
-        if depth != 1 or queues(host, device) is False:
-            continue
-        yield Finding(
-            id="storage.ncq",
-            severity="warning",
-            subject=device.name,
-            title=f"{device.name} takes one request at a time: native command queueing is off",
-            evidence=(
-                Evidence("queue depth 1 (32 with NCQ)", f"/sys/block/{device.name}/device/queue_depth"),
-            ),
-            remedy=(
-                Remedy(
-                    title="Controller to AHCI in the firmware; remove libata.force=noncq; then read it again",
-                    commands=("grep -o 'libata.force=[^ ]*' /proc/cmdline", "dmesg | grep -i ncq"),
-                    verify=(f"cat /sys/block/{shlex.quote(device.name)}/device/queue_depth",),
-                ),
-            ),
-            prove="storage",
-        )
+        if depth == 1 and queues(host, device) is not False:
+            yield SAYS.finding("ncq", subject=device.name)
 
 
 def queues(host: Host, device: BlockDevice) -> bool | None:
@@ -166,30 +119,7 @@ def link_power(host: Host) -> Iterator[Finding]:
         policy = host.text(path)
         if not present(policy) or policy.strip() in {"max_performance", "keep_firmware_settings", ""}:
             continue
-        hba = path.split("/")[4]
-        yield Finding(
-            id="storage.link-power",
-            severity="notice",
-            confidence="hint",
-            subject=hba,
-            alike=policy.strip(),
-            title=f"SATA port {hba} saves power on its link ({policy.strip()}): waking up costs latency",
-            evidence=(Evidence(policy.strip(), path),),
-            remedy=(
-                Remedy(
-                    title="Keep the link awake",
-                    commands=(f"echo max_performance > {shlex.quote(path)}",),
-                    persistent=(
-                        "/etc/udev/rules.d/60-hostdx-lpm.rules: "
-                        'ACTION=="add", SUBSYSTEM=="scsi_host", KERNEL=="host*", '
-                        'ATTR{link_power_management_policy}="max_performance"',
-                    ),
-                    verify=(f"cat {shlex.quote(path)}",),
-                    undo=(f"echo {shlex.quote(policy.strip())} > {shlex.quote(path)}",),
-                ),
-            ),
-            prove="storage",
-        )
+        yield SAYS.finding("link-power", subject=path.split("/")[4], policy=policy.strip(), path=path)
 
 
 def raid_state(host: Host) -> Iterator[Finding]:
@@ -211,36 +141,10 @@ def raid_state(host: Host) -> Iterator[Finding]:
 
 def _array_findings(name: str, missing: int, busy: str, told: str, doing: str) -> Iterator[Finding]:
     if missing > 0:
-        yield Finding(
-            id="storage.raid-degraded",
-            severity="critical",
-            subject=name,
-            alike=f"{missing}",
-            title=f"{name} is degraded: {counted(missing, 'member')} missing",
-            evidence=(Evidence(f"degraded {missing}", told),),
-            remedy=(
-                Remedy(
-                    title="Find the missing member and replace it",
-                    commands=("cat /proc/mdstat", f"mdadm --detail /dev/{shlex.quote(name)}"),
-                    verify=(f"cat {shlex.quote(told)}",),
-                ),
-            ),
-        )
+        members = counted(missing, "member")
+        yield SAYS.finding("raid-degraded", subject=name, missing=missing, members=members, source=told)
     if busy in {"resync", "recover", "recovery", "check", "repair", "reshape"}:
-        yield Finding(
-            id="storage.raid-busy",
-            severity="warning",
-            subject=name,
-            alike=busy,
-            title=f"{name} is in a {busy}: it competes with every request",
-            evidence=(Evidence(busy, doing),),
-            remedy=(
-                Remedy(
-                    title="Wait for it, or lower its speed while jobs run",
-                    commands=("cat /proc/mdstat", "cat /proc/sys/dev/raid/speed_limit_max"),
-                ),
-            ),
-        )
+        yield SAYS.finding("raid-busy", subject=name, busy=busy, source=doing)
 
 
 def smart(host: Host) -> Iterator[Finding]:
@@ -254,19 +158,7 @@ def smart(host: Host) -> Iterator[Finding]:
         if isinstance(report, Absent):
             silent[name] = report.reason
         elif not report.passed:
-            yield Finding(
-                id="storage.smart",
-                severity="critical",
-                subject=name,
-                title=f"{named(known[name])} reports that it is failing",
-                evidence=(Evidence("SMART overall health: FAILED", f"smartctl -H /dev/{name}"),),
-                remedy=(
-                    Remedy(
-                        title="Save the data, then replace the disk",
-                        commands=(f"smartctl -x /dev/{shlex.quote(name)}",),
-                    ),
-                ),
-            )
+            yield SAYS.finding("smart", subject=name, disk=named(known[name]))
     if silent:
         raise unknown("SMART health", silent, next(iter(silent.values())))
 
@@ -283,26 +175,14 @@ def downshifts(host: Host) -> Iterator[Finding]:
         if not present(count) or count <= 0:
             continue
         speed = f"{port.now:.1f} Gb/s" if port.now is not None else "an unknown speed"
-        times = "once" if count == 1 else f"{count} times"
-        yield Finding(
-            id="storage.sata-downshift",
-            severity="warning",
+        yield SAYS.finding(
+            "sata-downshift",
             subject=device.name,
-            alike=f"{times}, {speed}",
-            title=f"the kernel lowered the speed of {device.name}'s SATA link {times} because of errors; "
-            f"it runs at {speed} now",
-            evidence=(Evidence(f"{named(device)}: spdn_cnt {count}", port.downshifts_source),),
-            remedy=(
-                Remedy(
-                    title="Reseat or replace the cable or backplane slot, then check whether the count "
-                    "still grows",
-                    commands=("dmesg | grep -E 'limiting SATA link speed|SATA link|exception Emask'",),
-                    verify=(f"cat {shlex.quote(port.downshifts_source)}",),
-                    warning="The count starts at boot: a link that recovered is still suspect.",
-                ),
-            ),
-            references=("Documentation/ABI/testing/sysfs-ata",),
-            prove="storage",
+            disk=named(device),
+            count=count,
+            times="once" if count == 1 else f"{count} times",
+            speed=speed,
+            source=port.downshifts_source,
         )
 
 
@@ -314,22 +194,16 @@ def slow_slot(host: Host) -> Iterator[Finding]:
     for device, link in linked:
         if not link.device_most or not link.port_most or "can do less than" not in link.limited_by:
             continue
-        what = "slot" if link.kind == "pcie" else "controller"
-        yield Finding(
-            id="storage.slot",
-            severity="notice",
+        yield SAYS.finding(
+            "slot",
             subject=device.name,
-            alike=f"{link.device_most}, {what} {link.port_most}",
-            title=f"{device.name} could do {link.device_most}, its {what} only {link.port_most}",
-            evidence=(Evidence(f"{named(device)}: {link.now}; {link.limited_by}", link.source),),
-            remedy=(
-                Remedy(
-                    title=f"Move it to a faster {what}, if its sequential speed matters; small random reads "
-                    "hardly gain",
-                    verify=(f"cat {shlex.quote(link.source)}",),
-                ),
-            ),
-            prove="storage",
+            disk=named(device),
+            device_most=link.device_most,
+            port_most=link.port_most,
+            what="slot" if link.kind == "pcie" else "controller",
+            now=link.now,
+            limited_by=link.limited_by,
+            source=link.source,
         )
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 
 from probes.host import Host
 from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.virtualisation import virtualisation
 from probes.types import present
-from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.finding import Finding
 from scenarios.rule import Inapplicable
+from scenarios.rules.texts import texts
+
+SAYS = texts("storage")
 
 ALONE = frozenset({"sata", "sas"})  # outside of virtual machines storage.write-cache looks at each of these
 
@@ -31,36 +33,17 @@ def differing(host: Host) -> Iterator[Finding]:
         off = [d.name for d in disks if _cache(d) == "write through"]
         on = [d.name for d in disks if _cache(d) == "write back"]
         if off and on:
-            yield _finding(model, off, on)
+            yield SAYS.finding(
+                "write-cache-differs",
+                subject=off[0] if len(off) == 1 else "",
+                subjects=tuple(off) if len(off) > 1 else (),
+                model=model,
+                off=", ".join(off),
+                on=", ".join(on),
+                have="has" if len(on) == 1 else "have",
+                disks=tuple(off),
+            )
 
 
 def _cache(disk: BlockDevice) -> str:
     return disk.queue.write_cache.strip() if present(disk.queue.write_cache) else ""
-
-
-def _finding(model: str, off: list[str], on: list[str]) -> Finding:
-    return Finding(
-        id="storage.write-cache-differs",
-        severity="notice",
-        subject=off[0] if len(off) == 1 else "",
-        subjects=tuple(off) if len(off) > 1 else (),
-        title=f"the write cache of {', '.join(off)} is off; {', '.join(on)}, of the same model, "
-        f"{'has' if len(on) == 1 else 'have'} it on",
-        evidence=(
-            Evidence(
-                f"{model}: {', '.join(off)} write through, {', '.join(on)} write back", "queue/write_cache"
-            ),
-            Evidence(
-                "without the cache each write waits for the medium; a synced write then needs no flush after it"
-            ),
-        ),
-        remedy=(
-            Remedy(
-                title="See what the drive itself reports, and whether an application needs it off",
-                commands=tuple(f"hdparm -W /dev/{shlex.quote(name)}" for name in off),
-                verify=tuple(f"cat /sys/block/{shlex.quote(name)}/queue/write_cache" for name in off),
-            ),
-        ),
-        references=("Documentation/block/writeback_cache_control.rst",),
-        prove="storage",
-    )

@@ -6,9 +6,12 @@ from probes.units import number, size
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_words
 from scenarios.finding import Evidence, Finding
+from scenarios.rules.texts import texts
 from scenarios.workload.arm import BLOCKED, MEMORY, OTHER_D, SYSTEM, USER, WAITING
 from scenarios.workload.results import AtLimit, Part, Split
 from scenarios.workload.split import REST
+
+SAYS = texts("workload")
 
 WORDS = {
     USER: "user CPU",
@@ -37,37 +40,31 @@ def finding(verdict: ev.Verdict, found: Split, limit: AtLimit | None = None) -> 
     cause = WORDS[named.name]
     if limit is not None and limit.named:
         cause = f"reclaim at the memory limit of {limit.side}"
-    title = f"{found.variant} is {effect_words(verdict)} than {found.baseline}, most of it {cause}"
-    return Finding(
-        id="workload.wall",
-        severity="notice",
-        confidence="measured",
-        title=title,
-        evidence=tuple(Evidence(text) for text in sentences(found, limit)),
+    return SAYS.finding(
+        "wall",
+        variant=found.variant,
+        effect=effect_words(verdict),
+        baseline=found.baseline,
+        cause=cause,
+        evidence=[Evidence(text) for text in sentences(found, limit)],
     )
 
 
 def undecided(verdict: ev.Verdict, found: Split, limit: AtLimit | None = None) -> Finding:
     """Of a verdict on the wall time that names no direction: system CPU may be told apart where the whole is not."""
-    return Finding(
-        id="workload.where",
+    return SAYS.finding(
+        "where",
         severity="ok" if verdict.equal else "notice",
-        confidence="measured",
-        title=f"{found.variant} against {found.baseline}: {verdict.verdict}; the mean difference by its parts, each "
-        "with an interval of its own",
-        evidence=tuple(Evidence(text) for text in sentences(found, limit)),
+        variant=found.variant,
+        baseline=found.baseline,
+        verdict=verdict.verdict,
+        evidence=[Evidence(text) for text in sentences(found, limit)],
     )
 
 
 def failing(variant: str, failed: int, runs: int, last: str) -> Finding:
     """Of a variant whose runs failed, warm-up included."""
-    return Finding(
-        id="workload.failed",
-        severity="warning",
-        confidence="measured",
-        title=f"{variant}: {failed} of {runs} runs failed and were not measured",
-        evidence=(Evidence(f"the last one: {last}"),),
-    )
+    return SAYS.finding("failed", variant=variant, failed=failed, runs=runs, last=last)
 
 
 def sentences(found: Split, limit: AtLimit | None = None) -> list[str]:

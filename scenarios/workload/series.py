@@ -11,8 +11,11 @@ from scenarios.experiment.guarded import GuardedBlocks, values_of
 from scenarios.finding import Evidence, Finding
 from scenarios.fstrim.course import Course, course
 from scenarios.model import Run
+from scenarios.rules.texts import texts
 from scenarios.workload.arm import WALL, JobArm
 from scenarios.workload.request import Request
+
+SAYS = texts("workload")
 
 TREATMENT = "treatment"
 
@@ -80,11 +83,9 @@ def broke(found: Course) -> Finding | None:
         return None
     gave = [jump for jump in called if jump.gave > 0]
     title = f"the {TREATMENT} broke the trend" if gave else f"the {TREATMENT} made the runs slower"
-    return Finding(
-        id="workload.treatment",
-        severity="notice",
-        confidence="measured",
-        title=f"{title}: {(gave or called)[0].text}",
-        evidence=tuple(Evidence(jump.text) for jump in found.jumps),
-        answers=True,
+    return SAYS.finding(
+        "treatment",
+        found=title,
+        how=(gave or called)[0].text,
+        evidence=[Evidence(jump.text) for jump in found.jumps],
     )

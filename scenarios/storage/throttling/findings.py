@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -15,13 +14,16 @@ from probes.system.disk.drive.ebs import ebs_counters
 from probes.system.disk.drive.transport import virtual
 from probes.system.running.cgroup import Cgroup, cgroup
 from probes.types import present
-from probes.units import amount, duration, elapsed, number, prefixed, rate
+from probes.units import amount, duration, number, prefixed, rate
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.knowledge.disks import offers
+from scenarios.rules.texts import texts
 from scenarios.storage.results import Level
 from scenarios.storage.targets import Target
 from scenarios.storage.throttling.caps import Limit, Throttle, limits_of, throttles
 from scenarios.storage.throttling.course import Cap, Course
+
+SAYS = texts("storage")
 
 LEAST_EXCEEDED_S = 0.1
 
@@ -69,16 +71,13 @@ def throttle_findings(host: Host, one: Target, found: Sequence[Throttle]) -> lis
     """One for all caps of the disk; none where it is not throttled."""
     if not found:
         return []
-    leaf = one.leaf_names
     return [
-        Finding(
-            id="storage.throttled",
-            severity="warning",
-            confidence="measured",
-            subject=leaf,
-            title=f"{leaf} is throttled to {' and '.join(cap_words(each) for each in found)}",
+        SAYS.finding(
+            "throttled",
+            subject=one.leaf_names,
+            caps=" and ".join(cap_words(each) for each in found),
             evidence=(*(e for each in found for e in _evidence(each)), *_others(host, one)),
-            remedy=(_remedy(leaf, found),),
+            remedy=(_remedy(one.leaf_names, found),),
         )
     ]
 
@@ -94,52 +93,43 @@ def _evidence(one: Throttle) -> tuple[Evidence, ...]:
     seen = [Evidence(f"{loads}: {cap_words(one)}; {_form(one)}", source)]
     for name, cap in zip(one.loads, one.caps, strict=False):
         if cap.burst_operations:
-            seen.append(Evidence(f"{load_of(name).title}: {_burst(name, cap, one.unit)}"))
+            seen.append(_burst(name, cap, one.unit))
     if one.caps and not any(cap.burst_operations for cap in one.caps):
-        seconds = sum(cap.seconds for cap in one.caps)
-        seen.append(Evidence(f"no burst above it in the {duration(seconds)} measured"))
+        seen.append(SAYS.evidence("no-burst", seconds=sum(cap.seconds for cap in one.caps)))
     return tuple(seen)
 
 
 def _form(one: Throttle) -> str:
     if not one.caps:
-        return "the limit that the kernel has for it"
+        return SAYS.text("fixed")
     paused = next((cap for cap in one.caps if cap.form == "pauses"), None)
     if paused is None:
-        return "the same rate throughout, which no disk has by itself"
-    return f"pauses of {elapsed(1e9 * paused.pause_s)}, one every {elapsed(1e9 * paused.period_s)}"
+        return SAYS.text("even")
+    return SAYS.text("pauses", pause=1e9 * paused.pause_s, period=1e9 * paused.period_s)
 
 
-def _burst(name: str, cap: Cap, unit: str) -> str:
+def _burst(name: str, cap: Cap, unit: str) -> Evidence:
     size = load_of(name).block_bytes
     if unit == "MB/s":
         beyond, fast = f"{prefixed(cap.burst_operations * size)}B", rate(cap.burst_rate * size)
     else:
         beyond, fast = f"{prefixed(cap.burst_operations)}operations", f"{prefixed(cap.burst_rate)}IOPS"
-    return (
-        f"{fast} for the first {duration(cap.burst_s)}, a burst of {beyond} beyond the cap; "
-        f"it is there again after {duration(cap.refill_s)} without I/O"
+    return SAYS.evidence(
+        "burst", load=load_of(name).title, rate=fast, burst=cap.burst_s, beyond=beyond, refill=cap.refill_s
     )
 
 
 def _others(host: Host, one: Target) -> tuple[Evidence, ...]:
     """What else of the kernel holds I/O back on these devices, though it sets no fixed cap."""
     delayed = [
-        Evidence(
-            f"{device.name}: write-back throttling is on: background writes wait while reads take longer than "
-            f"{elapsed(1e3 * device.queue.wbt_lat_usec)}",
-            f"{device.path}/queue/wbt_lat_usec",
-        )
+        SAYS.evidence("write-back", device=device.name, limit=1e3 * limit_us, path=device.path)
         for device in one.devices
-        if present(device.queue.wbt_lat_usec) and device.queue.wbt_lat_usec > 0
+        if present(limit_us := device.queue.wbt_lat_usec) and limit_us > 0
     ]
     own = cgroup(host)
     devnos = {device.devno for device in one.devices}
     targets = [
-        Evidence(
-            f"a control group has a latency target: others wait while its I/O takes more than {elapsed(1e3 * t.value)}",
-            f"{t.group}/{t.file}",
-        )
+        SAYS.evidence("latency-target", target=1e3 * t.value, group=t.group, file=t.file)
         for t in (own.latency_targets if isinstance(own, Cgroup) else ())
         if t.devno in devnos
     ]
@@ -150,16 +140,8 @@ def _remedy(leaf: str, found: Sequence[Throttle]) -> Remedy:
     """The kernel's setting where it is one; else the place outside of this host where disks get their limits."""
     own = [each.limit for each in found if each.limit is not None and each.limit.file]
     if own:
-        files = dict.fromkeys(one.file for one in own)
-        return Remedy(
-            title="Raise the limit of the control group, or run outside of it",
-            commands=tuple(f"cat {shlex.quote(file)}" for file in files),
-        )
-    return Remedy(
-        title=f"On the host of this virtual machine, see the limits of {leaf}; in a cloud, those of the volume and "
-        "of the machine's type",
-        commands=(f"virsh blkdeviotune DOMAIN {shlex.quote(leaf)}",),
-    )
+        return SAYS.remedy("raise-limit", files=tuple(dict.fromkeys(one.file for one in own)))
+    return SAYS.remedy("limits-outside", subject=leaf)
 
 
 def ebs_of(host: Host, leaves: Sequence[str]) -> dict[str, dict[str, float]]:
@@ -177,20 +159,5 @@ def ebs_findings(
         grown = {what: seconds - before[leaf].get(what, 0.0) for what, seconds in after[leaf].items()}
         exceeded = [f"{what} for {duration(s)}" for what, s in grown.items() if s >= LEAST_EXCEEDED_S]
         if exceeded:
-            found.append(
-                Finding(
-                    id="storage.ebs-exceeded",
-                    severity="warning",
-                    confidence="measured",
-                    subject=leaf,
-                    title=f"{leaf} was asked for more than its limits while it was measured: {', '.join(exceeded)}",
-                    evidence=(Evidence("the volume's own counters, before and after", "NVMe log page 0xD0"),),
-                    remedy=(
-                        Remedy(
-                            title="Look up the volume's limits by its ID",
-                            commands=(f"lsblk -o NAME,SERIAL /dev/{leaf}",),
-                        ),
-                    ),
-                )
-            )
+            found.append(SAYS.finding("ebs-exceeded", subject=leaf, exceeded=", ".join(exceeded)))
     return found

@@ -61,7 +61,7 @@ def test_why_nobody_is_named(
 ) -> None:
     tree.put("/proc/self/mountinfo", f"22 1 0:20 / /proc rw,nosuid - proc proc {options}\n")
     assert reason(namespace, tree.host(), kind, unreadable, root=root) == why
-    assert Unseen(why).remedy[0].commands
+    assert Unseen(why).remedy.commands
 
 
 def test_a_pressure_that_names_nobody_says_why(monkeypatch: pytest.MonkeyPatch, tree: Tree) -> None:
@@ -72,7 +72,9 @@ def test_a_pressure_that_names_nobody_says_why(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(rules, "last_look", lambda host: Look(1.0, {}))
     monkeypatch.setattr(rules, "unseen", lambda host, kind, seen: Unseen("namespace"))
     [found] = rules.pressure(host)
-    assert found.title.endswith(Unseen("namespace").sentence) and found.remedy == Unseen("namespace").remedy
+    assert found.title.endswith(Unseen("namespace").sentence) and found.remedy == (
+        Unseen("namespace").remedy,
+    )
 
 
 @pytest.mark.parametrize("name", ["khugepaged", "kworker/u8:2-flush-254:0", "something_new"])
@@ -264,7 +266,7 @@ def test_the_unit_of_a_group_is_named(tree: Tree, group: str, lasts: str | None)
     [found] = rules.quota(tree.host())
     [line] = found.remedy[0].persistent
     assert line.partition("  #")[0] == lasts if lasts else line.startswith("# ")
-    assert numa_remedies.quota(found.subject)[0].persistent == (line,)
+    assert numa_remedies.quota(found.subject).persistent == (line,)
 
 
 def test_a_group_of_version_1_is_said_once_whatever_leads_to_it(tree: Tree) -> None:

@@ -12,7 +12,7 @@ from scenarios.rules.expression import _FUNCTIONS, _LAZY
 from scenarios.rules.known import written
 from scenarios.rules.rule_file import RuleText, rule_file
 from scenarios.rules.table import Row
-from scenarios.rules.words import _FORMS
+from scenarios.rules.words import FORMS
 
 RULES = written(Path("/nonexistent")).rules
 PAGE = Path(__file__).parents[3] / "scenarios/rules/README.md"
@@ -42,7 +42,7 @@ def test_the_page_s_rule_is_one_and_its_words_are_all(tmp_path: Path) -> None:
     [rule] = found.rules
     test_the_rows_of_a_rule(rule, tmp_path)
     assert f"`{' '.join((*_FUNCTIONS, *sorted(_LAZY, reverse=True)))}`" in page
-    assert f"`{' '.join(_FORMS)}`" in page
+    assert f"`{' '.join(FORMS)}`" in page
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)

@@ -1,0 +1,120 @@
+"""Every `findings.toml`: each entry is filled, a shell reads its commands, a call gives what its templates ask."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scenarios.finding import Finding, Remedy
+from scenarios.rules.texts import Texts, texts
+
+ROOT = Path(__file__).parents[3] / "scenarios"
+FILES = {path.parent.name: texts(path.parent.name) for path in sorted(ROOT.glob("*/findings.toml"))}
+ENTRIES = [(folder, *key) for folder, file in FILES.items() for key in file.entries]
+OWN = frozenset(Finding.__struct_fields__)
+KINDS = {"finding": "finding", "remedy": "remedy", "evidence": "line", "text": "line"}
+
+
+class Call:
+    """`SAYS.finding("name", field=…)` somewhere in the scenarios; `names`: none where the name is computed."""
+
+    def __init__(self, where: str, folder: str, node: ast.Call, kind: str) -> None:
+        self.where, self.folder, self.kind = f"{where}:{node.lineno}", folder, KINDS[kind]
+        said = node.args[0]
+        either = (said.body, said.orelse) if isinstance(said, ast.IfExp) else (said,)
+        self.names = [one.value for one in either if isinstance(one, ast.Constant)]
+        self.open = any(word.arg is None for word in node.keywords)
+        given = {word.arg for word in node.keywords if word.arg}
+        self.given = given - OWN if kind == "finding" else given
+
+
+def calls() -> Iterator[Call]:
+    for path in ROOT.rglob("*.py"):
+        tree = ast.parse(path.read_text())
+        files = {
+            node.targets[0].id: node.value.args[0].value
+            for node in tree.body
+            if isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Call)
+            and isinstance(node.value.func, ast.Name)
+            and node.value.func.id == "texts"
+        }
+        for node in ast.walk(tree):
+            match node:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=kind)) if name in files:
+                    yield Call(path.name, files[name], node, kind)
+
+
+CALLS = list(calls())
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.where)
+def test_a_call_gives_what_its_templates_ask_and_no_more(call: Call) -> None:
+    asked = [FILES[call.folder].asks(call.kind, name) for name in call.names]
+    if not asked:
+        return  # filled below, and where it is called
+    plain = [fields - {"subject"} if call.kind == "finding" else fields for fields in asked]
+    assert frozenset.intersection(*plain) <= call.given or call.open
+    assert call.given <= frozenset.union(*plain)
+
+
+@pytest.mark.parametrize(("folder", "kind", "name"), ENTRIES, ids=lambda part: part)
+def test_an_entry_is_filled_and_its_commands_are_read_by_a_shell(folder: str, kind: str, name: str) -> None:
+    file = FILES[folder]
+    fields = dict.fromkeys(file.asks(kind, name), 3)
+    made = getattr(file, "evidence" if kind == "line" else kind)(name, **fields)
+    remedies = made.remedy if isinstance(made, Finding) else [made] if isinstance(made, Remedy) else []
+    for remedy in remedies:
+        for line in (*remedy.commands, *remedy.verify, *remedy.undo):
+            assert subprocess.run(["sh", "-n", "-c", line], check=False).returncode == 0, line
+
+
+@pytest.mark.parametrize("folder", FILES)
+def test_no_entry_is_left_over(folder: str) -> None:
+    spoken: set[str] = set()
+    begun: set[str] = set()
+    for path in (*ROOT.rglob("*.py"), *(ROOT.parent / "probes/imports").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
+                begun.add(node.values[0].value)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                spoken.add(node.value)
+    entries = FILES[folder].entries
+    named = {name for made in entries.values() for name in getattr(made, "remedy", ())}
+    left = [key for key in entries if key[1] not in spoken | named]
+    assert [key for key in left if not any(part and key[1].startswith(part) for part in begun)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("[finding.a]\nseverity = 'notice'", "finding.a"),
+        ("[remedy.b]\ntitle = 'x'\ncommand = ['y']", "remedy.b"),
+        ("[finding.c]\ntitle = 'x'\nremedy = ['d']", "remedy.d"),
+        ("[line.e]\ntext = '{x:furlongs}'", "furlongs"),
+        ("[remedy.f]\ntitle = 'x'\ncommands = [\"grep '{name}' file\"]", "remedy.f"),
+        ("[rule.g]\ntitle = 'x'", "rule"),
+        ("nonsense", "key"),
+    ],
+)
+def test_a_fault_is_named_by_file_and_entry(text: str, named: str, tmp_path: Path) -> None:
+    (tmp_path / "findings.toml").write_text(text)
+    with pytest.raises(ValueError, match=re.escape(str(tmp_path / "findings.toml"))) as error:
+        Texts(tmp_path / "findings.toml").entries  # noqa: B018
+    assert named in str(error.value)
+
+
+def test_values_in_commands_are_quoted_and_several_make_a_line_each(tmp_path: Path) -> None:
+    (tmp_path / "findings.toml").write_text(
+        "[remedy.a]\ntitle = '{n:percent}'\ncommands = ['cat {name}', 'ls {each}', 'x{end:raw}', '{none:raw}']"
+    )
+    file = Texts(tmp_path / "findings.toml")
+    made = file.remedy("a", n=0.5, name="a;b", each=("c", "d e"), end=" -y", none=())
+    assert made.commands == ("cat 'a;b'", "ls c", "ls 'd e'", "x -y")
+    with pytest.raises(KeyError, match="name"):
+        file.remedy("a", n=0.5)
