@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from app.report.comparison_picture import label, picture, reach
-from app.report.effects_svg import Bar, bars_svg
+from app.report.interval_chart import drawable, sound
 from app.report.result_parts import value_text
 from probes.units import amount, listed, number, percent, rate, smallest_effect, times
 from scenarios.compare.comparison import Comparison, Side
@@ -15,11 +13,12 @@ from scenarios.compare.differences import Difference, Experiment
 from scenarios.compare.take import FigureKey
 from scenarios.compare.wording import detectable, interval, named, size, sized
 from scenarios.results.document import (
+    Bar,
     Bullets,
     Document,
+    Intervals,
     Mono,
     Part,
-    Picture,
     Section,
     Strong,
     Table,
@@ -197,15 +196,13 @@ def _effects(found: Comparison) -> list[Part]:
         for e in found.effects
     ]
     header = ("load", "A", "B", "B against A", "95 % CI", "detectable")
+    bars = tuple(
+        Bar(named(e), e.ratio, drawable(e.ci95), e.verdict, size(e)) for e in found.effects if sound(e.ratio)
+    )
     return [
-        Picture(tuple(picture(found.effects, found.margin)), _drawn(found)),
+        Intervals(bars, found.margin),
         Table(header, tuple(rows), frozenset({1, 2})).without_empty_columns(),
     ]
-
-
-def _drawn(found: Comparison) -> str:
-    bars = [Bar(label(e), e.ratio, e.ci95, e.verdict, size(e)) for e in found.effects]
-    return bars_svg(bars, found.margin, math.exp(reach(found.effects, found.margin)))
 
 
 def _value(value: float, unit: str) -> str:

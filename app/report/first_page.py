@@ -5,15 +5,14 @@ from __future__ import annotations
 from app.recording.session import Session
 from app.report import checkup, stuck, wording
 from app.report.answer import alone, answer
-from app.report.effects_svg import effects_svg
 from app.report.following import to_do
 from app.report.trust import MARKS, trust
-from app.report.verdict_table import beside, rows, table
+from app.report.verdict_table import beside, intervals, rows, table
 from probes.units import duration
 from scenarios import events as ev
 from scenarios.finding import Finding
 from scenarios.imported import SCENARIO
-from scenarios.results.document import Bullets, Code, Mono, Part, Picture, Section, Strong, Words, say
+from scenarios.results.document import Bullets, Code, Mono, Part, Section, Strong, Words, say
 
 MOST_FOUND = 6
 
@@ -57,8 +56,7 @@ def _result(session: Session) -> list[Part]:
         parts.append(tasks)
     found = table(session)
     if found is not None:
-        picture = effects_svg(rows(session))
-        parts += [found, *((Picture((), picture),) if picture else ())]
+        parts += [found, *intervals(rows(session))]
         parts += [say(values)] if (values := beside(session)) else []
     if session.variants and compared:
         shown = ((Strong(v.id), v.label + (f", {v.detail}" if v.detail else "")) for v in session.variants)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from html import escape
 
 from app.printable import printable, printable_lines
+from app.report.svg import chart_svg, interval_svg
 from scenarios.results.document import (
     Bullets,
+    Chart,
     Code,
     Document,
     Heading,
+    Intervals,
     Mono,
     Paragraph,
     Part,
@@ -73,6 +76,10 @@ def _part(part: Part) -> str:
             return f"<p>{_words(part.words)}</p>"
         case Bullets():
             return "<ul>\n" + "\n".join(f"<li>{_words(item)}</li>" for item in part.items) + "\n</ul>"
+        case Intervals():
+            return f"<figure>\n{interval_svg(part)}\n</figure>"
+        case Chart():
+            return f"<h3>{_text(part.title)}</h3>\n<figure>\n{chart_svg(part)}\n</figure>"
         case Picture():
             return f"<figure>\n{part.svg}\n</figure>"
         case Code():

@@ -5,22 +5,21 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import cycle
 from statistics import median
 from typing import NamedTuple, TypeAlias
 
 from app.printable import printable
 from app.recording.session import Session
 from app.report import wording
-from app.report.effects_svg import blocks_svg
-from app.report.plot import Axis, Series, nice_axis, plot
+from app.report.plot import nice_axis
 from app.report.verdict_table import counts
 from probes import units
 from scenarios import events as ev
-from scenarios.results.document import Part, Picture, Table, say
+from scenarios.results.document import Axis, Chart, Part, Series, Table, say
 
 Points: TypeAlias = list[tuple[float, float]]  # seconds since the command's start, value
 
-WIDTH, HEIGHT = 78, 14
 MARKS = "ABCDEFGH"
 QUARTERS = ("1st quarter", "2nd", "3rd", "4th")
 MOST_POINTS = 240  # of a variant's middle
@@ -121,9 +120,7 @@ def inside(session: Session) -> list[Part]:
         ),
         _table(by_field),
     ]
-    for field, found in by_field.items():
-        parts.append(_picture(session, field, found))
-    return parts
+    return [*parts, *(_chart(session, field, found) for field, found in by_field.items())]
 
 
 def _table(by_field: dict[Field, dict[str, list[Points]]]) -> Table:
@@ -155,14 +152,13 @@ def amount(value: float, field: Field) -> str:
     return units.number(value, 3 if field.rate else 4)
 
 
-def _picture(session: Session, field: Field, found: dict[str, list[Points]]) -> Picture:
-    middles = [middle(runs) for runs in found.values()]
+def _chart(session: Session, field: Field, found: dict[str, list[Points]]) -> Chart:
     x, y = axes([points for runs in found.values() for points in runs])
-    marks = {variant: MARKS[n % len(MARKS)] for n, variant in enumerate(found)}
-    series = [Series(mark, points) for mark, points in zip(marks.values(), middles, strict=True)]
-    legend = [wording.legend(session, marks[v], v) for v in found]
+    series = tuple(
+        Series(
+            mark, tuple(middle(runs)), wording.legend(session, mark, v), tuple(map(tuple, runs[:MOST_LINES]))
+        )
+        for mark, (v, runs) in zip(cycle(MARKS), found.items(), strict=False)
+    )
     unit = f", {field.unit}" if field.unit else ""
-    heading = f"{field.title}{unit}, by seconds since the command's start"
-    lines = [heading, *(line.rstrip() for line in plot(series, WIDTH, HEIGHT, x, y)), ", ".join(legend)]
-    svg = blocks_svg(series, x, y, legend, heading, runs=[runs[:MOST_LINES] for runs in found.values()])
-    return Picture(tuple(printable(line) for line in lines), svg)
+    return Chart(f"{field.title}{unit}, by seconds since the command's start", series, x, y)

@@ -1,4 +1,4 @@
-"""Effects with their intervals on one logarithmic scale: where everything stands, before it is cells, text or SVG."""
+"""Effects with their intervals on one logarithmic scale: where everything stands, and the chart as lines of cells."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeGuard
 
+from app.lines import Line, cells, crop, merged, pad, shortened, text
+from app.report import verdict_style
+from scenarios.events import Interval
+from scenarios.results.document import Bar, Intervals
+
+MARGIN = 0.05
 _STEPS = (1.15, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0, 1e4, 1e6)
+_NAME, _MOST_BAR = 44, 61
 
 
 class Scale(NamedTuple):
@@ -39,28 +46,101 @@ def common_scale(values: Iterable[float | None]) -> Scale:
     return Scale(1 / left, right)
 
 
+def scale_of(bars: Sequence[Bar]) -> Scale:
+    """For all estimates, the intervals of what is called and half of the others': a few wide ones, which end in an
+    arrow, would flatten all the rest."""
+    others = sorted(_reach(bar) for bar in bars if not bar.word.differs)
+    middle = others[(len(others) - 1) // 2] if others else 1.0
+    shown = [bar for bar in bars if bar.word.differs or _reach(bar) <= middle]
+    return common_scale([*(bar.ratio for bar in bars), *(end for bar in shown for end in bar.ci95 or ())])
+
+
+def _reach(bar: Bar) -> float:
+    return max(max(end, 1 / end) if sound(end) else math.inf for end in (bar.ratio, *(bar.ci95 or ())))
+
+
 def sound(value: float | None) -> TypeGuard[float]:
     """It has a place on a logarithmic scale."""
     return value is not None and math.isfinite(value) and value > 1e-12
 
 
-def row(
-    scale: Scale,
+def drawable(ci95: Interval | None) -> Interval | None:
+    return ci95 if ci95 is not None and all(map(sound, ci95)) else None
+
+
+def bar_line(
     ratio: float | None,
-    ci95: tuple[float, float] | None,
-    ground: Sequence[str],
+    ci95: Interval | None,
+    width: int,
+    scale: Scale,
     *,
-    band: range = range(0),
+    margin: float = MARGIN,
+    role: str = "strong",
     point: str = "●",
-) -> list[str]:
-    """`├──●──┤` over the cells of `ground`, which shine through in the `band`; an arrow where it goes beyond an end."""
-    width, cells = len(ground), list(ground)
+) -> Line:
+    """`├──●──┤` in `width` cells, an arrow where it goes beyond an end. Under 1, slower, is on the left; the margin
+    round 1 is shaded, and shines through the bar."""
+    band = scale.band(margin, width)
+    ground = ["░" if x in band else " " for x in range(width)]
+    drawn = list(ground)
     if ci95 is not None and not any(map(math.isnan, ci95)):
         low, high = (scale.cell(end, width) for end in ci95)
         for x in range(low, high + 1):
-            cells[x] = "┄" if x in band else "─"
-        cells[low] = "◀" if ci95[0] < scale.low else "├"
-        cells[high] = "▶" if ci95[1] > scale.high else "┤"
+            drawn[x] = "┄" if x in band else "─"
+        drawn[low] = "◀" if ci95[0] < scale.low else "├"
+        drawn[high] = "▶" if ci95[1] > scale.high else "┤"
     if sound(ratio):
-        cells[scale.cell(ratio, width)] = "◀" if ratio < scale.low else "▶" if ratio > scale.high else point
-    return cells
+        drawn[scale.cell(ratio, width)] = "◀" if ratio < scale.low else "▶" if ratio > scale.high else point
+
+    def meaning(x: int) -> str:
+        if drawn[x] == ground[x]:
+            return "shade@band" if x in band else "text"
+        return f"{role}@band" if x in band else role
+
+    return merged([(sign, meaning(x)) for x, sign in enumerate(drawn)])
+
+
+def factor(end: float) -> str:
+    """`1.15 ×`, `1000 ×`: as many digits as tell it, never a power of ten written as one."""
+    return f"{end:.0f} ×" if end >= 10 else f"{end:.3g} ×"
+
+
+def axis(width: int, scale: Scale) -> Line:
+    """The scale's words over the bars: where 1 is, which side is slower, and how far the ends are."""
+    signs = [" "] * width
+
+    def put(at: int, words: str) -> bool:
+        if (
+            at < 0
+            or at + len(words) > width
+            or any(c != " " for c in signs[max(0, at - 1) : at + len(words) + 1])
+        ):
+            return False
+        signs[at : at + len(words)] = words
+        return True
+
+    one = scale.cell(1.0, width)
+    signs[one] = "1"
+    left, right = factor(1 / scale.low), factor(scale.high)
+    put(one - 9, "slower ◂") or put(one - 2, "◂")
+    put(one + 2, "▸ faster") or put(one + 2, "▸")
+    put(0, left)
+    put(width - len(right), right)
+    return [("".join(signs), "dim")]
+
+
+def interval_lines(found: Intervals, width: int) -> list[Line]:
+    """The axis, then a line a bar; a hollow point is no difference that was called."""
+    if not found.bars:
+        return []
+    scale = scale_of(found.bars)
+    sizes = max(cells(text(bar.size)) for bar in found.bars)
+    names = min(_NAME, max(cells(text(bar.name)) for bar in found.bars), max(8, width - sizes - 21))
+    room = max(9, min(_MOST_BAR, width - names - sizes - 4))
+    out: list[Line] = [crop([(" " * (names + 2), "text"), *axis(room, scale)], width)]
+    for bar in found.bars:
+        role, point = verdict_style.role(bar.word), "●" if bar.word.differs else "○"
+        drawn = bar_line(bar.ratio, bar.ci95, room, scale, margin=found.margin, role=role, point=point)
+        name = pad(text(shortened(bar.name, names)), names)
+        out.append(crop([*name, ("  ", "text"), *drawn, (f"  {bar.size}", role)], width))
+    return out

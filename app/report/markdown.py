@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from app.report import escape
+from app.report.interval_chart import interval_lines
+from app.report.plot import chart_lines
 from scenarios.results.document import (
     Bullets,
+    Chart,
     Code,
     Document,
     Heading,
+    Intervals,
     Mono,
     Paragraph,
     Part,
@@ -18,6 +22,8 @@ from scenarios.results.document import (
     Table,
     Words,
 )
+
+WIDTH = 78  # cells of a drawing
 
 Block: TypeAlias = list[tuple[str, str]]  # lines with their role on a terminal (app.output.out_parts)
 
@@ -49,6 +55,12 @@ def _part(part: Part) -> Block:
             return [(_words(part.words), "")]
         case Bullets():
             return [(f"- {_words(item)}", "") for item in part.items]
+        case Intervals():
+            drawn = ("".join(words for words, _ in line).rstrip() for line in interval_lines(part, WIDTH))
+            return [(escape.block("\n".join(drawn)), "")]
+        case Chart():
+            drawing = escape.block("\n".join(chart_lines(part, WIDTH)))
+            return [(f"### {escape.text(part.title)}", "strong"), ("", ""), (drawing, "")]
         case Picture():
             return [(escape.block("\n".join(part.lines), ""), "")] if part.lines else []
         case Code():

@@ -5,19 +5,16 @@ from __future__ import annotations
 import math
 from statistics import median
 
-from app.printable import printable
 from app.recording.session import Session
 from app.report import wording
-from app.report.effects_svg import blocks_svg
-from app.report.plot import Axis, Series, nice_axis, plot
+from app.report.plot import nice_axis
 from app.report.verdict_table import counts
 from probes import units
 from scenarios import events as ev
 from scenarios.experiment.tail import OPERATIONS_FOR_P99, p99_ns
 from scenarios.imported import SCENARIO
-from scenarios.results.document import Heading, Part, Picture, Table, say
+from scenarios.results.document import Axis, Chart, Heading, Part, Series, Table, say
 
-WIDTH, HEIGHT = 78, 16
 MARKS = "ABCDEFGH"
 
 
@@ -152,20 +149,18 @@ def _drawing(session: Session, workload: str) -> list[Part]:
         return []
     variants = session.ordered(b.variant for b in blocks)
     marks = {v: MARKS[n % len(MARKS)] for n, v in enumerate(variants)}
-    series = [
-        Series(marks[v], [(b.t, b.values[metric]) for b in blocks if b.variant == v and metric in b.values])
-        for v in variants
-    ]
+    series = []
+    for v in variants:
+        points = [(b.t, b.values[metric]) for b in blocks if b.variant == v and metric in b.values]
+        kept = tuple(point for point in points if math.isfinite(point[1]))
+        series.append(Series(marks[v], kept, wording.legend(session, marks[v], v)))
     times = [b.t for b in blocks]
     x, y = Axis(math.floor(min(times)), math.floor(max(times)) + 1), nice_axis(values)
-    lines = plot(series, WIDTH, HEIGHT, x, y)
-    legend = [wording.legend(session, marks[v], v) for v in variants]
     scale = ", log scale" if y.log else ""
     title = wording.workload_title(session, workload)
     mark = "group" if workload in session.trains else "block"
     heading = f"{title}: {metric} by seconds into the run, one mark a {mark}{scale}"
-    shown = (*(line.rstrip() for line in lines), printable(", ".join(legend)))
-    return [Heading(heading), Picture(shown, blocks_svg(series, x, y, legend, heading))]
+    return [Chart(heading, tuple(series), x, y)]
 
 
 def _leading(session: Session, workload: str, blocks: list[ev.Block]) -> str:

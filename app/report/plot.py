@@ -11,28 +11,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from app.printable import printable
 from probes import units
+from scenarios.results.document import Axis, Chart, Series
+
+HEIGHT = 16  # of a chart in a document
 
 _STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0)
 _PARTS = {
     3: (2, 3),
     5: (4, 3, 5),
 }  # of a linear axis, by the most labels wanted: the first whose labels are even
-
-
-class Series(NamedTuple):
-    """Points (x, y) drawn with a one-cell `marker`; later series are drawn over earlier ones."""
-
-    marker: str
-    points: Sequence[tuple[float, float]]
-
-
-class Axis(NamedTuple):
-    low: float
-    high: float
-    log: bool = False
 
 
 def nice_axis(values: Sequence[float]) -> Axis:
@@ -116,3 +106,9 @@ def _ticks(axis: Axis, most: int) -> list[float]:
     marks = [m * power * 10**n for n in range(13) for m in (1, 2, 5)]
     inside = [m for m in marks if axis.low * 0.999 <= m <= axis.high * 1.001]
     return inside if len(inside) <= most else inside[:: -(-len(inside) // most)]
+
+
+def chart_lines(chart: Chart, width: int) -> list[str]:
+    """The points with their legend below."""
+    drawn = [line.rstrip() for line in plot(chart.series, width, HEIGHT, chart.x, chart.y)]
+    return [*drawn, printable(", ".join(one.legend for one in chart.series))]

@@ -6,16 +6,18 @@ One place for the end of `hostdx run` and the report.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
 from app.recording.session import Session
 from app.report import wording
+from app.report.interval_chart import drawable, sound
 from probes import units
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_cells, titled
 from scenarios.plan import Metric
-from scenarios.results.document import Table
+from scenarios.results.document import Bar, Intervals, Table
 
 MEDIANS = (
     "Values are the medians of each side's blocks; the effect is estimated within groups, where drift cancels, and "
@@ -99,6 +101,24 @@ def table(session: Session, *, narrow: bool = False) -> Table | None:
     )
     numbers = {2, 3, 6} if not alone else {1, 2, 5}
     return Table(head, body, frozenset(numbers)).without_empty_columns()
+
+
+def intervals(found: Sequence[Row]) -> tuple[Intervals, ...]:
+    """The rows drawn; none without an estimate. Where several pairs were compared each bar says whose it is."""
+    several = len({(row.verdict.baseline, row.verdict.variant) for row in found}) > 1
+    one_load = len({row.verdict.workload for row in found}) == 1
+
+    def named(row: Row) -> str:
+        if not several:
+            return row.load
+        return pair(row.verdict) if one_load else f"{row.verdict.variant}: {row.load}"
+
+    bars = tuple(
+        Bar(named(row), row.verdict.ratio, drawable(row.verdict.ci95), row.verdict.verdict, row.size)
+        for row in found
+        if sound(row.verdict.ratio)
+    )
+    return (Intervals(bars, max(row.verdict.margin for row in found)),) if bars else ()
 
 
 def _narrow(row: Row) -> Row:

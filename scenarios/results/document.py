@@ -5,9 +5,11 @@ It has a JSON form, so that the screen draws what a child process made of a larg
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
+
+from scenarios.verdict.word import Word
 
 
 class Mono(msgspec.Struct, frozen=True, tag=True):
@@ -63,8 +65,53 @@ class Code(msgspec.Struct, frozen=True, tag=True):
     language: str = ""
 
 
+class Bar(NamedTuple):
+    """One effect: `ratio` and the ends of its interval are finite and above 0; `size` says the effect in words."""
+
+    name: str
+    ratio: float
+    ci95: tuple[float, float] | None
+    word: Word
+    size: str
+
+
+class Intervals(msgspec.Struct, frozen=True, tag=True):
+    """Effects with their intervals on one logarithmic scale, the margin round 1 as a band."""
+
+    bars: tuple[Bar, ...]
+    margin: float
+
+
+class Axis(NamedTuple):
+    low: float
+    high: float
+    log: bool = False
+
+
+class Series(NamedTuple):
+    """Points (x, y), all finite, drawn with a one-cell `marker`; later series are drawn over earlier ones.
+
+    `runs`: thin lines besides, on a page.
+    """
+
+    marker: str
+    points: tuple[tuple[float, float], ...]
+    legend: str = ""
+    runs: tuple[tuple[tuple[float, float], ...], ...] = ()
+
+
+class Chart(msgspec.Struct, frozen=True, tag=True):
+    """Series over seconds."""
+
+    title: str
+    series: tuple[Series, ...]
+    x: Axis
+    y: Axis
+
+
 class Picture(msgspec.Struct, frozen=True, tag=True):
-    """A drawing: `lines` of cells where text is all there is, `svg` (made by us, escaped) on a page."""
+    """A drawing of a kind of its own: `lines` of cells where text is all there is, `svg` (made by us, escaped) on a
+    page."""
 
     lines: tuple[str, ...]
     svg: str
@@ -76,7 +123,7 @@ class Heading(msgspec.Struct, frozen=True, tag=True):
     text: str
 
 
-Part: TypeAlias = Paragraph | Bullets | Table | Code | Heading | Picture
+Part: TypeAlias = Paragraph | Bullets | Table | Code | Heading | Intervals | Chart | Picture
 
 
 class Section(msgspec.Struct, frozen=True):

@@ -30,10 +30,10 @@ from app.recording.sides import takes
 from app.recording.store import examined
 from app.report import html, markdown, result
 from app.report.answer import answer
+from app.report.cells import document_lines
 from app.report.comparison import comparison
 from app.report.report import report
 from app.report.summary import summary
-from app.tui.document_lines import document_lines
 from app.tui.screens.recordings import Listing, _line, _second
 from probes.units import duration
 from scenarios.compare import worse

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
+from app.report.cells import document_lines
 from app.report.markdown import rendered
-from app.tui.document_lines import document_lines
 from app.tui.screens.base import Base, TopBar
 from app.tui.widgets.reader import Reader
 from scenarios.results.document import Document
@@ -32,7 +33,7 @@ class ReportScreen(Base):
         yield TopBar(about=self.recording)
 
     def body(self) -> Iterable[Widget]:
-        yield Reader(lambda width: document_lines(self.document, width))
+        yield Reader(lru_cache(1)(lambda width: document_lines(self.document, width)))
 
     def action_save(self) -> None:
         self.shell.save_text(self.recording, rendered(self.document))

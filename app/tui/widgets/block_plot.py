@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from app.glyphs import MARKERS, clean
 from app.lines import Line, cells, crop, split, text
 from app.recording.session import Session
-from app.report.plot import Axis, Series, nice_axis, plot
+from app.report.plot import nice_axis, plot
 from app.report.verdict_table import counts
 from probes import units
+from scenarios.results.document import Axis, Series
 
 ROLES = ("a", "b", "c", "d")
 _WINDOWS = (10, 20, 40, 60, 90, 120, 180, 240, 360, 480, 720, 960, 1440, 1800, 3600, 7200, 14400, 86400)
@@ -118,7 +119,7 @@ def plot_lines(session: Session, width: int, height: int, workload: str) -> list
     now = session.ended is None and workload == session.workload
     unit = _unit(session, workload)
     last = {v: f" {units.amount(points[v][-1][1], unit)}" if now else "" for v in shown}
-    series = [Series(mark, points[v]) for v, (mark, _) in shown.items()]
+    series = [Series(mark, tuple(points[v])) for v, (mark, _) in shown.items()]
     y = nice_axis([value for some in points.values() for _, value in some])
     title: Line = [
         (clean(_title(session, what, workload)), "strong"),

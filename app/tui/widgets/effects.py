@@ -11,11 +11,10 @@ from app.lines import Line, cells, crop, pad, ruled, split, text
 from app.recording.bounds import pair
 from app.recording.progress import next_look
 from app.recording.session import Session
-from app.report.interval_chart import common_scale
+from app.report.interval_chart import MARGIN, axis, bar_line, common_scale
 from app.report.verdict_style import role_of
 from app.report.wording import load_title, measured, metric_title, workload_title
 from app.tui.widgets.block_plot import variants
-from app.tui.widgets.interval_bar import MARGIN, axis, bar
 from app.tui.widgets.panel import SessionPanel
 from probes import units
 from scenarios import events as ev
@@ -106,7 +105,7 @@ def effect_lines(effects: Sequence[Effect], width: int, margin: float, limit: in
     for effect, told in zip(effects[:limit], said, strict=False):
         line = pad(text(effect.name), names)
         if drawn and room >= 9:
-            picture = bar(effect.ratio, effect.ci95, room, scale, margin=margin, role=effect.role)
+            picture = bar_line(effect.ratio, effect.ci95, room, scale, margin=margin, role=effect.role)
             line = [*line, ("  ", "text"), *pad(picture, room)]
         if room < 9:
             out.append(split(line, text(told, effect.role), width))

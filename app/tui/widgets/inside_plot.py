@@ -6,8 +6,9 @@ from app.glyphs import clean
 from app.lines import BLANK, Line, crop, split, text
 from app.recording.session import Session
 from app.report.inside import FIELDS, QUARTERS, Field, amount, axes, curves, middle, quarters
-from app.report.plot import Series, plot
+from app.report.plot import plot
 from app.tui.widgets.block_plot import coloured, label, variants
+from scenarios.results.document import Series
 
 _NAME, _FIRST, _CELL = 15, 12, 10
 _NOTHING = "no samples inside the runs: a run is sampled once a second, and has to take 3 s at least"
@@ -23,7 +24,7 @@ def inside_lines(session: Session, at: int, width: int, height: int) -> list[Lin
     shown = {v: mark for v, mark in marks.items() if v in found}
     middles = {v: middle(runs) for v, runs in found.items()}
     x, y = axes([points for runs in found.values() for points in runs])
-    series = [Series(mark, middles[v]) for v, (mark, _) in shown.items()]
+    series = [Series(mark, tuple(middles[v])) for v, (mark, _) in shown.items()]
     below = _figures(session, field, found, shown, width)
     room = max(5, height - len(below) - 2)
     rows = plot(series, width, room, x, y)

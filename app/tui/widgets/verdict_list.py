@@ -12,14 +12,14 @@ from app.glyphs import clean
 from app.lines import Line, crop, pad, shortened, text
 from app.recording.session import Session
 from app.report import verdict_style, wording
-from app.report.interval_chart import Scale, common_scale
+from app.report.interval_chart import Scale, axis, bar_line, scale_of, sound
 from app.report.verdict_table import pair, rows, short_size
 from app.tui.widgets.effects import margin_of, title_of
-from app.tui.widgets.interval_bar import axis, bar
 from app.tui.widgets.picker import Picker, Row
 from probes.units import Quantity, brief
 from scenarios import events as ev
 from scenarios.imported.results import Courses
+from scenarios.results.document import Bar
 
 _LEAST_BAR, _ENOUGH_BAR, _MOST_BAR = 8, 17, 61
 _LEAST_NAME = 12
@@ -115,8 +115,10 @@ def entries(session: Session) -> list[Entry]:
 def layout(found: list[Entry], width: int, heads: tuple[str, str] = ("", "")) -> Layout:
     """The interval in figures gives way first, then the bar, then the names."""
     told = [e for e in found if e.measured]
-    drawn = [e for e in told if e.ratio is not None]
-    scale = common_scale(v for e in drawn for v in (e.ratio, *(e.ci95 or ())))
+    drawn = [
+        Bar(e.name, e.ratio, e.ci95, e.verdict.verdict, e.size) for e in told if e.verdict and sound(e.ratio)
+    ]
+    scale = scale_of(drawn)
     wide = width >= _WIDE
 
     def widest(values: list[str]) -> int:
@@ -196,7 +198,9 @@ def _line(entry: Entry, table: VerdictList, width: int) -> Line:
         margin = margin_of(table.session())
         none = entry.ratio is None  # a band alone would look like a result of exactly 1
         picture = (
-            [] if none else bar(entry.ratio, entry.ci95, at.bar, at.scale, margin=margin, role=entry.role)
+            []
+            if none
+            else bar_line(entry.ratio, entry.ci95, at.bar, at.scale, margin=margin, role=entry.role)
         )
         line += [gap, *pad(picture, at.bar)]
     line += [gap, *pad([(effect_of(entry, wide=width >= _WIDE), entry.role)], at.size)]

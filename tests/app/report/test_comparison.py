@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import random
 
-import msgspec
-
 from app.report import html, markdown
 from app.report.comparison import comparison, headline
-from app.report.comparison_picture import AXIS, LABEL, picture
-from scenarios.compare.comparison import compared
-from scenarios.compare.take import FigureKey
-from scenarios.results.document import Picture, Table
+from app.report.interval_chart import interval_lines
+from app.report.svg import interval_svg
+from scenarios.compare.comparison import Comparison, compared
+from scenarios.results.document import Bar, Intervals, Table
+from scenarios.verdict.word import Word
 from tests.fakes.takes import boots, take
 
+WIDE = 78
 LOADS = [f"syscall-{n}" for n in range(8)]
+
+
+def drawn(found: Comparison) -> Intervals:
+    parts = [part for section in comparison(found).sections for part in section.parts]
+    (one,) = (part for part in parts if isinstance(part, Intervals))
+    return one
+
+
+def lines_of(found: Intervals) -> list[str]:
+    return ["".join(words for words, _ in line) for line in interval_lines(found, WIDE)]
 
 
 def test_nothing_different_says_how_small_an_effect_would_have_shown() -> None:
@@ -57,9 +67,9 @@ def test_every_effect_is_drawn_within_the_axis() -> None:
     found = compared(
         boots(rng, LOADS, 3, "a", deviation=0.02), boots(rng, LOADS, 3, "b", deviation=0.02, syscall_0=1e-9)
     )
-    lines = picture(found.effects, found.margin)
-    assert len(lines) == 2 + len(found.effects) and "inconclusive" in lines[-1]
-    assert all(len(line) <= LABEL + AXIS + 12 for line in lines)
+    lines = lines_of(drawn(found))
+    assert len(lines) == 1 + len(found.effects)
+    assert all(len(line) <= WIDE for line in lines)
     assert "◀" in lines[1]
     order = [e.ratio for e in found.effects]
     assert order == sorted(order)
@@ -75,8 +85,8 @@ def test_one_wild_load_does_not_flatten_the_picture() -> None:
         run.figures.update(wild.figures)
         run.loads.update(wild.loads)
     found = compared([a], [b])
-    lines = picture(found.effects, found.margin)
-    assert lines[0].split()[-1] == "3.6"  # a little beyond the effect called
+    lines = lines_of(drawn(found))
+    assert lines[0].split()[0] == "5"  # a little beyond the effect called
     assert any("◀" in line and "▶" in line for line in lines)
     page = html.rendered(comparison(found))
     assert page.count("<circle") == len(found.effects)
@@ -86,13 +96,10 @@ def test_one_wild_load_does_not_flatten_the_picture() -> None:
 
 
 def test_what_tells_two_loads_apart_is_not_cut_off() -> None:
-    a, b = take({"x": 1.0}, name="a"), take({"x": 2.0}, name="b")
-    (effect,) = compared([a], [b]).effects
-    named = [
-        msgspec.structs.replace(effect, title="UDP round trip within the host", key=FigureKey("u", "m", slot))
-        for slot in ("one", "all")
-    ]
-    labels = [line[:LABEL] for line in picture(named, 0.05)[1:-1]]
+    bars = tuple(
+        Bar(f"UDP round trip within the host ({slot})", 1.0, None, Word.EQUAL, "") for slot in ("one", "all")
+    )
+    labels = [line[:44] for line in lines_of(Intervals(bars, 0.05))[1:]]
     assert [label.split()[-1] for label in labels] == ["(one)", "(all)"]
 
 
@@ -115,5 +122,5 @@ def test_no_direction_is_named_before_the_interval_allows_it() -> None:
     (table,) = (part for part in parts if isinstance(part, Table))
     column = table.header.index("B against A")
     assert {row[column] for row in table.rows} <= {"inconclusive", "no material difference"}
-    (drawn,) = (part.svg for part in parts if isinstance(part, Picture))
-    assert "inconclusive" in drawn and " % slower" not in drawn and " % faster" not in drawn
+    page = interval_svg(drawn(found))
+    assert "inconclusive" in page and " % slower" not in page and " % faster" not in page

@@ -11,15 +11,18 @@ import pytest
 
 from app.recording.reader import load
 from app.report import html, markdown
-from app.report.effects_svg import blocks_svg, effects_svg
-from app.report.plot import Axis, Series
 from app.report.report import report
-from app.report.verdict_table import Row, rows
+from app.report.svg import chart_svg, interval_svg
+from app.report.verdict_table import Row, intervals, rows
 from scenarios import events as ev
-from scenarios.results.document import Picture
+from scenarios.results.document import Axis, Chart, Intervals, Series
 
 DEMOS = Path(__file__).parents[3] / "app" / "recording" / "demos"
 SVG = "{http://www.w3.org/2000/svg}"
+
+
+def effects_svg(found: list[Row]) -> str:
+    return "".join(map(interval_svg, intervals(found)))
 
 
 def row(load_: str, ratio: float | None, ci95: ev.Interval | None = None) -> Row:
@@ -43,10 +46,12 @@ def test_the_answer_its_numbers_and_their_trust_stand_before_the_rest(name: str)
 @pytest.mark.parametrize("name", ["storage", "null"])
 def test_every_picture_is_sound_svg_and_keeps_to_its_frame(name: str) -> None:
     made = report(load(DEMOS / f"{name}.jsonl"), f"{name}.jsonl")
-    pictures = [part for section in made.sections for part in section.parts if isinstance(part, Picture)]
+    parts = [part for section in made.sections for part in section.parts]
+    pictures = [interval_svg(part) for part in parts if isinstance(part, Intervals)]
+    pictures += [chart_svg(part) for part in parts if isinstance(part, Chart)]
     assert len(pictures) >= 3
     for picture in pictures:
-        drawn = ElementTree.fromstring(picture.svg)
+        drawn = ElementTree.fromstring(picture)
         wide, high = map(float, drawn.attrib["viewBox"].split()[2:])
         marks = [*drawn.iter(f"{SVG}circle")]
         assert marks
@@ -73,10 +78,10 @@ def test_the_largest_effects_stay_inside(ratio: float) -> None:
 
 
 def test_blocks_have_a_form_of_their_own_for_each_side() -> None:
-    sides = [Series("A", [(0, 1.0), (1, math.nan)]), Series("B", [(0, 2.0)])]
-    drawn = ElementTree.fromstring(blocks_svg(sides, Axis(0, 2), Axis(0, 3), ["A = <a>", "B = b"], "t"))
+    sides = (Series("A", ((0, 1.0),), "A = <a>"), Series("B", ((0, 2.0),), "B = b"))
+    drawn = ElementTree.fromstring(chart_svg(Chart("t", sides, Axis(0, 2), Axis(0, 3))))
     assert (len([*drawn.iter(f"{SVG}circle")]), len([*drawn.iter(f"{SVG}rect")])) == (2, 2)  # and the legend
-    assert blocks_svg(sides, Axis(0, math.inf), Axis(0, 3), [], "t") == ""
+    assert chart_svg(Chart("t", sides, Axis(0, math.inf), Axis(0, 3))) == ""
 
 
 def test_the_page_is_made_for_paper_too() -> None:

@@ -7,7 +7,8 @@ import math
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.report.plot import Axis, Series, nice_axis, plot
+from app.report.plot import nice_axis, plot
+from scenarios.results.document import Axis, Series
 
 NUMBERS = st.one_of(
     st.floats(), st.floats(0, 1e6), st.sampled_from([0.0, -0.0, 5e-324, 1e308, math.inf, math.nan])

@@ -23,7 +23,7 @@ from scenarios import events as ev
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.fstrim.results import LedgerRow, TrimLedger
 from scenarios.plan import Metric, Plan, Workload
-from scenarios.results.document import Picture
+from scenarios.results.document import Chart
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "recordings"
 GOLDEN = Path(__file__).parent / "golden"
@@ -160,5 +160,5 @@ def test_a_plots_legend_names_the_sides_as_the_tables_do(name: str) -> None:
     told = {legend(session, mark, variant) for mark, variant in zip("ABCD", planned, strict=False)}
     for words, variant in zip(sorted(told), planned, strict=True):
         assert variant in (words[0], *re.split(r"[ ()]", words[2:]))
-    drawn = [part.lines[-1] for part in numbers(session) if isinstance(part, Picture)]
-    assert drawn and all(words in line for line in drawn for words in told)
+    drawn = [{one.legend for one in part.series} for part in numbers(session) if isinstance(part, Chart)]
+    assert drawn and all(legends == told for legends in drawn)

@@ -13,11 +13,10 @@ from app.recording.reader import load
 from app.recording.session import Session
 from app.report.answer import answer
 from app.report.following import following
-from app.report.interval_chart import Scale
+from app.report.interval_chart import Scale, axis
 from app.tui.feed import RunFeed
 from app.tui.widgets.block_plot import label
 from app.tui.widgets.figures_table import figure_lines
-from app.tui.widgets.interval_bar import axis
 from app.tui.widgets.live_line import live_line
 from app.tui.widgets.verdict_list import entries, layout
 from scenarios import events as ev

@@ -10,8 +10,8 @@ import pytest
 
 from app.lines import cells, wrapped
 from app.recording.reader import load
+from app.report.cells import document_lines
 from app.report.report import report
-from app.tui.document_lines import document_lines
 from scenarios.results.document import (
     Bullets,
     Code,
@@ -52,7 +52,7 @@ def letters(document: Document) -> list[str]:
     def walk(value: object) -> None:
         if isinstance(value, str):
             found.extend(value)
-        elif isinstance(value, dict) and value.get("type") != "Picture":
+        elif isinstance(value, dict) and value.get("type") not in ("Picture", "Intervals", "Chart"):
             for key, inner in value.items():
                 if key not in ("type", "language", "right"):
                     walk(inner)

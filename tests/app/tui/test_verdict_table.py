@@ -13,14 +13,13 @@ from app.recording import store
 from app.recording.progress import next_look, share_done, time_left
 from app.recording.reader import events_of, load
 from app.recording.session import Session
-from app.report.interval_chart import Scale
+from app.report.interval_chart import Scale, bar_line
 from app.tui.feed import RunFeed
 from app.tui.screens.groups import GroupsScreen
 from app.tui.screens.verdict import VerdictScreen, headline_lines, trust_lines
 from app.tui.widgets.block_plot import plot_lines
 from app.tui.widgets.effects import judged_lines, running
 from app.tui.widgets.group_plot import Chosen, courses, group_plot_lines
-from app.tui.widgets.interval_bar import bar
 from app.tui.widgets.stuck_table import stuck_lines
 from app.tui.widgets.suspects import subject_words
 from app.tui.widgets.verdict_list import Layout, VerdictList, effect_of, entries, layout, named, sides
@@ -85,12 +84,12 @@ def test_no_two_rows_look_alike(demo: str, width: int) -> None:
 
 def test_the_margin_shines_through_an_interval_that_reaches_into_it() -> None:
     scale = Scale(0.5, 2.0)
-    line = bar(1.0, (0.9, 1.2), 61, scale, margin=0.05)
+    line = bar_line(1.0, (0.9, 1.2), 61, scale, margin=0.05)
     roles = {role for _, role in line}
     assert "strong@band" in roles and "strong" in roles
     drawn = "".join(part for part, _ in line)
     assert "┄" in drawn and "─" in drawn
-    beyond = bar(0.7, (0.65, 0.75), 61, scale, margin=0.05)
+    beyond = bar_line(0.7, (0.65, 0.75), 61, scale, margin=0.05)
     assert "strong@band" not in {role for _, role in beyond} and "░" in "".join(p for p, _ in beyond)
 
 

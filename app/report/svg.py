@@ -1,4 +1,4 @@
-"""The effects as SVG: interval and estimate on one logarithmic scale, the margin as a band; and the blocks behind one.
+"""A document's drawings as SVG.
 
 Text comes from the host: every piece is made printable and escaped.
 """
@@ -6,17 +6,14 @@ Text comes from the host: every piece is made printable and escaped.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from html import escape
-from typing import NamedTuple
 
+from app.lines import shortened
 from app.printable import printable
 from app.report import verdict_style
-from app.report.interval_chart import Scale, sound
-from app.report.plot import Axis, Series
-from app.report.verdict_table import Row, pair
+from app.report.interval_chart import factor, scale_of
 from probes import units
-from scenarios.verdict.word import Word
+from scenarios.results.document import Chart, Intervals
 
 _WIDE, _LEFT, _RIGHT, _ROW, _TOP = 720, 210, 230, 26, 26
 _HIGH, _SIDE, _FOOT = 190, 64, 34  # of the blocks' picture
@@ -28,51 +25,12 @@ _OPEN = (
 _MOST = 2000  # marks
 
 
-class Bar(NamedTuple):
-    """One effect to draw: `word` is the verdict's, `size` the words for the effect at the right."""
-
-    load: str
-    ratio: float
-    ci95: tuple[float, float] | None
-    word: Word
-    size: str
-
-
-def effects_svg(rows: Sequence[Row]) -> str:
-    """Empty where no row has an estimate. Where several pairs were compared each bar says whose it is."""
-    several = len({(row.verdict.baseline, row.verdict.variant) for row in rows}) > 1
-    one_load = len({row.verdict.workload for row in rows}) == 1
-    found = [
-        Bar(
-            _named(row, several=several, one_load=one_load),
-            row.verdict.ratio,
-            row.verdict.ci95,
-            row.verdict.verdict,
-            row.size,
-        )
-        for row in rows
-        if row.verdict.ratio is not None
-    ]
-    return bars_svg(found, max((row.verdict.margin for row in rows), default=0.0))
-
-
-def _named(row: Row, *, several: bool, one_load: bool) -> str:
-    if not several:
-        return row.load
-    return pair(row.verdict) if one_load else f"{row.verdict.variant}: {row.load}"
-
-
-def bars_svg(bars: Sequence[Bar], margin: float, reach: float | None = None) -> str:
-    """`reach`: the ratio at the axis's ends; without it the widest interval, up to a hundred, has room."""
-    drawn = [bar for bar in bars if sound(bar.ratio)]
+def interval_svg(found: Intervals) -> str:
+    """Empty without a bar."""
+    drawn, margin = found.bars, found.margin
     if not drawn:
         return ""
-    if reach is None:
-        values = [v for bar in drawn for v in (bar.ratio, *(bar.ci95 or ())) if sound(v)]
-        reach = min(100.0, max(1.25, 1 + margin, *(max(v, 1 / v) for v in values)))
-    span = math.log(reach) * 1.05
-
-    scale = Scale(math.exp(-span), math.exp(span))
+    scale = scale_of(drawn)
 
     def x(value: float) -> float:
         return _LEFT + scale.share(value) * (_WIDE - _LEFT - _RIGHT)
@@ -85,15 +43,15 @@ def bars_svg(bars: Sequence[Bar], margin: float, reach: float | None = None) -> 
         f'<path d="M{x(1):.1f} {_TOP - 4}V{high - 4}" stroke="currentColor" opacity="0.5"/>'
         f'<text x="{x(1) - 8:.1f}" y="14" text-anchor="end">slower</text>'
         f'<text x="{x(1) + 8:.1f}" y="14">faster</text>'
-        f'<text x="{_LEFT}" y="14" opacity="0.7">{units.times(reach)}</text>'
-        f'<text x="{_WIDE - _RIGHT}" y="14" text-anchor="end" opacity="0.7">{units.times(reach)}</text>'
+        f'<text x="{_LEFT}" y="14" text-anchor="middle" opacity="0.7">{factor(1 / scale.low)}</text>'
+        f'<text x="{_WIDE - _RIGHT}" y="14" text-anchor="middle" opacity="0.7">{factor(scale.high)}</text>'
     )
     for n, bar in enumerate(drawn):
         y = _TOP + _ROW * n + _ROW / 2
         colour = verdict_style.colour(bar.word)
-        parts.append(f'<text x="0" y="{y + 4:.1f}">{_short(bar.load, 34)}</text>')
+        parts.append(f'<text x="0" y="{y + 4:.1f}">{escape(shortened(printable(bar.name), 34))}</text>')
         ends = bar.ci95
-        if ends is not None and sound(ends[0]) and sound(ends[1]):
+        if ends is not None:
             a, b = x(ends[0]), x(ends[1])
             low_end = _end(a, y, beyond=ends[0] < scale.low, turn=1)
             high_end = _end(b, y, beyond=ends[1] > scale.high, turn=-1)
@@ -113,15 +71,9 @@ def _end(at: float, y: float, *, beyond: bool, turn: int) -> str:
     return f"M{at + 6 * turn:.1f} {y - 5:.1f}L{at:.1f} {y:.1f}l{6 * turn} 5"
 
 
-def blocks_svg(
-    series: Sequence[Series],
-    x: Axis,
-    y: Axis,
-    legend: Sequence[str],
-    title: str,
-    runs: Sequence[Sequence[Sequence[tuple[float, float]]]] = (),
-) -> str:
-    """One mark a block; `x` in seconds, `legend` a text for each series. `runs`: thin lines of each series besides."""
+def chart_svg(found: Chart) -> str:
+    """One mark a point."""
+    x, y = found.x, found.y
     if not all(map(math.isfinite, (*x[:2], *y[:2]))) or x.low >= x.high or y.low >= y.high:
         return ""
     high = _HIGH + _FOOT
@@ -134,34 +86,21 @@ def blocks_svg(
         return _SIDE + (px - x.low) / (x.high - x.low) * (_WIDE - _SIDE - 10), _HIGH - up(py) * (_HIGH - 14)
 
     parts = [
-        _OPEN.format(w=_WIDE, h=high + 16 * ((len(legend) + 1) // 2), title=_short(title, 120)),
+        _OPEN.format(w=_WIDE, h=high + 16 * ((len(found.series) + 1) // 2), title=_short(found.title, 120)),
         f'<path d="M{_SIDE} 8V{_HIGH}H{_WIDE - 10}" fill="none" stroke="currentColor" opacity="0.6"/>',
         f'<text x="{_SIDE - 6}" y="18" text-anchor="end">{units.prefixed(y.high)}</text>',
         f'<text x="{_SIDE - 6}" y="{_HIGH}" text-anchor="end">{units.prefixed(y.low)}</text>',
         f'<text x="{_SIDE}" y="{_HIGH + 15}">{x.low:g} s</text>',
         f'<text x="{_WIDE - 10}" y="{_HIGH + 15}" text-anchor="end">{x.high:g} s into the run</text>',
     ]
-    if runs:
-        parts.append(
-            f'<text x="{(_SIDE + _WIDE) / 2}" y="12" text-anchor="middle">{_short(title, 90)}</text>'
-        )
-    for n, ours in enumerate(runs):
-        for run in ours:
-            drawn = [place(px, py) for px, py in run[:_MOST] if math.isfinite(px) and math.isfinite(py)]
-            points = " ".join(f"{px:.1f},{py:.1f}" for px, py in drawn)
-            parts.append(
-                f'<polyline points="{points}" fill="none" stroke="{_SIDES[n % len(_SIDES)]}" opacity="0.35"/>'
-            )
-    for n, one in enumerate(series):
-        colour = _SIDES[n % len(_SIDES)]
-        for px, py in one.points[:_MOST]:
-            if math.isfinite(px) and math.isfinite(py) and (py > 0 or not y.log):
-                cx, cy = place(px, py)
-                parts.append(_mark(n, cx, cy, colour))
-    for n, text in enumerate(legend):
-        left, line = _SIDE + 320 * (n % 2), high + 16 * (n // 2)
-        parts.append(_mark(n, left, line - 4, _SIDES[n % len(_SIDES)]))
-        parts.append(f'<text x="{left + 10}" y="{line}">{_short(text, 48)}</text>')
+    for n, one in enumerate(found.series):
+        colour, left, line = _SIDES[n % len(_SIDES)], _SIDE + 320 * (n % 2), high + 16 * (n // 2)
+        for run in one.runs:
+            points = " ".join(f"{px:.1f},{py:.1f}" for px, py in (place(*point) for point in run[:_MOST]))
+            parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" opacity="0.35"/>')
+        parts += [_mark(n, *place(px, py), colour) for px, py in one.points[:_MOST] if py > 0 or not y.log]
+        parts.append(_mark(n, left, line - 4, colour))
+        parts.append(f'<text x="{left + 10}" y="{line}">{_short(one.legend, 48)}</text>')
     if y.log:
         parts.append(f'<text x="{_SIDE + 6}" y="16" opacity="0.7">logarithmic</text>')
     return "".join([*parts, "</svg>"])

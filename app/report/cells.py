@@ -8,11 +8,15 @@ from collections.abc import Iterable
 from rich.cells import cell_len
 
 from app.lines import BLANK, Line, cells, crop, pad, text, wrapped
+from app.report.interval_chart import interval_lines
+from app.report.plot import chart_lines
 from scenarios.results.document import (
     Bullets,
+    Chart,
     Code,
     Document,
     Heading,
+    Intervals,
     Mono,
     Paragraph,
     Part,
@@ -47,6 +51,11 @@ def _part(part: Part, width: int) -> list[Line]:
             return [row for item in part.items for row in folded(_spans(item), width, "· ", "  ")]
         case Code():
             return [[("  ", "text"), *row] for line in part.lines for row in _code(line, width - 2)]
+        case Intervals():
+            return interval_lines(part, width)
+        case Chart():
+            head = folded([(part.title, "strong")], width)
+            return [*head, BLANK, *(crop(text(line), width) for line in chart_lines(part, width))]
         case Picture():
             return [crop(text(line), width) for line in part.lines]
         case Table():
