@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 
 from rich.cells import cell_len
 
-from app.lines import BLANK, Line, cells, crop, pad, text, wrapped
+from app.lines import BLANK, Line, Span, cells, cleaned, crop, pad, text, wrapped
 from app.report.interval_chart import interval_lines
 from app.report.plot import chart_lines
 from scenarios.results.document import (
@@ -21,16 +22,23 @@ from scenarios.results.document import (
     Paragraph,
     Part,
     Picture,
+    Section,
     Strong,
     Table,
+    Toned,
     Words,
+    plain,
 )
 
 MOST_COLUMNS = 110  # longer lines of prose are hard to read
+_MOST_FOLDED = 1.6  # of the width a table may need whole; higher rows than that are no table any more
 _ROLES: dict[type, str] = {Mono: "accent", Strong: "strong"}
+_KEPT = "\u00a0"
+_NUMBER = re.compile(r"(?<=\d) (?=(?:[%×]|[kMGT] |[a-zµ]?[sB](?:\b|/)))")
 
 
 def document_lines(document: Document, width: int) -> list[Line]:
+    """For a screen: `width` is never passed."""
     width = min(width, MOST_COLUMNS)
     out = folded(_spans((document.title,), "title"), width)
     out += [BLANK, *folded(_spans(document.lead, "strong"), width)]
@@ -41,14 +49,29 @@ def document_lines(document: Document, width: int) -> list[Line]:
     return out
 
 
-def _part(part: Part, width: int) -> list[Line]:
+def brief_lines(sections: Sequence[Section], width: int) -> list[Line]:
+    """For the end of a run on a terminal, of which a command is copied: that is a line, however long it is."""
+    out: list[Line] = []
+    for section in sections:
+        out += [BLANK, [(section.title, "strong")]]
+        for part in section.parts:
+            if isinstance(part, Intervals):
+                out.append(BLANK)
+            lines = _part(part, width - 2, mark="")
+            if isinstance(part, Code):
+                lines = [[(f"  {line}", "text")] for line in part.lines]
+            out += [[("  ", "text"), *line] for line in lines]
+    return [cleaned(line) for line in out]
+
+
+def _part(part: Part, width: int, mark: str = "· ") -> list[Line]:
     match part:
         case Heading():
             return folded([(part.text, "strong")], width)
         case Paragraph():
-            return folded(_spans(part.words), width)
+            return folded(_spans(part.words), width, hang="  ")
         case Bullets():
-            return [row for item in part.items for row in folded(_spans(item), width, "· ", "  ")]
+            return [row for item in part.items for row in folded(_spans(item), width, mark, "  ")]
         case Code():
             return [[("  ", "text"), *row] for line in part.lines for row in _code(line, width - 2)]
         case Intervals():
@@ -66,28 +89,29 @@ def _spans(words: Words, role: str = "text") -> Line:
     """Words with a blank between them; what is empty is left out."""
     out: Line = []
     for word in words:
-        shown = word if isinstance(word, str) else word.text
-        if shown:
-            out.append((shown if not out else f" {shown}", _ROLES.get(type(word), role)))
+        if shown := word.text if isinstance(word, Strong) else plain(word):
+            own = word.role if isinstance(word, Toned) else _ROLES.get(type(word), role)
+            out.append((shown if not out else f" {shown}", own))
     return out
 
 
-def folded(line: Iterable[tuple[str, str]], width: int, first: str = "", hang: str = "") -> list[Line]:
-    """At blanks; a word longer than a line is broken. `first` and `hang` begin the first and the other lines."""
+def folded(line: Iterable[Span], width: int, first: str = "", hang: str = "") -> list[Line]:
+    """At blanks, a number with its unit; a word longer than a line is broken. `first` and `hang` begin the first and
+    the other lines."""
     out: list[Line] = [[(first, "text")]]
     used = cell_len(first)
     for part, role in line:
-        for word in re.findall(r"\s*\S+", part) or [part]:
+        for word in re.findall(r" *[^ ]+", _NUMBER.sub(_KEPT, part)) or [part]:
             size = cell_len(word)
             if used + size > width and used > len(hang):
                 out.append([(hang, "text")])
-                used, word = cell_len(hang), word.lstrip()
+                used, word = cell_len(hang), word.lstrip(" ")
             while cell_len(word) > width - used:
                 cut = _fitting(word, max(1, width - used))
-                out[-1].append((word[:cut], role))
+                out[-1].append((word[:cut].replace(_KEPT, " "), role))
                 out.append([(hang, "text")])
                 used, word = cell_len(hang), word[cut:]
-            out[-1].append((word, role))
+            out[-1].append((word.replace(_KEPT, " "), role))
             used += cell_len(word)
     return out
 
@@ -107,12 +131,23 @@ def _code(row: str, width: int) -> list[Line]:
 
 
 def _table(table: Table, width: int) -> list[Line]:
-    """Columns as wide as they need; where they do not fit, each row becomes a block of `name  value` lines."""
+    """Columns as wide as they need; where they do not fit the widest of text break between words. Where no word fits
+    any more each row becomes a block of `name  value` lines."""
     head = [[(name, "dim")] for name in table.header]
     body = [[_spans((cell,)) for cell in row] for row in table.rows]
     sizes = [max(cells(row[column]) for row in (head, *body)) for column in range(len(head))]
-    if sum(sizes) + 2 * (len(sizes) - 1) <= width:
-        return [_row(row, sizes, table.right) for row in (head, *body)]
+    least = [max(map(_longest, (row[column] for row in (head, *body)))) for column in range(len(head))]
+    gap = 2 if sum(least) + 2 * (len(sizes) - 1) <= width else 1
+    room = width - gap * (len(sizes) - 1)
+    if sum(least) > room or sum(sizes) > _MOST_FOLDED * room:
+        return _blocks(head, body, width)
+    while sum(sizes) > room:
+        slack = [size - most for size, most in zip(sizes, least, strict=True)]
+        sizes[max(range(len(sizes)), key=lambda n: (slack[n] > 0, sizes[n]))] -= 1
+    return [line for row in (head, *body) for line in _row(row, sizes, table.right, gap)]
+
+
+def _blocks(head: list[Line], body: list[list[Line]], width: int) -> list[Line]:
     label = min(22, max(cells(name) for name in head))
     out: list[Line] = []
     for row in body:
@@ -123,10 +158,20 @@ def _table(table: Table, width: int) -> list[Line]:
     return out
 
 
-def _row(row: list[Line], sizes: list[int], right: frozenset[int]) -> Line:
-    out: Line = []
-    for column, cell in enumerate(row):
-        gap = (" " * (sizes[column] - cells(cell)), "text")
-        out += [gap, *cell] if column in right else [*cell, gap]
-        out.append(("  ", "text"))
-    return out[:-1]
+def _longest(cell: Line) -> int:
+    words = _NUMBER.sub(_KEPT, "".join(part for part, _ in cell)).split(" ")
+    return max(map(cell_len, words))
+
+
+def _row(row: list[Line], sizes: list[int], right: frozenset[int], gap: int) -> list[Line]:
+    """As high as its highest cell."""
+    folds = [folded(cell, size) for cell, size in zip(row, sizes, strict=True)]
+    out: list[Line] = []
+    for parts in zip_longest(*folds, fillvalue=BLANK):
+        line: Line = []
+        for column, cell in enumerate(parts):
+            missing = (" " * (sizes[column] - cells(cell)), "text")
+            line += [missing, *cell] if column in right else [*cell, missing]
+            line.append((" " * gap, "text"))
+        out.append(line[:-1] if len(parts) - 1 in right else line[:-2])
+    return out

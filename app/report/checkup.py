@@ -8,7 +8,7 @@ from app.recording.session import Session
 from app.report.wording import SIGNS
 from probes.units import duration
 from scenarios.finding import Finding, NextStep
-from scenarios.results.document import Mono, Table
+from scenarios.results.document import Code, Mono, Part, Toned, say
 from scenarios.results.result import Item, RankedAnswer
 
 
@@ -43,19 +43,13 @@ def beside(session: Session) -> list[Finding]:
     return [f for f in session.worst_first if not (found and f.answers) and f.key not in named]
 
 
-def table(session: Session) -> Table | None:
-    """For the report; None where there is nothing."""
-    found = items(session)
-    if not found:
-        return None
-    rows = tuple(
-        (
-            f"{sign_of(one)} {one.line}",
-            duration(one.seconds) if one.seconds else "",
-            one.following[0].title if one.following else "",
-            Mono("; ".join(one.following[0].commands)) if one.following else "",
-            Mono("/".join(one.recording.split("/")[-2:])) if one.recording else "",
-        )
-        for one in found
-    )
-    return Table(("answer", "took", "what next", "command", "recording"), rows).without_empty_columns()
+def parts(session: Session) -> list[Part]:
+    """For a document."""
+    out: list[Part] = []
+    for one in items(session):
+        took = f"({duration(one.seconds)})" if one.seconds else ""
+        recording = Mono("/".join(one.recording.split("/")[-2:])) if one.recording else ""
+        out.append(say(Toned(sign_of(one), one.severity), one.line, took, recording))
+        for step in one.following[:1]:
+            out += [say(f"What next: {step.title}"), Code(step.commands, "sh")]
+    return out

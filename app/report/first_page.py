@@ -6,20 +6,21 @@ from app.recording.session import Session
 from app.report import checkup, stuck, wording
 from app.report.answer import alone, answer
 from app.report.following import to_do
-from app.report.trust import MARKS, trust
+from app.report.trust import MARKS, TONES, trust
 from app.report.verdict_table import beside, intervals, rows, table
 from probes.units import duration
 from scenarios import events as ev
 from scenarios.finding import Finding
 from scenarios.imported import SCENARIO
-from scenarios.results.document import Bullets, Code, Mono, Part, Section, Strong, Words, say
+from scenarios.results.document import Bullets, Code, Mono, Part, Section, Strong, Toned, Words, say
 
 MOST_FOUND = 6
 
 
-def first_page(session: Session, recording: str) -> tuple[Section, ...]:
+def first_page(session: Session, recording: str, *, narrow: bool = False) -> tuple[Section, ...]:
+    """`narrow`: for few cells, see verdict_table. Who and when comes before it, in a report."""
     sections = (
-        Section("Result", (*_who(session, recording), *_ended(session), *_result(session))),
+        Section("Result", tuple(_result(session, narrow=narrow))),
         Section("Can it be trusted?", tuple(_trust(session))),
         Section("What to do", tuple(_to_do(session, recording))),
         Section("What was found", tuple(_found(session))),
@@ -27,13 +28,16 @@ def first_page(session: Session, recording: str) -> tuple[Section, ...]:
     return tuple(section for section in sections if section.parts)
 
 
-def _who(session: Session, recording: str) -> list[Part]:
+def who(session: Session, recording: str) -> list[Part]:
     began = session.began
     if began is None:
-        return []
+        return _ended(session)
     what = f"{began.scenario}, hostdx {began.version}" if began.scenario else f"hostdx {began.version}"
     took = "" if began.scenario == SCENARIO else f", took {duration(session.time)}"
-    return [say(f"Host {began.host or 'unknown'}, {began.wall}{took}; {what}; recording", Mono(recording))]
+    return [
+        say(f"Host {began.host or 'unknown'}, {began.wall}{took}; {what}; recording", Mono(recording)),
+        *_ended(session),
+    ]
 
 
 def _ended(session: Session) -> list[Part]:
@@ -45,19 +49,16 @@ def _ended(session: Session) -> list[Part]:
     return []
 
 
-def _result(session: Session) -> list[Part]:
-    parts: list[Part] = []
+def _result(session: Session, *, narrow: bool) -> list[Part]:
+    parts = checkup.parts(session)
     compared = [v for v in session.verdicts.values() if not v.control]
-    if (answers := checkup.table(session)) is not None:
-        parts.append(answers)
     if texts := alone(session):
         parts.append(Bullets(tuple((text,) for text in texts)))
     if (tasks := stuck.table(session)) is not None:
         parts.append(tasks)
-    found = table(session)
+    found = table(session, narrow=narrow)
     if found is not None:
-        parts += [found, *intervals(rows(session))]
-        parts += [say(values)] if (values := beside(session)) else []
+        parts += [found, *([say(values)] if (values := beside(session)) else ()), *intervals(rows(session))]
     if session.variants and compared:
         shown = ((Strong(v.id), v.label + (f", {v.detail}" if v.detail else "")) for v in session.variants)
         parts.append(Bullets(tuple(shown)))
@@ -78,8 +79,10 @@ def _trend(session: Session, series: ev.SeriesVerdict) -> str:
 
 
 def _trust(session: Session) -> list[Part]:
-    signs = trust(session)
-    return [Bullets(tuple((MARKS[sign.state], sign.text) for sign in signs))] if signs else []
+    items: list[Words] = [(Toned(f"{MARKS[s.state]} {s.text}", TONES[s.state]),) for s in trust(session)]
+    if more := wording.beyond_bounds(session):
+        items.append((Toned(more, "warning"),))
+    return [Bullets(tuple(items))] if items else []
 
 
 def _to_do(session: Session, recording: str) -> list[Part]:

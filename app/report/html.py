@@ -8,6 +8,7 @@ from app.printable import printable, printable_lines
 from app.report.svg import chart_svg, interval_svg
 from scenarios.results.document import (
     Bullets,
+    Cell,
     Chart,
     Code,
     Document,
@@ -19,6 +20,7 @@ from scenarios.results.document import (
     Picture,
     Strong,
     Table,
+    Toned,
     Words,
 )
 
@@ -92,18 +94,20 @@ def _words(words: Words) -> str:
     return " ".join(_word(word) for word in words)
 
 
-def _word(word: str | Mono | Strong) -> str:
+def _word(word: Cell | Strong) -> str:
     match word:
         case Mono():
             return f"<code>{_text(word.text)}</code>"
         case Strong():
             return f"<strong>{_text(word.text)}</strong>"
+        case Toned():
+            return _text(word.text)
         case str():
             return _text(word)
 
 
 def _table(table: Table) -> str:
-    def row(cells: tuple[str | Mono, ...], tag: str) -> str:
+    def row(cells: tuple[Cell, ...], tag: str) -> str:
         kinds = [' class="n"' if n in table.right else "" for n in range(len(cells))]
         return (
             "<tr>"

@@ -9,6 +9,7 @@ from app.report.interval_chart import interval_lines
 from app.report.plot import chart_lines
 from scenarios.results.document import (
     Bullets,
+    Cell,
     Chart,
     Code,
     Document,
@@ -20,7 +21,9 @@ from scenarios.results.document import (
     Picture,
     Strong,
     Table,
+    Toned,
     Words,
+    plain,
 )
 
 WIDTH = 78  # cells of a drawing
@@ -73,13 +76,15 @@ def _words(words: Words) -> str:
     return " ".join(filter(None, (_word(word) for word in words)))
 
 
-def _word(word: str | Mono | Strong) -> str:
+def _word(word: Cell | Strong) -> str:
     match word:
         case Mono():
             return escape.code(word.text)
         case Strong():
             shown = escape.text(word.text)
             return f"**{shown}**" if shown else ""
+        case Toned():
+            return escape.text(word.text)
         case str():
             return escape.text(word)
 
@@ -91,5 +96,5 @@ def _table(table: Table) -> Block:
     return [("| " + " | ".join(line) + " |", "dim" if n < 2 else "") for n, line in enumerate(lines)]
 
 
-def _cell(cell: str | Mono) -> str:
-    return escape.cell_code(cell.text) if isinstance(cell, Mono) else escape.cell(cell)
+def _cell(cell: Cell) -> str:
+    return escape.cell_code(cell.text) if isinstance(cell, Mono) else escape.cell(plain(cell))

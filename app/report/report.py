@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.recording.session import Session
 from app.report import confirmation, wording
 from app.report.answer import answer
-from app.report.first_page import first_page
+from app.report.first_page import first_page, who
 from app.report.inside import inside
 from app.report.method import method
 from app.report.numbers import imported, numbers
@@ -44,8 +44,10 @@ def report(session: Session, recording: str, *, with_arguments: bool = False) ->
         ("What could not be read", _absent(session)),
         ("How it was measured", method(session, recording, with_arguments=with_arguments)),
     )
+    first, *rest = first_page(session, recording)
     sections = [
-        *first_page(session, recording),
+        Section(first.title, (*who(session, recording), *first.parts)),
+        *rest,
         *(Section(title, tuple(parts), appendix=True) for title, parts in appendix),
     ]
     return Document(_title(session), (answer(session).sentence,), tuple(s for s in sections if s.parts))
@@ -126,8 +128,6 @@ def _remedy(remedy: Remedy) -> list[Part]:
 def _doubts(session: Session) -> list[Part]:
     left_out = session.plan.left_out if session.plan is not None else ()
     items: list[Words] = [(text,) for text in left_out]
-    if more := wording.beyond_bounds(session):
-        items.insert(0, (more,))
     unfinished = [step for step in session.steps.values() if step.state in ("skipped", "failed")]
     items += [(f"{step.title}: {step.reason or step.state}",) for step in unfinished]
     said = {words[0] for words in items}

@@ -11,13 +11,13 @@ from statistics import median
 from typing import NamedTuple
 
 from app.recording.session import Session
-from app.report import wording
+from app.report import verdict_style, wording
 from app.report.interval_chart import drawable, sound
 from probes import units
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_cells, titled
 from scenarios.plan import Metric
-from scenarios.results.document import Bar, Intervals, Table
+from scenarios.results.document import Bar, Intervals, Table, Toned
 
 MEDIANS = (
     "Values are the medians of each side's blocks; the effect is estimated within groups, where drift cancels, and "
@@ -71,7 +71,7 @@ def beside(session: Session) -> str:
 
 
 def table(session: Session, *, narrow: bool = False) -> Table | None:
-    """None where nothing was compared. `narrow`: units in few letters, no difference by what it lies within."""
+    """None where nothing was compared. `narrow`: units in few letters, no difference by its margin, no groups."""
     found = [_narrow(row) if narrow else row for row in rows(session)]
     if not found:
         return None
@@ -80,7 +80,14 @@ def table(session: Session, *, narrow: bool = False) -> Table | None:
         ((left, right),) = pairs
         header = ("load", left, right, "effect", "95 % CI", "groups")
         single = tuple(
-            (r.load, said(r.left), said(r.right), r.size, r.interval or "–", str(r.verdict.groups))
+            (
+                r.load,
+                said(r.left),
+                said(r.right),
+                effect(r),
+                r.interval or "–",
+                "" if narrow else str(r.verdict.groups),
+            )
             for r in found
         )
         return Table(header, single, frozenset({1, 2, 5})).without_empty_columns()
@@ -93,9 +100,9 @@ def table(session: Session, *, narrow: bool = False) -> Table | None:
             titled(pair(r.verdict), control=alone and r.verdict.control),
             said(r.left),
             said(r.right),
-            r.size,
+            effect(r),
             r.interval or "–",
-            str(r.verdict.groups),
+            "" if narrow else str(r.verdict.groups),
         )
         for r in found
     )
@@ -130,6 +137,10 @@ def short_size(verdict: ev.Verdict, size: str) -> str:
     """Where there is little room, no difference by what it was shown to lie within."""
     equal = verdict.equal
     return f"within ±{units.percent(verdict.margin)}" if equal else size
+
+
+def effect(row: Row) -> Toned:
+    return Toned(row.size, verdict_style.role_of(row.verdict))
 
 
 def said(value: units.Quantity | None) -> str:

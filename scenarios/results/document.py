@@ -22,7 +22,15 @@ class Strong(msgspec.Struct, frozen=True, tag=True):
     text: str
 
 
-Words: TypeAlias = tuple[str | Mono | Strong, ...]
+class Toned(msgspec.Struct, frozen=True, tag=True):
+    """`role`: a severity or "unknown", shown as a colour where there are any."""
+
+    text: str
+    role: str
+
+
+Cell: TypeAlias = str | Mono | Toned
+Words: TypeAlias = tuple[Cell | Strong, ...]
 
 
 class Paragraph(msgspec.Struct, frozen=True, tag=True):
@@ -37,7 +45,7 @@ class Table(msgspec.Struct, frozen=True, tag=True):
     """`right`: columns of numbers."""
 
     header: tuple[str, ...]
-    rows: tuple[tuple[str | Mono, ...], ...]
+    rows: tuple[tuple[Cell, ...], ...]
     right: frozenset[int] = frozenset()
 
     def without_empty_columns(self) -> Table:
@@ -54,8 +62,8 @@ class Table(msgspec.Struct, frozen=True, tag=True):
         )
 
 
-def plain(cell: str | Mono) -> str:
-    return cell.text if isinstance(cell, Mono) else cell
+def plain(cell: Cell) -> str:
+    return cell if isinstance(cell, str) else cell.text
 
 
 class Code(msgspec.Struct, frozen=True, tag=True):
@@ -140,5 +148,5 @@ class Document(msgspec.Struct, frozen=True):
     sections: tuple[Section, ...]
 
 
-def say(*words: str | Mono | Strong) -> Paragraph:
+def say(*words: Cell | Strong) -> Paragraph:
     return Paragraph(words)

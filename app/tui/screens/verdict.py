@@ -18,7 +18,7 @@ from app.report.answer import answer
 from app.report.checkup import beside, items
 from app.report.following import to_do
 from app.report.numbers import imported
-from app.report.trust import MARKS, trust
+from app.report.trust import MARKS, TONES, trust
 from app.report.verdict_table import beside as values_beside
 from app.report.wording import beyond_bounds
 from app.tui.details import commands_of, finding_lines, to_do_lines
@@ -38,13 +38,6 @@ from scenarios.finding import Remedy
 
 ROOMY = 48  # lines of a screen that has room for what a load stands for
 LOW_LINES = 2  # of how a verdict came about, on a low screen; Enter shows all of it
-_TRUST_ROLES = {
-    "ok": "ok",
-    "notice": "warning",
-    "unknown": "unknown",
-    "unlooked": "unknown",
-    "critical": "critical",
-}
 
 
 def headline_lines(session: Session, width: int) -> list[Line]:
@@ -67,7 +60,7 @@ def headline_lines(session: Session, width: int) -> list[Line]:
 def trust_lines(session: Session, width: int) -> list[Line]:
     """Signs, the red ones first; a sign whose text is long takes lines of its own."""
     signs = sorted(trust(session), key=lambda s: s.state != "critical")
-    return flowed([(f"{MARKS[s.state]} {s.text}", _TRUST_ROLES[s.state]) for s in signs], width, gap="   ")
+    return flowed([(f"{MARKS[s.state]} {s.text}", TONES[s.state]) for s in signs], width, gap="   ")
 
 
 def doubt_lines(session: Session, width: int, *, brief: bool = False) -> list[Line]:

@@ -54,7 +54,7 @@ def letters(document: Document) -> list[str]:
             found.extend(value)
         elif isinstance(value, dict) and value.get("type") not in ("Picture", "Intervals", "Chart"):
             for key, inner in value.items():
-                if key not in ("type", "language", "right"):
+                if key not in ("type", "language", "right", "role"):
                     walk(inner)
         elif isinstance(value, list | tuple):
             for inner in value:
