@@ -50,17 +50,17 @@ def triage(
         session.apply(event)
         if events and not raw(encoded(event)):
             return 0  # nobody reads any more
-    from app.report import result, triage_text  # after the events: the first screen waits for those
+    from app.report import markdown, result, triage_text  # after the events: the first screen waits for those
 
     if as_json:
         for note in session.notes:
             complain(note.text)
         out(result.encoded(result.document(session, None) | {"checks": result.checks(session)}))
     elif not events and form == "md":
-        out(triage_text.markdown(session).rstrip("\n"))
+        out(markdown.rendered(triage_text.triage(session)).rstrip("\n"))
     elif not events:
-        for part in triage_text.told(session, facts=facts, unknown=unknown):
-            out_parts([part])
+        for line in triage_text.told(session, facts=facts, unknown=unknown):
+            out_parts(line)
     return COULD_BE_WORSE if fail_on and result.reaches(session, fail_on) else 0
 
 

@@ -142,6 +142,11 @@ class Session:
         return next((found for found in self.results.values() if isinstance(found, kind)), None)
 
     @property
+    def captured(self) -> bool:
+        """Whether it is of a tree that was captured, and not of the host that it was read on."""
+        return self.began is not None and "root" in self.began.options
+
+    @property
     def worst_first(self) -> list[Finding]:
         """The findings by severity, worst first; within one severity in the order they came."""
         return sorted(self.findings.values(), key=lambda f: SEVERITIES.index(f.severity))

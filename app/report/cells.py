@@ -53,7 +53,7 @@ def brief_lines(sections: Sequence[Section], width: int) -> list[Line]:
     """For the end of a run on a terminal, of which a command is copied: that is a line, however long it is."""
     out: list[Line] = []
     for section in sections:
-        out += [BLANK, [(section.title, "strong")]]
+        out += [BLANK, [(section.title, section.role)]]
         for part in section.parts:
             if isinstance(part, Intervals):
                 out.append(BLANK)

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from app.recording.session import Session
-from app.report import confirmation, wording
+from app.report import wording
 from app.report.answer import answer
+from app.report.finding_parts import finding_parts, finding_title
 from app.report.first_page import first_page, who
 from app.report.inside import inside
 from app.report.method import method
-from app.report.numbers import imported, numbers
+from app.report.numbers import numbers
 from app.report.result_parts import result_parts, value_text
 from probes.units import duration
 from scenarios import events as ev
-from scenarios.finding import Finding, Remedy
 from scenarios.results.document import (
     Bullets,
-    Code,
     Document,
     Heading,
     Mono,
     Part,
     Section,
-    Strong,
     Table,
     Words,
     say,
@@ -83,45 +81,8 @@ def _explained(session: Session, verdict: ev.Verdict) -> str:
 def _findings(session: Session) -> list[Part]:
     parts: list[Part] = []
     for found in session.worst_first:
-        parts.append(Heading(f"{wording.SIGNS[found.severity]} {found.severity}: {found.title}"))
-        parts += _finding(found, session)
-    return parts
-
-
-def _finding(found: Finding, session: Session) -> list[Part]:
-    how = {"measured": "measured in this run", "rule": "read from the host", "hint": "a hint, not proved"}
-    if imported(session):
-        how |= dict.fromkeys(("measured", "rule"), "read from the imported files")
-    parts: list[Part] = [say(f"{how[found.confidence].capitalize()}.", Mono(found.id))]
-    if found.evidence:
-        parts.append(
-            Bullets(tuple((e.text, *((Mono(e.source),) if e.source else ())) for e in found.evidence))
-        )
-    for remedy in found.remedy:
-        parts += _remedy(remedy)
-    if found.prove:
-        parts.append(say("A measurement that would prove it:", Mono(confirmation.command(found, session))))
-    if found.references:
-        parts.append(say("References:"))
-        parts.append(Bullets(tuple((Mono(reference),) for reference in found.references)))
-    return parts
-
-
-def _remedy(remedy: Remedy) -> list[Part]:
-    parts: list[Part] = [say(Strong(f"What to do: {remedy.title}"))]
-    if remedy.warning:
-        parts.append(say(Strong("Beware:"), remedy.warning))
-    named = (
-        ("", remedy.commands),
-        ("To make it last:", remedy.persistent),
-        ("To verify:", remedy.verify),
-        ("To undo:", remedy.undo),
-    )
-    for title, commands in named:
-        if commands:
-            if title:
-                parts.append(say(title))
-            parts.append(Code(tuple(commands), "sh"))
+        parts.append(Heading(finding_title(found)))
+        parts += finding_parts(found, session)
     return parts
 
 

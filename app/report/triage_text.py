@@ -1,52 +1,49 @@
-"""Triage as lines for a terminal and as markdown for a ticket: findings first, then what is not known."""
+"""Triage as a document, for a terminal and for a ticket: findings first, then what is not known."""
 
 from __future__ import annotations
 
 from collections import Counter
 
+from app.lines import Line, cleaned
 from app.recording.session import Session
-from app.report import wording
-from app.report.confirmation import command
-from app.report.markdown import rendered
-from probes.units import counted, size
-from scenarios import events as ev
-from scenarios.finding import Finding, Remedy
-from scenarios.results.document import Bullets, Code, Document, Mono, Paragraph, Part, Section, Strong, Words
+from app.report.cells import brief_lines
+from app.report.finding_parts import finding_parts, finding_title
+from app.report.result_parts import value_text
+from probes.units import counted
+from scenarios.results.document import Bullets, Document, Mono, Section, Table, Toned, Words
+
+_WHOLE = 1 << 16  # cells: a line is not folded, as it may be searched for
 
 
-def told(session: Session, *, facts: bool = False, unknown: bool = False) -> list[tuple[str, str]]:
-    """(line, role): the severities as roles, `strong`, `dim`, or nothing."""
-    shown = [(f"! {note.text}", "warning") for note in session.notes]
-    of = f"{session.began.host}: " if session.began is not None and _captured(session) else ""
-    shown.append((of + head(session), "strong"))
-    for found in session.worst_first:
-        shown += [
-            ("", ""),
-            (f"{wording.SIGNS[found.severity]} {found.severity}: {found.title}", found.severity),
-        ]
-        shown += [
-            (f"    {one.text}" + (f" [{one.source}]" if one.source else ""), "dim") for one in found.evidence
-        ]
-        shown += [(line, "") for remedy in found.remedy for line in _remedy(remedy)]
-        if found.prove:
-            shown.append((f"    {_prove_where(session)}: {command(found, session)}", "strong"))
-    silent = [
-        check for check in session.checks.values() if check.reason and check.state in ("unreadable", "spoke")
+def told(session: Session, *, facts: bool = False, unknown: bool = False) -> list[Line]:
+    lines: list[Line] = [[(f"! {note.text}", "warning")] for note in session.notes]
+    of = f"{session.began.host}: " if session.began is not None and session.captured else ""
+    found = triage(session, facts=facts, unknown=unknown)
+    return [*lines, cleaned([(f"{of}{head(session)}", "strong")]), *brief_lines(found.sections, _WHOLE)]
+
+
+def triage(session: Session, *, facts: bool = False, unknown: bool = True) -> Document:
+    """`unknown`: each check that could not be answered, else how many."""
+    host = session.began.host if session.began is not None else "unknown host"
+    sections = [
+        Section(finding_title(found), tuple(finding_parts(found, session)), role=found.severity)
+        for found in session.worst_first
     ]
-    if silent and unknown:
-        reasons: dict[str, list[str]] = {}  # one thing that is missing leaves many checks without an answer
-        for check in silent:
-            reasons.setdefault(check.reason, []).append(check.rule)
-        for absent in session.absent.values():
-            reasons.setdefault(absent.reason, []).append(absent.label)
-        shown.append(("", ""))
-        shown += [(f"? {', '.join(names)}: {reason}", "unknown") for reason, names in reasons.items()]
-    elif silent:
-        words = f"? {counted(len(silent), 'check')} could not be answered (--unknown shows why)"
-        shown += [("", ""), (words, "unknown")]
-    if facts:
-        shown += [("", ""), *((f"{fact.label}: {_value(fact)}", "") for fact in session.facts.values())]
-    return shown
+    silent = [c for c in session.checks.values() if c.reason and c.state in ("unreadable", "spoke")]
+    reasons: dict[str, list[str]] = {}  # one thing that is missing leaves many checks without an answer
+    for check in silent:
+        reasons.setdefault(check.reason, []).append(check.rule)
+    for absent in session.absent.values() if silent else ():
+        reasons.setdefault(absent.reason, []).append(absent.label)
+    items: tuple[Words, ...] = tuple((Mono(", ".join(names)), reason) for reason, names in reasons.items())
+    if silent and not unknown:
+        items = ((Toned(f"? {counted(len(silent), 'check')} (--unknown shows why)", "unknown"),),)
+    if items:
+        sections.append(Section("What could not be answered", (Bullets(items),), role="unknown"))
+    rows = [(fact.label, Mono(value_text(fact.value, fact.unit))) for fact in session.facts.values()]
+    if facts and rows:
+        sections.append(Section("This host", (Table(("fact", "value"), tuple(rows)),)))
+    return Document(f"{host}: triage", (head(session),), tuple(sections))
 
 
 def head(session: Session) -> str:
@@ -64,58 +61,3 @@ def head(session: Session) -> str:
     total = sum(checks.values())
     found = f": {kinds}" if kinds else ""
     return f"{checks['spoke']} of {total} checks found something{found}" + (f"; {rest}" if rest else "")
-
-
-def _captured(session: Session) -> bool:
-    return session.began is not None and "root" in session.began.options
-
-
-def _prove_where(session: Session) -> str:
-    return "prove it on that host" if _captured(session) else "prove it"
-
-
-def markdown(session: Session) -> str:
-    host = session.began.host if session.began is not None else "unknown host"
-    sections = [
-        Section(f"{found.severity.capitalize()}: {found.title}", tuple(_parts(found, session)))
-        for found in session.worst_first
-    ]
-    silent = [c for c in session.checks.values() if c.reason and c.state in ("unreadable", "spoke")]
-    if silent:
-        items: tuple[Words, ...] = tuple((Mono(check.rule), check.reason) for check in silent)
-        sections.append(Section("What could not be answered", (Bullets(items),)))
-    return rendered(Document(f"{host}: triage", (head(session),), tuple(sections)))
-
-
-def _parts(found: Finding, session: Session) -> list[Part]:
-    items: list[Words] = [(one.text, *((Mono(one.source),) if one.source else ())) for one in found.evidence]
-    parts: list[Part] = [Bullets(tuple(items))] if items else []
-    for one in found.remedy:
-        parts.append(Paragraph((Strong(one.title), *((one.warning,) if one.warning else ()))))
-        commands = (*one.commands, *(f"# to make it last: {line}" for line in one.persistent))
-        if commands:
-            parts.append(Code(commands, "sh"))
-    if found.prove:
-        where = _prove_where(session).capitalize()
-        parts.append(Paragraph((f"{where}:", Mono(command(found, session)))))
-    return parts
-
-
-def _remedy(one: Remedy) -> list[str]:
-    """What to do, as it is typed: at once, to make it last, to see it, to take it back."""
-    shown = [f"    do: {one.title}", *([f"      beware: {one.warning}"] if one.warning else [])]
-    for word, commands in (
-        ("", one.commands),
-        ("to last: ", one.persistent),
-        ("to verify: ", one.verify),
-        ("to undo: ", one.undo),
-    ):
-        shown += [f"      {word}{command}" for command in commands]
-    return shown
-
-
-def _value(fact: ev.FactRead) -> str:
-    if fact.unit == "B" and isinstance(fact.value, int) and fact.value >= 1 << 20:
-        return size(fact.value)
-    text = ", ".join(str(v) for v in fact.value) if isinstance(fact.value, list) else str(fact.value)
-    return f"{text} {fact.unit}".rstrip()

@@ -135,11 +135,12 @@ Part: TypeAlias = Paragraph | Bullets | Table | Code | Heading | Intervals | Cha
 
 
 class Section(msgspec.Struct, frozen=True):
-    """`appendix`: not on the first page."""
+    """`appendix`: not on the first page. `role`: of its title, as in `Toned`."""
 
     title: str
     parts: tuple[Part, ...]
     appendix: bool = False
+    role: str = "strong"
 
 
 class Document(msgspec.Struct, frozen=True):
