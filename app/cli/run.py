@@ -15,6 +15,7 @@ from app.cli.color_option import color_option, line_width
 from app.cli.progress import Plain, Quiet, View
 from app.cli.scenario_command import Scenarios
 from app.failure import Failure
+from app.invocation import pasted
 from app.output import complain, out, out_parts
 from app.printable import printable
 from app.report import result
@@ -125,7 +126,7 @@ def _against(name: str, compared: Comparison, recording: str) -> Iterator[str]:
     yield f"against the baseline: {found.title}"
     for evidence in found.evidence:
         yield f"  {evidence.text}"
-    yield f"comparison: hostdx compare --against {name} {recording}"
+    yield f"comparison: {pasted(f'hostdx compare --against {name} {recording}')}"
 
 
 def _extra() -> list[click.Parameter]:

@@ -8,6 +8,7 @@ from itertools import zip_longest
 
 from rich.cells import cell_len
 
+from app.invocation import pasted
 from app.lines import BLANK, Line, Span, cells, cleaned, crop, pad, text, wrapped
 from app.report.interval_chart import interval_lines
 from app.report.plot import chart_lines
@@ -59,7 +60,7 @@ def brief_lines(sections: Sequence[Section], width: int) -> list[Line]:
                 out.append(BLANK)
             lines = _part(part, width - 2, mark="")
             if isinstance(part, Code):
-                lines = [[(f"  {line}", "text")] for line in part.lines]
+                lines = [[(f"  {pasted(line)}", "text")] for line in part.lines]
             out += [[("  ", "text"), *line] for line in lines]
     return [cleaned(line) for line in out]
 
@@ -73,7 +74,7 @@ def _part(part: Part, width: int, mark: str = "· ") -> list[Line]:
         case Bullets():
             return [row for item in part.items for row in folded(_spans(item), width, mark, "  ")]
         case Code():
-            return [[("  ", "text"), *row] for line in part.lines for row in _code(line, width - 2)]
+            return [[("  ", "text"), *row] for line in part.lines for row in _code(pasted(line), width - 2)]
         case Intervals():
             return interval_lines(part, width)
         case Chart():
@@ -89,7 +90,8 @@ def _spans(words: Words, role: str = "text") -> Line:
     """Words with a blank between them; what is empty is left out."""
     out: Line = []
     for word in words:
-        if shown := word.text if isinstance(word, Strong) else plain(word):
+        shown = word.text if isinstance(word, Strong) else plain(word)
+        if shown := pasted(shown) if isinstance(word, Mono) else shown:
             own = word.role if isinstance(word, Toned) else _ROLES.get(type(word), role)
             out.append((shown if not out else f" {shown}", own))
     return out

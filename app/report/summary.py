@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+from app.invocation import pasted
 from app.lines import Line, cleaned
 from app.recording.session import Session
 from app.recording.store import argument
@@ -26,5 +27,5 @@ def summary(session: Session, recording: Path | None, width: int = WIDE) -> list
     name = argument(recording) if recording is not None else ""
     lines += brief_lines(first_page(session, name, narrow=width <= WIDE), width)
     if recording is not None:
-        lines += [[], [(f"report: hostdx report {shlex.quote(name)}", "dim")]]
+        lines += [[], [(f"report: {pasted(f'hostdx report {shlex.quote(name)}')}", "dim")]]
     return lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from app.glyphs import clean
+from app.invocation import pasted
 from app.lines import BLANK, Line, cells, columns, crop, half, ruled, split, text, wrapped
 from app.tui.widgets.suspects import severity_words
 from scenarios.finding import Evidence, Finding, Remedy
@@ -106,7 +107,7 @@ def _first_command(remedy: Remedy, width: int) -> list[Line]:
     if not remedy.commands:
         return wrapped(remedy.title, width, "text", indent=2, hang=2)
     more = len(remedy.commands) - 1
-    rows = wrapped(remedy.commands[0], width - 16 * (more > 0), "accent", indent=4, hang=2)
+    rows = wrapped(pasted(remedy.commands[0]), width - 16 * (more > 0), "accent", indent=4, hang=2)
     if len(rows) > LOW_LINES:
         rows = [*rows[: LOW_LINES - 1], crop([*rows[LOW_LINES - 1], (" …", "dim")], width)]
     if more:
@@ -122,7 +123,7 @@ def _step_lines(remedy: Remedy, width: int) -> list[Line]:
         if len(warned) > 2:
             out[-1] = split(out[-1], text(" … Enter on the finding: all of it", "dim"), width)
     for command in remedy.commands[:MOST_COMMANDS]:
-        out += wrapped(command, width, "accent", indent=4, hang=2)
+        out += wrapped(pasted(command), width, "accent", indent=4, hang=2)
     if (more := len(remedy.commands) - MOST_COMMANDS) > 0:
         out.append(text(f"    and {more} more: c", "dim"))
     return out
@@ -140,7 +141,7 @@ def _remedy(number: int, remedy: Remedy, width: int) -> list[Line]:
     )
     for name, commands in parts:
         for place, command in enumerate(commands):
-            rows = wrapped(command, max(20, width - LABEL - 5), "accent", hang=2)
+            rows = wrapped(pasted(command), max(20, width - LABEL - 5), "accent", hang=2)
             head = name if not place else ""
             out += [[(f"    {head if not n else '':<{LABEL}} ", "dim"), *row] for n, row in enumerate(rows)]
     return out
@@ -151,5 +152,5 @@ def commands_of(remedies: Iterable[Remedy]) -> str:
     out: list[str] = []
     for remedy in remedies:
         out.append(f"# {clean(remedy.title)}")
-        out += [clean(c) for c in (*remedy.commands, *remedy.persistent)]
+        out += [clean(pasted(c)) for c in (*remedy.commands, *remedy.persistent)]
     return "\n".join(out)

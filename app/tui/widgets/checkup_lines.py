@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.glyphs import clean
+from app.invocation import pasted
 from app.lines import Line, crop, ruled, text, wrapped
 from app.recording.session import Session
 from app.report.checkup import Ranked, ranked
@@ -42,16 +43,16 @@ def _item(one: Ranked, width: int, most: int, *, first: bool) -> list[Line]:
         out += _step(step, width, "     ")
     elif step is not None and first and step.command:
         more = f"   and {len(step.then)} more" if step.then else ""
-        command = crop([("     next: ", "dim"), (clean(step.command), "accent")], width - len(more))
+        command = crop([("     next: ", "dim"), (clean(pasted(step.command)), "accent")], width - len(more))
         out.append([*command, (more, "dim")])
     return out
 
 
 def _step(step: NextStep, width: int, indent: str) -> list[Line]:
     words = f"next: {clean(step.title)}"
-    if len(step.commands) == 1 and len(indent) + len(words) + len(step.command) + 2 <= width:
-        return [[(f"{indent}{words}  ", "dim"), (clean(step.command), "accent")]]
+    if len(step.commands) == 1 and len(indent) + len(words) + len(pasted(step.command)) + 2 <= width:
+        return [[(f"{indent}{words}  ", "dim"), (clean(pasted(step.command)), "accent")]]
     rows = wrapped(words, width, "dim", indent=len(indent), hang=2)
     for command in step.commands:
-        rows += wrapped(command, width, "accent", indent=len(indent) + 2, hang=2)
+        rows += wrapped(pasted(command), width, "accent", indent=len(indent) + 2, hang=2)
     return rows

@@ -1,0 +1,48 @@
+"""A suggested command is one that this terminal can run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.invocation import pasted
+
+
+@pytest.fixture
+def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "my tools" / "hostdx"
+    path.parent.mkdir()
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    monkeypatch.setattr(sys, "argv", [str(path), "run"])
+    return path
+
+
+def test_started_by_its_path_it_is_suggested_by_its_path(
+    started: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert pasted("hostdx report last") == f"'{started}' report last"
+    assert pasted("renice -n 10 -p 1") == "renice -n 10 -p 1"
+
+
+def test_where_the_shell_finds_it_its_name_is_enough(started: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(started.parent))
+    assert pasted("hostdx report last") == "hostdx report last"
+
+
+def test_another_one_that_the_shell_finds_is_not_suggested(
+    started: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "hostdx"
+    other.write_text("#!/bin/sh\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert pasted("hostdx report last").startswith(f"'{started}'")
+
+
+def test_a_module_is_suggested_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["/somewhere/app/cli/__main__.py"])
+    assert pasted("hostdx report last") == f"{sys.executable} -P -m app.cli report last"
