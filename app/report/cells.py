@@ -10,6 +10,7 @@ from rich.cells import cell_len
 
 from app.invocation import pasted
 from app.lines import BLANK, Line, Span, cells, cleaned, crop, pad, text, wrapped
+from app.report.histogram import histogram_lines
 from app.report.interval_chart import interval_lines
 from app.report.plot import chart_lines
 from scenarios.results.document import (
@@ -18,6 +19,7 @@ from scenarios.results.document import (
     Code,
     Document,
     Heading,
+    Histogram,
     Intervals,
     Mono,
     Paragraph,
@@ -53,7 +55,7 @@ def document_lines(document: Document, width: int) -> list[Line]:
 def brief_lines(sections: Sequence[Section], width: int) -> list[Line]:
     """For the end of a run on a terminal, of which a command is copied: that is a line, however long it is."""
     out: list[Line] = []
-    for section in sections:
+    for section in (one for one in sections if one.parts):
         out += [BLANK, [(section.title, section.role)]]
         for part in section.parts:
             if isinstance(part, Intervals):
@@ -66,17 +68,20 @@ def brief_lines(sections: Sequence[Section], width: int) -> list[Line]:
 
 
 def _part(part: Part, width: int, mark: str = "· ") -> list[Line]:
+    """`mark`: before an item of a list; without one the second line of a text is set in."""
     match part:
         case Heading():
             return folded([(part.text, "strong")], width)
         case Paragraph():
-            return folded(_spans(part.words), width, hang="  ")
+            return folded(_spans(part.words), width, hang="" if mark else "  ")
         case Bullets():
             return [row for item in part.items for row in folded(_spans(item), width, mark, "  ")]
         case Code():
             return [[("  ", "text"), *row] for line in part.lines for row in _code(pasted(line), width - 2)]
         case Intervals():
             return interval_lines(part, width)
+        case Histogram():
+            return [*folded([(part.title, "strong")], width), BLANK, *histogram_lines(part, width)]
         case Chart():
             head = folded([(part.title, "strong")], width)
             return [*head, BLANK, *(crop(text(line), width) for line in chart_lines(part, width))]

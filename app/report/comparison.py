@@ -25,6 +25,7 @@ from scenarios.results.document import (
     Words,
     say,
 )
+from scenarios.verdict.word import Word
 
 PARAMETERS = ("kernel", "parameters")  # the boot parameters that matter for speed; "none" without any
 # Differences of one kind that come by the dozen take one row.
@@ -197,7 +198,9 @@ def _effects(found: Comparison) -> list[Part]:
     ]
     header = ("load", "A", "B", "B against A", "95 % CI", "detectable")
     bars = tuple(
-        Bar(named(e), e.ratio, drawable(e.ci95), e.verdict, size(e)) for e in found.effects if sound(e.ratio)
+        Bar(named(e), e.ratio, drawable(e.ci95), Word(e.verdict), size(e))
+        for e in found.effects
+        if sound(e.ratio)
     )
     return [
         Intervals(bars, found.margin),

@@ -19,13 +19,12 @@ MOST_FOUND = 6
 
 def first_page(session: Session, recording: str, *, narrow: bool = False) -> tuple[Section, ...]:
     """`narrow`: for few cells, see verdict_table. Who and when comes before it, in a report."""
-    sections = (
+    return (
         Section("Result", tuple(_result(session, narrow=narrow))),
         Section("Can it be trusted?", tuple(_trust(session))),
         Section("What to do", tuple(_to_do(session, recording))),
         Section("What was found", tuple(_found(session))),
     )
-    return tuple(section for section in sections if section.parts)
 
 
 def who(session: Session, recording: str) -> list[Part]:
@@ -60,7 +59,9 @@ def _result(session: Session, *, narrow: bool) -> list[Part]:
     if found is not None:
         parts += [found, *([say(values)] if (values := beside(session)) else ()), *intervals(rows(session))]
     if session.variants and compared:
-        shown = ((Strong(v.id), v.label + (f", {v.detail}" if v.detail else "")) for v in session.variants)
+        shown = (
+            (Strong(f"{v.id}:"), v.label + (f", {v.detail}" if v.detail else "")) for v in session.variants
+        )
         parts.append(Bullets(tuple(shown)))
     lines: list[Words] = [(line,) for line in wording.unmeasured(session, compared)]
     lines += [(_trend(session, series),) for series in session.series]

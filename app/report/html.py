@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from app.printable import printable, printable_lines
-from app.report.svg import chart_svg, interval_svg
+from app.report.svg import chart_svg, histogram_svg, interval_svg
 from scenarios.results.document import (
     Bullets,
     Cell,
@@ -13,6 +13,7 @@ from scenarios.results.document import (
     Code,
     Document,
     Heading,
+    Histogram,
     Intervals,
     Mono,
     Paragraph,
@@ -80,8 +81,9 @@ def _part(part: Part) -> str:
             return "<ul>\n" + "\n".join(f"<li>{_words(item)}</li>" for item in part.items) + "\n</ul>"
         case Intervals():
             return f"<figure>\n{interval_svg(part)}\n</figure>"
-        case Chart():
-            return f"<h3>{_text(part.title)}</h3>\n<figure>\n{chart_svg(part)}\n</figure>"
+        case Chart() | Histogram():
+            drawn = chart_svg(part) if isinstance(part, Chart) else histogram_svg(part)
+            return f"<h3>{_text(part.title)}</h3>\n<figure>\n{drawn}\n</figure>"
         case Picture():
             return f"<figure>\n{part.svg}\n</figure>"
         case Code():

@@ -22,7 +22,7 @@ Points: TypeAlias = list[tuple[float, float]]  # seconds since the command's sta
 
 MARKS = "ABCDEFGH"
 QUARTERS = ("1st quarter", "2nd", "3rd", "4th")
-MOST_POINTS = 240  # of a variant's middle
+MOST_POINTS = 240  # of a variant's middle, and about as many of a run
 MOST_LINES = 40  # runs of a variant that are drawn one by one
 
 
@@ -152,11 +152,18 @@ def amount(value: float, field: Field) -> str:
     return units.number(value, 3 if field.rate else 4)
 
 
+def _thinned(run: Points) -> tuple[tuple[float, float], ...]:
+    return tuple(run[:: -(-len(run) // MOST_POINTS)])
+
+
 def _chart(session: Session, field: Field, found: dict[str, list[Points]]) -> Chart:
     x, y = axes([points for runs in found.values() for points in runs])
     series = tuple(
         Series(
-            mark, tuple(middle(runs)), wording.legend(session, mark, v), tuple(map(tuple, runs[:MOST_LINES]))
+            mark,
+            tuple(middle(runs)),
+            wording.legend(session, mark, v),
+            tuple(map(_thinned, runs[:MOST_LINES])),
         )
         for mark, (v, runs) in zip(cycle(MARKS), found.items(), strict=False)
     )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from app.lines import Line
 from app.report import escape
+from app.report.histogram import histogram_lines
 from app.report.interval_chart import interval_lines
 from app.report.plot import chart_lines
 from scenarios.results.document import (
@@ -14,6 +16,7 @@ from scenarios.results.document import (
     Code,
     Document,
     Heading,
+    Histogram,
     Intervals,
     Mono,
     Paragraph,
@@ -59,17 +62,25 @@ def _part(part: Part) -> Block:
         case Bullets():
             return [(f"- {_words(item)}", "") for item in part.items]
         case Intervals():
-            drawn = ("".join(words for words, _ in line).rstrip() for line in interval_lines(part, WIDTH))
-            return [(escape.block("\n".join(drawn)), "")]
+            return [(_drawing(interval_lines(part, WIDTH)), "")]
+        case Histogram():
+            return [*_head(part.title), (_drawing(histogram_lines(part, WIDTH)), "")]
         case Chart():
-            drawing = escape.block("\n".join(chart_lines(part, WIDTH)))
-            return [(f"### {escape.text(part.title)}", "strong"), ("", ""), (drawing, "")]
+            return [*_head(part.title), (escape.block("\n".join(chart_lines(part, WIDTH))), "")]
         case Picture():
             return [(escape.block("\n".join(part.lines), ""), "")] if part.lines else []
         case Code():
             return [(escape.block("\n".join(part.lines), part.language), "")]
         case Table():
             return _table(part)
+
+
+def _head(title: str) -> Block:
+    return [(f"### {escape.text(title)}", "strong"), ("", "")]
+
+
+def _drawing(lines: list[Line]) -> str:
+    return escape.block("\n".join("".join(words for words, _ in line).rstrip() for line in lines))
 
 
 def _words(words: Words) -> str:

@@ -7,6 +7,7 @@ from statistics import median
 
 from app.recording.session import Session
 from app.report import wording
+from app.report.histogram import latencies
 from app.report.plot import nice_axis
 from app.report.verdict_table import counts
 from probes import units
@@ -16,6 +17,7 @@ from scenarios.imported import SCENARIO
 from scenarios.results.document import Axis, Chart, Heading, Part, Series, Table, say
 
 MARKS = "ABCDEFGH"
+MOST_POINTS = 2000  # of a side in a chart
 
 
 def imported(session: Session) -> bool:
@@ -50,7 +52,7 @@ def numbers(session: Session) -> list[Part]:
         parts += [Heading("Over the rounds"), _trends(session)]
     if not imported(session):  # its blocks are results, without a clock of their own
         for workload in session.blocks:
-            parts += _drawing(session, workload)
+            parts += (*_drawing(session, workload), *latencies(session, workload))
     return parts
 
 
@@ -153,6 +155,7 @@ def _drawing(session: Session, workload: str) -> list[Part]:
     for v in variants:
         points = [(b.t, b.values[metric]) for b in blocks if b.variant == v and metric in b.values]
         kept = tuple(point for point in points if math.isfinite(point[1]))
+        kept = kept[:: max(1, -(-len(kept) // MOST_POINTS))]
         series.append(Series(marks[v], kept, wording.legend(session, marks[v], v)))
     times = [b.t for b in blocks]
     x, y = Axis(math.floor(min(times)), math.floor(max(times)) + 1), nice_axis(values)

@@ -13,16 +13,16 @@ from app.printable import printable
 from app.report import verdict_style
 from app.report.interval_chart import factor, scale_of
 from probes import units
-from scenarios.results.document import Chart, Intervals
+from scenarios.results.document import Chart, Histogram, Intervals
 
 _WIDE, _LEFT, _RIGHT, _ROW, _TOP = 720, 210, 230, 26, 26
 _HIGH, _SIDE, _FOOT = 190, 64, 34  # of the blocks' picture
+_HIST = 48  # of a side of a histogram
 _SIDES = ("#0e8fb3", "#b3479b", "#8a7a1f", "#6f6fd1")  # in no severity's colour
 _OPEN = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {w} {h}" role="img" font-size="12" '
     'font-family="sans-serif" fill="currentColor"><title>{title}</title>'
 )
-_MOST = 2000  # marks
 
 
 def interval_svg(found: Intervals) -> str:
@@ -96,13 +96,33 @@ def chart_svg(found: Chart) -> str:
     for n, one in enumerate(found.series):
         colour, left, line = _SIDES[n % len(_SIDES)], _SIDE + 320 * (n % 2), high + 16 * (n // 2)
         for run in one.runs:
-            points = " ".join(f"{px:.1f},{py:.1f}" for px, py in (place(*point) for point in run[:_MOST]))
+            points = " ".join(f"{px:.1f},{py:.1f}" for px, py in (place(*point) for point in run))
             parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" opacity="0.35"/>')
-        parts += [_mark(n, *place(px, py), colour) for px, py in one.points[:_MOST] if py > 0 or not y.log]
+        parts += [_mark(n, *place(px, py), colour) for px, py in one.points if py > 0 or not y.log]
         parts.append(_mark(n, left, line - 4, colour))
         parts.append(f'<text x="{left + 10}" y="{line}">{_short(one.legend, 48)}</text>')
     if y.log:
         parts.append(f'<text x="{_SIDE + 6}" y="16" opacity="0.7">logarithmic</text>')
+    return "".join([*parts, "</svg>"])
+
+
+def histogram_svg(found: Histogram) -> str:
+    """A row of bars a side, each by its own highest bucket."""
+    high = _HIST * len(found.rows) + 20
+    wide = (_WIDE - _LEFT - 10) / len(found.rows[0][1])
+    parts = [_OPEN.format(w=_WIDE, h=high, title=_short(found.title, 120))]
+    for n, (name, filled) in enumerate(found.rows):
+        base, most = _HIST * (n + 1), max(1, *filled)
+        parts.append(f'<text x="0" y="{base - 4}">{escape(shortened(printable(name), 34))}</text>')
+        for place, count in enumerate(filled):
+            up = (_HIST - 8) * count / most
+            parts.append(
+                f'<rect x="{_LEFT + wide * place:.1f}" y="{base - up:.1f}" width="{wide - 1:.1f}" height="{up:.1f}" '
+                f'fill="{_SIDES[n % len(_SIDES)]}"/>'
+            )
+    parts.append(f'<text x="{_LEFT}" y="{high - 4}">{units.elapsed(found.low_ns)}</text>')
+    last = units.elapsed(found.high_ns)
+    parts.append(f'<text x="{_WIDE - 10}" y="{high - 4}" text-anchor="end">{last}</text>')
     return "".join([*parts, "</svg>"])
 
 

@@ -18,6 +18,7 @@ from scenarios import events as ev
 from scenarios.experiment.wording import effect_cells, titled
 from scenarios.plan import Metric
 from scenarios.results.document import Bar, Intervals, Table, Toned
+from scenarios.verdict.word import Word
 
 MEDIANS = (
     "Values are the medians of each side's blocks; the effect is estimated within groups, where drift cancels, and "
@@ -121,7 +122,7 @@ def intervals(found: Sequence[Row]) -> tuple[Intervals, ...]:
         return pair(row.verdict) if one_load else f"{row.verdict.variant}: {row.load}"
 
     bars = tuple(
-        Bar(named(row), row.verdict.ratio, drawable(row.verdict.ci95), row.verdict.verdict, row.size)
+        Bar(named(row), row.verdict.ratio, drawable(row.verdict.ci95), Word(row.verdict.verdict), row.size)
         for row in found
         if sound(row.verdict.ratio)
     )

@@ -117,6 +117,18 @@ class Chart(msgspec.Struct, frozen=True, tag=True):
     y: Axis
 
 
+class Histogram(msgspec.Struct, frozen=True, tag=True):
+    """How often which time came, by the counts of buckets that are as wide as each other on a logarithmic axis.
+
+    `low_ns` and `high_ns` are its ends; `rows` has a name and the counts of each side.
+    """
+
+    title: str
+    low_ns: float
+    high_ns: float
+    rows: tuple[tuple[str, tuple[int, ...]], ...]
+
+
 class Picture(msgspec.Struct, frozen=True, tag=True):
     """A drawing of a kind of its own: `lines` of cells where text is all there is, `svg` (made by us, escaped) on a
     page."""
@@ -131,7 +143,7 @@ class Heading(msgspec.Struct, frozen=True, tag=True):
     text: str
 
 
-Part: TypeAlias = Paragraph | Bullets | Table | Code | Heading | Intervals | Chart | Picture
+Part: TypeAlias = Paragraph | Bullets | Table | Code | Heading | Intervals | Chart | Histogram | Picture
 
 
 class Section(msgspec.Struct, frozen=True):

@@ -11,10 +11,12 @@ from app.recording.session import Session
 from app.recording.store import demos, resolve
 from app.report import result, verdict_table
 from app.report.answer import answer
+from app.report.interval_chart import sound
 from app.report.wording import measured
 from app.tui.widgets.effects import role_of, running
 from app.tui.widgets.verdict_list import entries
 from scenarios import events as ev
+from scenarios.results.document import Toned
 
 CHANGING = (ev.Estimate, ev.Verdict, ev.Step, ev.Ended)  # after any other event every view says what it said
 
@@ -44,6 +46,12 @@ def test_one_pair_has_one_verdict_in_every_view_at_every_moment(demo: str) -> No
         table = verdict_table.rows(session)
         assert [entry.verdict for entry in listed] == [row.verdict for row in table]
         assert {id(row.verdict) for row in table} == {id(verdict) for verdict in told.values()}
+        (bars,) = [one.bars for one in verdict_table.intervals(table)] or [()]
+        drawn_bars = [(e.ratio, e.ci95, e.size) for e in listed if sound(e.ratio)]
+        assert [(bar.ratio, bar.ci95, bar.size) for bar in bars] == drawn_bars
+        page = verdict_table.table(session)
+        effects = [row[page.header.index("effect")] for row in page.rows] if page is not None else []
+        assert effects == [Toned(entry.size, entry.role) for entry in listed]
         said = answer(session)
         if said.verdict is not None:
             assert any(said.verdict is verdict for verdict in session.verdicts.values())

@@ -20,6 +20,7 @@ from probes.units import Quantity, brief
 from scenarios import events as ev
 from scenarios.imported.results import Courses
 from scenarios.results.document import Bar
+from scenarios.verdict.word import Word
 
 _LEAST_BAR, _ENOUGH_BAR, _MOST_BAR = 8, 17, 61
 _LEAST_NAME = 12
@@ -116,7 +117,9 @@ def layout(found: list[Entry], width: int, heads: tuple[str, str] = ("", "")) ->
     """The interval in figures gives way first, then the bar, then the names."""
     told = [e for e in found if e.measured]
     drawn = [
-        Bar(e.name, e.ratio, e.ci95, e.verdict.verdict, e.size) for e in told if e.verdict and sound(e.ratio)
+        Bar(e.name, e.ratio, e.ci95, Word(e.verdict.verdict), e.size)
+        for e in told
+        if e.verdict and sound(e.ratio)
     ]
     scale = scale_of(drawn)
     wide = width >= _WIDE

@@ -10,12 +10,13 @@ import pytest
 from app.recording.session import Session
 from app.report import markdown
 from app.report.inside import FIELDS, curves, inside, middle
+from app.report.svg import chart_svg
 from app.tui.feed import RunFeed
 from app.tui.screens.inside import InsideScreen
 from app.tui.screens.live import LiveScreen
 from app.tui.screens.verdict import VerdictScreen
 from scenarios import events as ev
-from scenarios.results.document import Document, Picture, Section, Table
+from scenarios.results.document import Chart, Document, Section, Table
 from tests.fakes.screen import grid, keys, opened
 from tests.fakes.stories import HOSTILE, write
 
@@ -115,12 +116,11 @@ def test_the_report_has_a_table_and_pictures(name: str) -> None:
     assert {row[0] for row in table.rows} == {
         f.title for f in FIELDS if f not in (READ, HEAT, CLOCK)
     }  # nothing read, no sensors
-    pictures = [part for part in parts if isinstance(part, Picture)]
-    assert len(pictures) == 4
-    for picture in pictures:
-        root = ElementTree.fromstring(picture.svg)
+    charts = [part for part in parts if isinstance(part, Chart)]
+    assert len(charts) == 4
+    for chart in charts:
+        root = ElementTree.fromstring(chart_svg(chart))
         assert len(root.findall("{*}polyline")) == 4
-        assert any("since the command" in line for line in picture.lines)
     text = markdown.rendered(Document("t", ("",), (Section("Inside a run", tuple(parts)),)))
     assert "| CPUs busy |" in text and "\x1b" not in text
 

@@ -24,6 +24,7 @@ from scenarios.results.document import (
     Table,
 )
 
+DRAWN = ("Picture", "Intervals", "Chart", "Histogram")
 DEMOS = Path(__file__).parents[3] / "app" / "recording" / "demos"
 WIDE = Document(
     "漢字 " * 30,
@@ -52,7 +53,7 @@ def letters(document: Document) -> list[str]:
     def walk(value: object) -> None:
         if isinstance(value, str):
             found.extend(value)
-        elif isinstance(value, dict) and value.get("type") not in ("Picture", "Intervals", "Chart"):
+        elif isinstance(value, dict) and value.get("type") not in DRAWN:
             for key, inner in value.items():
                 if key not in ("type", "language", "right", "role"):
                     walk(inner)
