@@ -14,6 +14,7 @@ from scenarios.results.document import Bar, Intervals
 MARGIN = 0.05
 _STEPS = (1.15, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0, 1e4, 1e6)
 _NAME, _MOST_BAR = 44, 61
+_FEW = 12  # bars: each is read
 
 
 class Scale(NamedTuple):
@@ -47,8 +48,10 @@ def common_scale(values: Iterable[float | None]) -> Scale:
 
 
 def scale_of(bars: Sequence[Bar]) -> Scale:
-    """For all estimates, the intervals of what is called and half of the others': a few wide ones, which end in an
-    arrow, would flatten all the rest."""
+    """For all; of more than a few bars for all estimates, the intervals of what is called and half of the others':
+    some wide ones, which end in an arrow, would flatten all the rest."""
+    if len(bars) <= _FEW:
+        return common_scale(value for bar in bars for value in (bar.ratio, *(bar.ci95 or ())))
     others = sorted(_reach(bar) for bar in bars if not bar.word.differs)
     middle = others[(len(others) - 1) // 2] if others else 1.0
     shown = [bar for bar in bars if bar.word.differs or _reach(bar) <= middle]
