@@ -9,13 +9,12 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from typing import Any, ClassVar, Protocol
 
 import msgspec
-from msgspec.structs import replace
 
 from probes.action import Action, private_directory
 from probes.exposure import exposure
 from probes.host import Host
 from probes.private_directory import Inode, PrivateDirectory
-from probes.types import Absent, Fact, Json, Unread
+from probes.types import Absent, Json, entry
 from scenarios import events as ev
 from scenarios.finding import Finding, NextStep
 from scenarios.plan import Option, Plan
@@ -193,10 +192,7 @@ class Run(Protocol):
         self, subject: str, name: str, value: Json | Absent, unit: str = "", *, source: str = ""
     ) -> None:
         """A fact (`fact("disk:sda", "size", 1 << 40, "B", source="/sys/block/sda/size")`) or why it is absent."""
-        entry: Fact | Unread = Fact(subject, name, value, source, unit)  # type: ignore[arg-type]
-        if isinstance(value, Absent):
-            entry = Unread(subject, name, replace(value, source=value.source or source))
-        self.emit(ev.fact(entry, self.time()))
+        self.emit(ev.fact(entry(subject, name, value, source, unit), self.time()))
 
     def note(self, text: str) -> None:
         self.emit(ev.Note(t=self.time(), text=text))

@@ -11,7 +11,8 @@ from typing import Literal
 
 from probes.host import Host, OutOfTime
 from probes.system.firewall.summary import firewall_facts
-from probes.system.summary import Entry, summary_facts
+from probes.system.summary import summary_facts
+from probes.types import Entry
 from scenarios import events as ev
 from scenarios.finding import SEVERITIES, Finding
 from scenarios.folding import folded

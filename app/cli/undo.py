@@ -19,9 +19,9 @@ from app.run.signals import finish_first
 from app.state import journal_dir
 from app.undo import killed_ending
 from app.undo import undo as undoing
+from app.undo.change_report import Change, ChangeReport
 from app.undo.damaged_journal import discard, legible
 from app.undo.journal import Busy, Journal, journals
-from app.undo.told import Change, Told
 from scenarios.events import SCHEMA
 
 _ROLES = {"open": "warning", "reverted": "ok", "kept": "warning"}
@@ -63,7 +63,7 @@ def undo(dry_run: bool, forget: str | None, yes: bool, as_json: bool) -> int:
                     failed = True
     failed = failed or any(change.state == "failed" for change in told)
     if as_json:
-        out(encoded(msgspec.to_builtins(Told(schema=SCHEMA, changes=tuple(told)))))
+        out(encoded(msgspec.to_builtins(ChangeReport(schema=SCHEMA, changes=tuple(told)))))
     elif not told and not failed:
         out(printable(f"nothing to undo in {journal_dir()}{_elsewhere()}"))
     return 3 if failed else 0

@@ -12,7 +12,7 @@ import msgspec
 
 from app.failure import USAGE, Failure
 from app.recording import store
-from app.recording.bounds import SIZE_LIMIT
+from app.recording.limits import SIZE_LIMIT
 from app.recording.sides import takes
 from app.state import ELSEWHERE, private, state_dir
 from probes import units

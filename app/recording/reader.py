@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from app.failure import Failure
-from app.recording.bounds import LINE_LIMIT, RATIO_FROM, RATIO_LIMIT, SIZE_LIMIT, VALUES_LIMIT, values_in
+from app.recording.limits import LINE_LIMIT, RATIO_FROM, RATIO_LIMIT, SIZE_LIMIT, VALUES_LIMIT, values_in
 from app.recording.results import result_in
 from app.recording.session import Session
 from probes import units

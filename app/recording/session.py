@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from app.recording.bounds import CAPS, finding_key, pair
+from app.recording.limits import CAPS, finding_key, pair
 from scenarios import events as ev
 from scenarios.experiment.recorded_trains import blocks_in, groups_in
 from scenarios.finding import SEVERITIES, Finding

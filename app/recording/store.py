@@ -10,7 +10,7 @@ import msgspec
 
 from app.failure import USAGE, Failure
 from app.process import Identity, lives
-from app.recording.bounds import LINE_LIMIT
+from app.recording.limits import LINE_LIMIT
 from app.recording.reader import BrokenRecording, Follower
 from app.state import recordings_dir
 from probes.lossless_json import Decoder

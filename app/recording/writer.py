@@ -13,7 +13,7 @@ import msgspec
 
 from app.failure import Failure
 from app.printable import printable_json
-from app.recording.bounds import LINE_LIMIT
+from app.recording.limits import LINE_LIMIT
 from app.state import remedy
 from probes.lossless_json import Decoder, encode
 from probes.secrecy.secrets import masked_tree

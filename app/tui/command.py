@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from textual.dom import DOMNode
 
 from app.run.launch import HOSTDX
 from probes.secrecy.child_environment import for_hostdx
-
-if TYPE_CHECKING:
-    from app.tui.requests import Errands
 
 TIMEOUT_S = 60.0
 
@@ -45,10 +44,10 @@ async def answer(argv: Sequence[str]) -> Outcome:
     return Outcome(text, "")
 
 
-def hostdx(shell: Errands, argv: Sequence[str], then: Callable[[Outcome], None]) -> None:
+def hostdx(asking: DOMNode, argv: Sequence[str], then: Callable[[Outcome], None]) -> None:
     """Runs it and calls `then` on the screen's thread."""
 
     async def ask() -> None:
         then(await answer(argv))
 
-    shell.run_worker(ask(), exclusive=False, exit_on_error=True, name=argv[0])
+    asking.run_worker(ask(), exclusive=False, exit_on_error=True, name=argv[0])

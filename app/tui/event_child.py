@@ -12,7 +12,7 @@ from functools import cache
 
 import msgspec
 
-from app.recording.bounds import LINE_LIMIT
+from app.recording.limits import LINE_LIMIT
 from app.recording.session import Session
 from probes.lossless_json import Decoder
 from probes.secrecy.child_environment import for_hostdx

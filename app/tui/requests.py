@@ -18,6 +18,7 @@ from app.printable import printable_lines
 from app.recording.session import Session
 from app.run import launch
 from app.tui.command import Outcome, hostdx
+from app.tui.commands import Example
 from app.tui.event_child import EventChild
 from probes.safe_read import read_named
 from probes.units import duration
@@ -29,18 +30,11 @@ if TYPE_CHECKING:
     import subprocess
 
     from app.tui.feed import RunFeed
-    from app.undo.told import Change
+    from app.undo.change_report import Change
 
 RECENT_S = 30  # a run under way writes a pulse every second
 STOP_AGAIN_S = 5.0
 MOST_REPORT_BYTES = 64 << 20
-
-
-class Example(msgspec.Struct, frozen=True):
-    """A bundled recording, with its answer in one sentence."""
-
-    name: str
-    result: str
 
 
 class Errands(App[int]):

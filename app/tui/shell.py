@@ -7,12 +7,12 @@ import gc
 import os
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual import events
 from textual.actions import ActionParseResult
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.dom import DOMNode
 from textual.screen import Screen
 
@@ -46,7 +46,7 @@ class Shell(Errands):
     # ours draws in ASCII too, has no loading indicator and lists every binding
     ENABLE_COMMAND_PALETTE = False
     CSS = "Base { background: $background; color: $foreground; }"
-    BINDINGS: ClassVar[list[BindingType]] = [
+    BINDINGS = [
         Binding("ctrl+p", "palette", "every action", show=False),
         Binding("ctrl+q", "quit_now", "quit", show=False),
         Binding("ctrl+t", "next_theme", "next theme", show=False),
@@ -284,7 +284,7 @@ class Shell(Errands):
             self.call_after_refresh(self.draw)
         await super().on_event(event)
 
-    def show_keys(self, about: Base, *, filtering: bool = False) -> None:
+    def show_keys(self, about: Screen[object], *, filtering: bool = False) -> None:
         from app.tui.screens.keys import KeysScreen
 
         if not isinstance(about, KeysScreen):

@@ -8,7 +8,7 @@ import time
 
 import msgspec
 
-from app.recording.bounds import LINE_LIMIT
+from app.recording.limits import LINE_LIMIT
 from app.recording.writer import encoded
 from app.undo.journal import Header
 from app.undo.undo import Undone, after_reboot

@@ -11,8 +11,8 @@ from app.failure import Failure
 from app.process import Identity, boot_id, lives
 from app.state import journal_dir
 from app.undo import effects
+from app.undo.change_report import Change
 from app.undo.journal import Busy, Entry, Header, Journal, Outcome, journals, peek
-from app.undo.told import Change
 
 PATIENCE_S = 10.0
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
 
 from probes.host import Host
 from probes.system.disk.arrays import md_arrays
@@ -23,9 +22,7 @@ from probes.system.running.cgroup import cgroup
 from probes.system.software.distribution import distribution
 from probes.system.software.kernel import kernel
 from probes.system.virtualisation import virtualisation
-from probes.types import Absent, Fact, Json, Unread, present
-
-Entry: TypeAlias = Fact | Unread
+from probes.types import Absent, Entry, Fact, Unread, entry, present
 
 MOST_DISKS = 48  # a SAN shows hundreds of paths; the report of a run needs what it ran on
 MOST_MOUNTS = 32
@@ -45,13 +42,6 @@ def summary_facts(host: Host) -> list[Entry]:
         *_cards(host),
         *_unnamed(host),
     ]
-
-
-def entry(subject: str, name: str, value: Json | Absent, source: str, unit: str = "") -> Entry:
-    """A fact, or the reason why there is none."""
-    if isinstance(value, Absent):
-        return Unread(subject, name, value)
-    return Fact(subject, name, value, source, unit)
 
 
 def _unnamed(host: Host) -> Iterator[Entry]:

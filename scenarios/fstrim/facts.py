@@ -9,8 +9,7 @@ from probes.system.disk.block import block_devices
 from probes.system.disk.diskstats import disk_counters
 from probes.system.disk.trim.discard import DiscardChain
 from probes.system.disk.trim.trim_timer import TrimTimer, untrimmed_because
-from probes.system.summary import Entry, entry
-from probes.types import Absent, Fact, Unread, present
+from probes.types import Absent, Entry, Fact, Unread, entry, present
 from scenarios.fstrim.layout import Layout
 
 

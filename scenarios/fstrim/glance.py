@@ -13,8 +13,7 @@ from probes.system.disk.diskstats import DiskCounters, disk_counters
 from probes.system.disk.trim.discard import DiscardChain, DiscardLayer, discard_chains, own_devices
 from probes.system.disk.trim.trim_jobs import passed_over
 from probes.system.disk.trim.trim_timer import TrimTimer, timer_would_miss, trim_timer, untrimmed_because
-from probes.system.summary import Entry, entry
-from probes.types import Absent, Fact, Unread, present
+from probes.types import Absent, Entry, Fact, Unread, entry, present
 
 MOST_FILE_SYSTEMS = 8  # a host with hundreds of volumes has a list of its own
 

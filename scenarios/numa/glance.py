@@ -9,8 +9,7 @@ from probes.host import Host
 from probes.system.nodes.nodes_per_socket import nodes_per_socket
 from probes.system.nodes.numa import ROOT
 from probes.system.processor.caches import caches, kinds
-from probes.system.summary import Entry
-from probes.types import Absent, Fact, Json, Unread, present
+from probes.types import Absent, Entry, Fact, Json, Unread, present
 from scenarios.numa.machine import Machine, Place, machine
 
 MOST_NODES = 16  # more are counted: the scenario's plan folds them

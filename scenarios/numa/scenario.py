@@ -111,7 +111,7 @@ class Numa(Scenario):
             if layout.commands:
                 run.emit(Placements(t=run.time(), value=tables.placed_commands(layout)))
             for one in await asyncio.to_thread(settings, run.host):
-                run.fact(one.subject, one.name, one.value, one.unit, source=one.source)
+                run.emit(ev.fact(one, run.time()))
             self._tell_firmware(run, told)
             devices = run.host.once(pci_devices)
             if present(devices) and devices:

@@ -30,23 +30,13 @@ from probes.system.processor.idle import idle
 from probes.system.processor.topology import ROOT
 from probes.system.software.kernel import kernel
 from probes.system.virtualisation import virtualisation
-from probes.types import Absent, Json, present
+from probes.types import Absent, Entry, Json, entry, present
 from scenarios.knowledge.bios import BiosReading, readings, vendor_of, wanted
 from scenarios.model import Options, Refused
 
 DMI = "/sys/class/dmi/id"
 Held: TypeAlias = Literal["powersave", "userspace", "performance limit", "boost off"]
 _CPU_VENDORS = {"AuthenticAMD": "AMD", "HygonGenuine": "AMD", "GenuineIntel": "Intel"}
-
-
-class Setting(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was read, or why not. `source` is a path or a command."""
-
-    subject: str
-    name: str
-    value: Json | Absent
-    source: str
-    unit: str = ""
 
 
 class Firmware(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,31 +47,31 @@ class Firmware(msgspec.Struct, frozen=True, kw_only=True):
     vendor: str
 
 
-def settings(host: Host) -> tuple[Setting, ...]:
+def settings(host: Host) -> tuple[Entry, ...]:
     """Of the kernel; each from where it can honestly be read."""
     return tuple(_settings(host))
 
 
-def _settings(host: Host) -> Iterator[Setting]:
+def _settings(host: Host) -> Iterator[Entry]:
     nodes = nodes_per_socket(host)
-    yield Setting(
-        subject="numa",
-        name="setting",
-        value=nodes if isinstance(nodes, Absent) else nodes.words,
-        source="topology, L3 caches, CPU model",
+    yield entry(
+        "numa",
+        "setting",
+        nodes if isinstance(nodes, Absent) else nodes.words,
+        "topology, L3 caches, CPU model",
     )
     yield from _tables(host)
     mode = apic_mode(host)
-    yield Setting(
-        subject="cpu",
-        name="apic",
-        value=mode if isinstance(mode, Absent) else mode.mode,
-        source=mode.source if present(mode) else "kernel log",
+    yield entry(
+        "cpu",
+        "apic",
+        mode if isinstance(mode, Absent) else mode.mode,
+        mode.source if present(mode) else "kernel log",
     )
     yield from _clocks(host)
     sleeping = idle(host)
     if isinstance(sleeping, Absent):
-        yield Setting(subject="cpu", name="idle_states", value=sleeping, source=f"{ROOT}/cpuidle")
+        yield entry("cpu", "idle_states", sleeping, f"{ROOT}/cpuidle")
     else:
         words = [
             f"{s.name} {s.wake_us} µs" + (" (off)" if s.disabled_on == s.cpus else "")
@@ -89,25 +79,21 @@ def _settings(host: Host) -> Iterator[Setting]:
             if present(s.wake_us)
         ]
         told: Json = [sleeping.driver if present(sleeping.driver) else "", *words]
-        yield Setting(subject="cpu", name="idle_states", value=told, source=f"{ROOT}/cpu*/cpuidle")
+        yield entry("cpu", "idle_states", told, f"{ROOT}/cpu*/cpuidle")
     pages = memory(host).transparent_huge_pages
-    yield Setting(
-        subject="memory", name="huge_pages", value=pages, source="/sys/kernel/mm/transparent_hugepage/enabled"
-    )
+    yield entry("memory", "huge_pages", pages, "/sys/kernel/mm/transparent_hugepage/enabled")
     balancing = host.integer("/proc/sys/kernel/numa_balancing")
-    yield Setting(
-        subject="memory", name="numa_balancing", value=balancing, source="/proc/sys/kernel/numa_balancing"
-    )
+    yield entry("memory", "numa_balancing", balancing, "/proc/sys/kernel/numa_balancing")
     clock = clocksource(host)
-    yield Setting(
-        subject="kernel",
-        name="clocksource",
-        value=clock if isinstance(clock, Absent) else clock.current,
-        source="/sys/devices/system/clocksource/clocksource0/current_clocksource",
+    yield entry(
+        "kernel",
+        "clocksource",
+        clock if isinstance(clock, Absent) else clock.current,
+        "/sys/devices/system/clocksource/clocksource0/current_clocksource",
     )
 
 
-def _tables(host: Host) -> Iterator[Setting]:
+def _tables(host: Host) -> Iterator[Entry]:
     """The firmware's own word on the nodes, and how fast the kernel understood them to be."""
     tables = acpi_tables(host)
     srat: Json | Absent
@@ -123,8 +109,8 @@ def _tables(host: Host) -> Iterator[Setting]:
         slit = (
             tables.distances if isinstance(tables.distances, Absent) else _distances(host, tables.distances)
         )
-    yield Setting(subject="numa", name="firmware_domains", value=srat, source=f"{ACPI}/SRAT")
-    yield Setting(subject="numa", name="firmware_distances", value=slit, source=f"{ACPI}/SLIT")
+    yield entry("numa", "firmware_domains", srat, f"{ACPI}/SRAT")
+    yield entry("numa", "firmware_distances", slit, f"{ACPI}/SLIT")
     table = host.once(numa)
     speeds: list[Json] = [
         f"node {node.number}: {node.access.latency_ns} ns, {node.access.read_mb_per_s} MB/s"
@@ -134,9 +120,9 @@ def _tables(host: Host) -> Iterator[Setting]:
     hmat = tables if isinstance(tables, Absent) else tables.hmat_bytes
     if speeds or present(hmat):
         told: Json | Absent = speeds or Absent("the kernel took no speeds from the HMAT table", "unsupported")
-        yield Setting(subject="numa", name="firmware_speeds", value=told, source=f"{NODES}/node*/access0")
+        yield entry("numa", "firmware_speeds", told, f"{NODES}/node*/access0")
     else:
-        yield Setting(subject="numa", name="firmware_speeds", value=hmat, source=f"{ACPI}/HMAT")
+        yield entry("numa", "firmware_speeds", hmat, f"{ACPI}/HMAT")
 
 
 def lost_nodes(host: Host) -> tuple[int, int] | None:
@@ -160,37 +146,22 @@ def _distances(host: Host, told: tuple[tuple[int, ...], ...]) -> str:
     return f"{words} ({'as' if told == used else 'not as'} the kernel uses them)"
 
 
-def _clocks(host: Host) -> Iterator[Setting]:
+def _clocks(host: Host) -> Iterator[Entry]:
     found = frequency(host)
     folder = f"{ROOT}/cpufreq/policy*"
     if isinstance(found, Absent):
-        yield Setting(subject="cpu", name="frequency_control", value=found, source=folder)
+        yield entry("cpu", "frequency_control", found, folder)
         return
-    yield Setting(
-        subject="cpu", name="governor", value=_counted(found.governors), source=f"{folder}/scaling_governor"
-    )
+    yield entry("cpu", "governor", _counted(found.governors), f"{folder}/scaling_governor")
     if found.preferences:
-        yield Setting(
-            subject="cpu",
-            name="energy_preference",
-            value=_counted(found.preferences),
-            source=f"{folder}/energy_performance_preference",
+        yield entry(
+            "cpu", "energy_preference", _counted(found.preferences), f"{folder}/energy_performance_preference"
         )
-    yield Setting(
-        subject="cpu", name="boost", value=found.turbo, source="intel_pstate/no_turbo or cpufreq/boost"
-    )
-    yield Setting(
-        subject="cpu",
-        name="highest",
-        value=found.highest_khz,
-        source=f"{folder}/cpuinfo_max_freq",
-        unit="kHz",
-    )
+    yield entry("cpu", "boost", found.turbo, "intel_pstate/no_turbo or cpufreq/boost")
+    yield entry("cpu", "highest", found.highest_khz, f"{folder}/cpuinfo_max_freq", unit="kHz")
     limit = limited_khz(host)
     if limit is not None:
-        yield Setting(
-            subject="cpu", name="limited_to", value=limit, source=f"{folder}/scaling_max_freq", unit="kHz"
-        )
+        yield entry("cpu", "limited_to", limit, f"{folder}/scaling_max_freq", unit="kHz")
 
 
 def _counted(words: dict[str, int]) -> Json:

@@ -14,8 +14,7 @@ from probes.system.firewall.rules import Ruleset, ruleset
 from probes.system.network.line_rate import Card, cards
 from probes.system.network.packet_rates import PacketRates
 from probes.system.network.routes import RouteTable, forwarding, ipv4_routes, ipv6_routes, policy_rules
-from probes.system.summary import entry
-from probes.types import Absent, Fact, Json, Unread
+from probes.types import Absent, Fact, Json, Unread, entry
 from scenarios import events as ev
 from scenarios.knowledge.firewalld import Meaning, meaning
 

@@ -20,7 +20,7 @@ from app.failure import Failure
 from app.tui.command import Outcome
 from app.tui.event_child import EventChild
 from app.tui.feed import RunFeed
-from app.undo.told import Change, Told
+from app.undo.change_report import Change, ChangeReport
 from tests.fakes import hostile
 from tests.fakes.screen import COPY, SIZES, grid, idle, opened
 from tests.fakes.story import RECORDINGS
@@ -39,7 +39,7 @@ async def _said(argv: Sequence[str]) -> Outcome:
     if argv[0] != "undo":
         return Outcome("", f"{hostile.ATTACK} is not here")
     change = Change(title="a title", state="open", would=hostile.ATTACK)
-    told = msgspec.json.encode(Told(schema="hostdx/1", changes=(change,)))
+    told = msgspec.json.encode(ChangeReport(schema="hostdx/1", changes=(change,)))
     return Outcome(told.decode(), random.choice(("", "not here")))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -17,7 +17,7 @@ from app.tui.widgets.panel import Box, Panel
 from app.tui.widgets.picker import Picker
 
 if TYPE_CHECKING:
-    from app.tui.shell import Shell
+    from app.tui.commands import Commands
 
 LEAST = (60, 20)
 BROAD = 160  # cells from which on two columns stand side by side; `-wide` holds there as well
@@ -70,7 +70,7 @@ class Base(Screen[object]):
         (110, "-wide"),
     ]
     VERTICAL_BREAKPOINTS = [(0, "-low"), (LEAST[1], "-tall"), (32, "-high")]
-    BINDINGS: ClassVar[list[BindingType]] = [
+    BINDINGS = [
         Binding("question_mark", "keys", "keys"),
         Binding("q", "back", "back"),
         Binding("escape", "clear", "clear the filter, or back", show=False),
@@ -90,8 +90,8 @@ class Base(Screen[object]):
         return False
 
     @property
-    def shell(self) -> Shell:
-        return cast("Shell", self.app)
+    def shell(self) -> Commands:
+        return cast("Commands", self.app)
 
     def head(self) -> Iterable[Widget]:
         """The bar at the top, from edge to edge."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.widget import Widget
 
 from app.lines import BLANK, Line, text, wrapped
@@ -40,7 +39,7 @@ def _afterwards(asked: list[Action], width: int) -> list[Line]:
 
 
 class ConsentScreen(Base):
-    BINDINGS: ClassVar[list[BindingType]] = [
+    BINDINGS = [
         Binding("y", "agree", "yes, start"),
         Binding("n", "refuse", "no, change nothing"),
         Binding("escape,q", "refuse", "no, change nothing", show=False),

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import takewhile
-from typing import ClassVar
 
 import msgspec
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.widget import Widget
 
 from app.glyphs import clean
@@ -75,7 +74,7 @@ class DirectoryPicker(Picker):
 class DirectoriesScreen(Base):
     """Gives the directories, in the order in which they were marked; None for Esc."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
+    BINDINGS = [
         Binding("enter", "take", "use these", priority=True),
         Binding("space", "mark", "mark", priority=True),
         Binding("slash", "path", "type a path", priority=True),  # a path begins like that
@@ -101,7 +100,7 @@ class DirectoriesScreen(Base):
     def on_mount(self) -> None:
         self.query_one(Picker).focus()
         self._fill()
-        hostdx(self.shell, ["places", "--mounts", "--", *self.marked], self._told)
+        hostdx(self.app, ["places", "--mounts", "--", *self.marked], self._told)
 
     def _told(self, outcome: Outcome) -> None:
         if outcome.error:
@@ -214,7 +213,7 @@ class DirectoriesScreen(Base):
         if path not in self.marked:
             before = self.marked
             self.marked = [*before, path] if self.several else [path]
-            hostdx(self.shell, ["places", "--", path], partial(self._looked_up, before))
+            hostdx(self.app, ["places", "--", path], partial(self._looked_up, before))
         self.query_one(Picker)._key = path
         self._fill()
 
@@ -227,7 +226,7 @@ class DirectoriesScreen(Base):
                 certain = NONE_SUCH if found.text == words else PATH_HINT
                 then(found.text, "  ".join(map(clean, found.choices)) or certain)
 
-        hostdx(self.shell, ["places", f"--complete={words}"], told)
+        hostdx(self.app, ["places", f"--complete={words}"], told)
 
 
 def _no_path(words: str) -> str:

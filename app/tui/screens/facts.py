@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import zip_longest
-from typing import ClassVar
 
-from textual.binding import BindingType
 from textual.widget import Widget
 
 from app.glyphs import clean
@@ -50,7 +48,6 @@ def fact_lines(session: Session, width: int) -> list[Line]:
 
 
 class FactsScreen(Base):
-    BINDINGS: ClassVar[list[BindingType]] = []
     title_words = "facts"
 
     def __init__(self, session: Session) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.widget import Widget
 
 from app.report.confirmation import options
@@ -16,7 +15,7 @@ from scenarios.finding import Finding
 
 
 class FindingScreen(Base):
-    BINDINGS: ClassVar[list[BindingType]] = [
+    BINDINGS = [
         Binding("enter", "prove", "measure it"),
         Binding("c", "copy", "copy commands"),
     ]

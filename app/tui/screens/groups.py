@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.widget import Widget
 
 from app.glyphs import clean
@@ -54,7 +53,7 @@ class About(Panel):
 
 
 class GroupsScreen(Base):
-    BINDINGS: ClassVar[list[BindingType]] = [
+    BINDINGS = [
         Binding("p", "raw", "raw values"),
         Binding("j,down", "other(1)", "next load"),
         Binding("k,up", "other(-1)", "previous load", show=False),

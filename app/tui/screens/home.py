@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import ClassVar
 
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.timer import Timer
 from textual.widget import Widget
 
@@ -57,7 +56,7 @@ class HomeScreen(Base):
     """
     # 24 lines are what most terminals have: every line counts on the fewer of a split window
     VERTICAL_BREAKPOINTS = [*Base.VERTICAL_BREAKPOINTS[:-1], (24, "-roomy"), Base.VERTICAL_BREAKPOINTS[-1]]
-    BINDINGS: ClassVar[list[BindingType]] = [
+    BINDINGS = [
         Binding("u", "undo", "put it back"),
         Binding("slash", "filter", "filter", priority=True),
         Binding("r", "recordings", "recordings"),

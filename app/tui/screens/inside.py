@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.widget import Widget
 
 from app.lines import Line
@@ -27,7 +26,7 @@ class Curve(Panel):
 class InsideScreen(RunScreen):
     """In place of the live or the verdict screen, to which it goes back."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
+    BINDINGS = [
         Binding("j,down", "other(1)", "next curve"),
         Binding("k,up", "other(-1)", "previous curve", show=False),
         Binding("q", "back", "back"),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -50,7 +49,7 @@ class KeysScreen(Base):
     KeysScreen.-wide WordList { width: 50%; height: 1fr; max-height: 100%; margin: 0; }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "filter", "filter", priority=True)]
+    BINDINGS = [Binding("slash", "filter", "filter", priority=True)]
     title_words = "keys"
 
     def __init__(self, about: Screen[object], *, filtering: bool = False) -> None:

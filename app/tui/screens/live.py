@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.widget import Widget
 
 from app.glyphs import clean
@@ -84,7 +83,7 @@ class LiveScreen(RunScreen):
     LiveScreen.-wide.-alone PulseLine { height: 2; }
     LiveScreen.-wide.-high.-found Suspects { display: block; height: 5; margin: 1 0 0 0; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
+    BINDINGS = [
         Binding("s", "stop", "stop and undo"),
         Binding("u", "undo", "put it back now"),
         Binding("v", "verdict", "verdict so far"),

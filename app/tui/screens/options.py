@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import Protocol
 
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.widget import Widget
 
 from app.glyphs import clean
@@ -15,16 +15,24 @@ from app.tui.option_values import shown
 from app.tui.screens.base import Base
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker, Row
+from probes.types import Json
+from scenarios.events import Offer
 from scenarios.plan import Option
 
-if TYPE_CHECKING:
-    from app.tui.screens.plan import PlanScreen
+
+class Asking(Protocol):
+    """The plan whose options are listed; `ask_option` asks for a value of one."""
+
+    offer: Offer
+    values: dict[str, Json]
+
+    def ask_option(self, option: Option) -> None: ...
 
 
 class OptionPicker(Picker):
     DEFAULT_CSS = "OptionPicker { height: 1fr; }"
 
-    def __init__(self, about: PlanScreen) -> None:
+    def __init__(self, about: Asking) -> None:
         super().__init__(id="options", title=f"OPTIONS  {about.offer.id}")
         self._about = about
 
@@ -51,7 +59,7 @@ class Explained(Panel):
 
     DEFAULT_CSS = "Explained { height: 3; }"
 
-    def __init__(self, about: PlanScreen) -> None:
+    def __init__(self, about: Asking) -> None:
         super().__init__(id="explained")
         self._about = about
 
@@ -65,13 +73,13 @@ class Explained(Panel):
 
 
 class OptionsScreen(Base):
-    BINDINGS: ClassVar[list[BindingType]] = [
+    BINDINGS = [
         Binding("enter", "change", "change", priority=True),
         Binding("slash", "filter", "filter", priority=True),
     ]
     title_words = "options"
 
-    def __init__(self, about: PlanScreen) -> None:
+    def __init__(self, about: Asking) -> None:
         super().__init__()
         self._about = about
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.widget import Widget
 
 from app.glyphs import clean
@@ -79,7 +78,7 @@ class PlanScreen(Base):
     PlanScreen.-broad.-planned Reader { width: 56%; padding: 0 3 0 0; }
     PlanScreen.-broad.-planned Beside { display: block; width: 44%; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
+    BINDINGS = [
         Binding("enter", "start", "start"),
         Binding("a", "attach", "follow the run"),
         Binding("enter", "name", "name it", priority=True),  # as long as something needed has no value

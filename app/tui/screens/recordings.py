@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.widget import Widget
 
 from app.failure import Failure
@@ -106,7 +106,7 @@ class RecordingsScreen(Base):
     RecordingsScreen.-high Picker { height: auto; max-height: 80%; }
     RecordingsScreen Whole { margin: 1 0 0 0; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
+    BINDINGS = [
         Binding("C", "compare", "compare", show=False),  # in the footer once both sides are marked
         Binding("space", "mark", "mark"),
         Binding("delete,D", "delete", "delete"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.widget import Widget
 
 from app.glyphs import clean
@@ -107,7 +107,7 @@ class RunHead(Panel):
 
 
 class RunScreen(Base):
-    BINDINGS: ClassVar[list[BindingType]] = [
+    BINDINGS = [
         Binding("space", "freeze", "freeze view"),  # while the run goes on
         Binding("space", "play", "play, pause"),
         Binding("t", "step(1)", "next event", show=False),

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
 
 import msgspec
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.widget import Widget
 
 from app.lines import BLANK, Line, text, wrapped
 from app.tui.command import Outcome, hostdx
 from app.tui.screens.base import Base
 from app.tui.widgets.reader import Reader
-from app.undo.told import Change, Told
+from app.undo.change_report import Change, ChangeReport
 
 LOOK = ("undo", "--dry-run", "--json")
 
@@ -21,13 +20,13 @@ LOOK = ("undo", "--dry-run", "--json")
 def changes(outcome: Outcome) -> list[Change]:
     """What `undo --json` tells; nothing where it could not be asked."""
     try:
-        return list(msgspec.json.decode(outcome.output, type=Told).changes)
+        return list(msgspec.json.decode(outcome.output, type=ChangeReport).changes)
     except msgspec.MsgspecError:
         return []
 
 
 class UndoScreen(Base):
-    BINDINGS: ClassVar[list[BindingType]] = [
+    BINDINGS = [
         Binding("y", "undo", "undo all of it now"),
         Binding("u", "undo", "undo all of it now", show=False),
         Binding("n", "later", "leave it for later"),
@@ -90,4 +89,4 @@ class UndoScreen(Base):
 
         self._said, self._open = "undoing", False
         self.show()
-        hostdx(self.shell, ["undo", "--json"], done)
+        hostdx(self.app, ["undo", "--json"], done)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import ClassVar
 
 import msgspec
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.widget import Widget
 
 from app.glyphs import clean
@@ -197,7 +196,7 @@ class VerdictScreen(RunScreen):
     VerdictScreen.-broad.-high.-uncompared #preview { display: none; }
     VerdictScreen.-broad.-uncompared #aside { display: block; width: 50%; height: 100%; margin: 0; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
+    BINDINGS = [
         Binding("v", "live", "live view"),
         Binding("m", "save", "save report"),
         Binding("c", "copy", "copy commands"),

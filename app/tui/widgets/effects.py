@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from app.glyphs import clean
 from app.lines import Line, cells, crop, pad, ruled, split, text
-from app.recording.bounds import pair
+from app.recording.limits import pair
 from app.recording.progress import next_look
 from app.recording.session import Session
 from app.report.interval_chart import MARGIN, axis, bar_line, common_scale

@@ -21,7 +21,7 @@ from app.tui.theme import style
 
 if TYPE_CHECKING:
     from app.recording.session import Session
-    from app.tui.shell import Shell
+    from app.tui.commands import Shown
 
 
 class Still(Widget):
@@ -33,13 +33,13 @@ class Still(Widget):
 class Box(Still):
     """Holds panels, one below the other unless a rule says beside."""
 
-    DEFAULT_CSS: ClassVar[str] = "Box { width: 1fr; height: 1fr; layout: vertical; overflow: hidden; }"
+    DEFAULT_CSS = "Box { width: 1fr; height: 1fr; layout: vertical; overflow: hidden; }"
 
 
 class Panel(Still):
     """`draw` gives the lines for a size; `redraw` compares them with what is on the screen."""
 
-    DEFAULT_CSS: ClassVar[str] = "Panel { width: 1fr; height: auto; }"
+    DEFAULT_CSS = "Panel { width: 1fr; height: auto; }"
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, markup=False)
@@ -50,8 +50,8 @@ class Panel(Still):
         self._natural = 0  # lines that it would like to have, as the layout was last told
 
     @property
-    def shell(self) -> Shell:
-        return cast("Shell", self.app)
+    def shell(self) -> Shown:
+        return cast("Shown", self.app)
 
     def draw(self, width: int, height: int) -> list[Line]:
         """The lines for that size; `height` is large while the natural height is asked for."""

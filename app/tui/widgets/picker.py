@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.errors import NoWidget
 from textual.message import Message
 
@@ -31,7 +31,7 @@ class Row(NamedTuple):
 class Picker(Panel, can_focus=True):
     """Posts `Chosen` on Enter, or a click on the item under the cursor. `title` and `note` stand above the items."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
+    BINDINGS = [
         Binding("up,k", "move(-1)", "up", show=False),
         Binding("down,j", "move(1)", "down", show=False),
         Binding("pageup", "move(-10)", "page up", show=False),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 
 from app.lines import Line, text
 from app.tui.widgets.panel import Panel
@@ -14,8 +13,8 @@ from app.tui.widgets.panel import Panel
 class Reader(Panel, can_focus=True):
     """`make(width)` gives all lines; resizing keeps the share of the text that was at the top."""
 
-    DEFAULT_CSS: ClassVar[str] = "Reader { height: 1fr; }"
-    BINDINGS: ClassVar[list[BindingType]] = [
+    DEFAULT_CSS = "Reader { height: 1fr; }"
+    BINDINGS = [
         Binding("up,k", "scroll(-1)", "up", show=False),
         Binding("down,j", "scroll(1)", "down", show=False),
         Binding("pageup", "scroll(-15)", "page up", show=False),

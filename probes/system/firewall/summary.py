@@ -15,8 +15,8 @@ from probes.system.firewall.reverse_path import Protocol, ReversePathRule
 from probes.system.firewall.rp_filter import CONF as SETTINGS
 from probes.system.firewall.rp_filter import WORDS, RpFilter, rp_filter
 from probes.system.firewall.rules import Ruleset, ruleset
-from probes.system.summary import NONE, Entry, entry
-from probes.types import Absent, Fact, Json, Unread, present
+from probes.system.summary import NONE
+from probes.types import Absent, Entry, Fact, Json, Unread, entry, present
 from probes.units import listed
 
 UFW = "/etc/ufw/ufw.conf"

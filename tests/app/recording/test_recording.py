@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.recording.bounds import LINE_LIMIT
+from app.recording.limits import LINE_LIMIT
 from app.recording.reader import BrokenRecording, Follower, events_of, load
 from app.recording.writer import Recorder, encoded
 from probes.lossless_json import Decoder

@@ -17,7 +17,7 @@ from app.tui.feed import RunFeed
 from app.tui.screens.consent import ConsentScreen
 from app.tui.screens.undo import UndoScreen
 from app.tui.shell import Shell
-from app.undo.told import Change
+from app.undo.change_report import Change
 from scenarios import events as ev
 from tests.fakes import hostile
 from tests.fakes.screen import COPY, SIZES, grid, keys, opened, ready, settled, until

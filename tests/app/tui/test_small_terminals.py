@@ -15,7 +15,7 @@ from app.tui.feed import RunFeed
 from app.tui.screens.plan import PlanScreen
 from app.tui.screens.undo import UndoScreen
 from app.tui.widgets.panel import Panel
-from app.undo.told import Change
+from app.undo.change_report import Change
 from scenarios import events as ev
 from tests.fakes.screen import SIZES, feed, grid, keys, opened
 from tests.fakes.stories import write

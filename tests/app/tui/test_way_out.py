@@ -15,7 +15,7 @@ from app.tui.screens.live import LiveScreen
 from app.tui.screens.recordings import RecordingsScreen
 from app.tui.screens.run import left_changed
 from app.tui.widgets.picker import Picker
-from app.undo.told import Change
+from app.undo.change_report import Change
 from scenarios import events as ev
 from tests.fakes.screen import SIZES, feed, grid, keys, opened
 from tests.fakes.story import iosched, storage

@@ -7,12 +7,16 @@ import struct
 import pytest
 
 from probes.system.nodes.acpi import ROOT, acpi_tables
-from probes.types import Absent, present
+from probes.types import Absent, Json, Unread, present
 from scenarios.numa.settings import lost_nodes
 from scenarios.numa.settings import settings as all_settings
 from tests.fakes.tree import Tree
 
 NODE = "/sys/devices/system/node"
+
+
+def _told(tree: Tree) -> dict[str, Json | Absent]:
+    return {e.name: e.absent if isinstance(e, Unread) else e.value for e in all_settings(tree.host())}
 
 
 def _table(name: str, body: bytes) -> bytes:
@@ -61,22 +65,22 @@ def test_domains_and_distances(tree: Tree, processor: object) -> None:
     assert it.srat.with_cpus == it.srat.with_memory == {0, 0x1234}
     assert it.distances == ((10, 21), (21, 10))
     assert isinstance(it.hmat_bytes, Absent) and "no HMAT table" in it.hmat_bytes.reason
-    told = {s.name: s.value for s in all_settings(tree.host())}
+    told = _told(tree)
     assert told["firmware_domains"] == "2 domains with CPUs, 2 with memory"
     assert told["firmware_distances"] == "10 21; 21 10 (as the kernel uses them)"
 
 
 def test_distances_that_the_kernel_did_not_take(tree: Tree) -> None:
     tree.put(f"{ROOT}/SLIT", _slit((10, 5), (5, 10)))
-    told = {s.name: s.value for s in all_settings(_nodes(tree, "10 20", "20 10").host())}
+    told = _told(_nodes(tree, "10 20", "20 10"))
     assert told["firmware_distances"] == "10 5; 5 10 (not as the kernel uses them)"
 
 
 def test_speeds_of_memory(tree: Tree) -> None:
     tree.put(f"{ROOT}/HMAT", _table("HMAT", bytes(4)))
-    assert isinstance({s.name: s.value for s in all_settings(tree.host())}["firmware_speeds"], Absent)
+    assert isinstance(_told(tree)["firmware_speeds"], Absent)
     _nodes(tree, "10").files(f"{NODE}/node0/access0/initiators", read_latency=90, read_bandwidth=120000)
-    told = {s.name: s.value for s in all_settings(tree.host())}
+    told = _told(tree)
     assert told["firmware_speeds"] == ["node 0: 90 ns, 120000 MB/s"]
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app.recording import bounds, reader
-from app.recording.bounds import CAPS
+from app.recording import reader
+from app.recording.limits import CAPS, RATIO_LIMIT
 from app.recording.reader import BrokenRecording, load
 from app.recording.session import Session
 from app.report import markdown, result
@@ -36,7 +36,7 @@ def test_a_small_packed_file_is_not_unpacked_for_ever(tmp_path: Path) -> None:
 
 def test_our_own_recordings_pack_far_less(tmp_path: Path) -> None:
     data = write(tmp_path / "r.jsonl", storage()).read_bytes()
-    assert len(data) / len(gzip.compress(data)) < bounds.RATIO_LIMIT / 2
+    assert len(data) / len(gzip.compress(data)) < RATIO_LIMIT / 2
 
 
 def test_what_two_bytes_stand_for_is_counted_before_it_is_made(

@@ -22,7 +22,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return f"{self.title}: {self.state}" + (f": {self.reason}" if self.reason else "")
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class ChangeReport(msgspec.Struct, frozen=True, kw_only=True):
     """The document of `hostdx undo --json`, in the order in which the changes are undone."""
 
     schema: str
