@@ -166,7 +166,7 @@ class Execution:
             seed=self._seed,
             changes=changes,
             began_s=self._began_s,
-            emit=self._stream.emit,
+            publish=self._stream.emit,
             save_bug=bug.save,
             pulse=_pulse_source(self._host, plan),
             recording=lambda: self.recording,

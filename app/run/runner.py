@@ -8,7 +8,8 @@ import random
 import signal
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,54 +42,38 @@ class Monotonic:
         await asyncio.sleep(seconds)
 
 
+@dataclass(kw_only=True, eq=False)
 class Runner(Run):
     """Implements `scenarios.model.Run`."""
 
-    def __init__(
-        self,
-        *,
-        scenario: Scenario,
-        host: Host,
-        clock: Clock,
-        options: Options,
-        plan: Plan,
-        seed: int,
-        changes: Changes,
-        began_s: float,
-        emit: Callable[[ev.AnyEvent], None],
-        save_bug: Callable[[BaseException], str],
-        pulse: Callable[[float], ev.Pulse] | None = None,
-        recording: Callable[[], Path | None] = lambda: None,
-    ) -> None:
-        self.scenario = scenario
-        self.host = host
-        self.clock = clock
-        self.options = options
-        self.plan = plan
-        self.seed = seed
-        self.rng = random.Random(seed)
-        self._changes = changes
-        self._began_s = began_s
-        self._emit = emit
-        self._save_bug = save_bug
-        self._pulse = pulse
-        self._undoing = ""
-        self._recording = recording
+    scenario: Scenario
+    host: Host
+    clock: Clock
+    options: Options
+    plan: Plan
+    seed: int
+    changes: Changes
+    began_s: float
+    publish: Callable[[ev.AnyEvent], None]
+    save_bug: Callable[[BaseException], str]
+    pulse: Callable[[float], ev.Pulse] | None = None
+    recording: Callable[[], Path | None] = lambda: None
+    _undoing: str = ""
+    _answered: bool = False  # by something that was measured, whatever could be compared
+
+    def __post_init__(self) -> None:
+        self.rng = random.Random(self.seed)
         self._verdicts: list[ev.Verdict | ev.SeriesVerdict] = []
-        self._answered = False  # by something that was measured, whatever could be compared
 
     def time(self) -> float:
-        return round(max(0.0, self.clock.now() - self._began_s), 4)
+        return round(max(0.0, self.clock.now() - self.began_s), 4)
 
     def emit(self, event: ev.AnyEvent) -> None:
         if isinstance(event, ev.Verdict | ev.SeriesVerdict):
             self._verdicts.append(event)
         elif isinstance(event, ev.Found) and event.finding.answers:
             self._answered = self._answered or event.finding.confidence == "measured"
-        self._emit(event)
-
-    def change(self, action: Action) -> AbstractAsyncContextManager[Applied]:
-        return self._change(action)
+        self.publish(event)
 
     async def other(
         self,
@@ -99,14 +84,14 @@ class Runner(Run):
     ) -> None:
         from app.run.part import run_part
 
-        await run_part(self._recording(), scenario, values, hear, done)
+        await run_part(self.recording(), scenario, values, hear, done)
 
     @asynccontextmanager
-    async def _change(self, action: Action) -> AsyncIterator[Applied]:
+    async def change(self, action: Action) -> AsyncIterator[Applied]:
         # Neither half may be broken off: what is half applied could not be undone (a second Ctrl-C must be harmless).
         try:
             applied, stopped = await through(
-                asyncio.to_thread(self._changes.apply, action), self._changes.break_off
+                asyncio.to_thread(self.changes.apply, action), self.changes.break_off
             )
         except NotUndone as why:
             self._tell(why.identifier, action, "failed", why.text)
@@ -125,7 +110,7 @@ class Runner(Run):
             raise
         finally:
             self._undoing = action.title
-            outcome, stopped = await through(asyncio.to_thread(self._changes.revert, applied.id))
+            outcome, stopped = await through(asyncio.to_thread(self.changes.revert, applied.id))
             self._undoing = ""
             applied.endings.append((outcome.state, outcome.reason))
             self._tell(applied.id, action, outcome.state, outcome.reason)
@@ -189,7 +174,7 @@ class Runner(Run):
         except Failure as why:
             status, reason, code = "failed", why.text, why.status
         except Exception as error:
-            status, reason, code = "failed", self._save_bug(error), failure.COULD_NOT
+            status, reason, code = "failed", self.save_bug(error), failure.COULD_NOT
         if stops.signal is not None:
             status, reason, code = "interrupted", stops.reason, stops.status
         elif task.cancelled():
@@ -198,7 +183,7 @@ class Runner(Run):
 
     async def _undo_the_rest(self, ended: ev.Ended) -> ev.Ended:
         """What could not be undone when its time came, once more: a stuck device may answer by now."""
-        done = await asyncio.to_thread(self._changes.retry)
+        done = await asyncio.to_thread(self.changes.retry)
         for one in done:
             self._tell(one.entry.id, one.entry.action, one.outcome.state, one.outcome.reason)
             if one.outcome.state == "failed":
@@ -215,12 +200,12 @@ class Runner(Run):
 
     async def _pulses(self) -> None:
         """Also a missing pulse tells something: a view's clock stops, so a bad reading must not end them."""
-        while self._pulse is not None:
+        while self.pulse is not None:
             await asyncio.sleep(PULSE_S)
             try:
-                self.emit(self._pulse(self.time()))
+                self.emit(self.pulse(self.time()))
             except Exception as error:
-                self.emit(ev.Note(t=self.time(), text=f"no more pulses: {self._save_bug(error)}"))
+                self.emit(ev.Note(t=self.time(), text=f"no more pulses: {self.save_bug(error)}"))
                 return
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from probes.units import percent
+from scenarios import events as ev
 from scenarios.experiment.distributions import t_quantile
 from scenarios.experiment.least_squares import Estimate, Fit, least_squares
 from scenarios.experiment.trend import (
@@ -63,6 +64,16 @@ class Jump(NamedTuple):
 class Course(NamedTuple):
     trend: Trend
     jumps: tuple[Jump, ...] = ()
+
+    def verdict(self, t: float, workload: str) -> ev.SeriesVerdict:
+        trend = self.trend
+        return ev.SeriesVerdict(
+            t=t, workload=workload, rounds=trend.rounds, verdict=trend.verdict,
+            slope_per_round=trend.slope_per_round, ci95=trend.ci95, p=trend.p, per_gb=trend.per_gb,
+            per_gb_ci95=trend.per_gb_ci95, reason=trend.reason,
+            explain="; ".join((trend.explain, *(jump.text for jump in self.jumps))),
+            smallest_effect=trend.smallest_effect,
+        )  # fmt: skip
 
 
 def course(

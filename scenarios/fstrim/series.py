@@ -11,7 +11,6 @@ import msgspec
 from probes import units
 from probes.secrecy.secrets import masked
 from probes.system.disk.trim.trim_timer import TrimTimer
-from scenarios import events as ev
 from scenarios.experiment.before_after import LEAST_BLOCKS
 from scenarios.fstrim.course import Course, course
 from scenarios.fstrim.findings import degradation
@@ -114,16 +113,7 @@ def course_of(rounds: Sequence[Round]) -> Course:
 
 def judge(run: Run, layout: Layout, blocks: Blocks, rounds: Sequence[Round], timer: TrimTimer) -> None:
     found = course_of(rounds)
-    trend = found.trend
-    run.emit(
-        ev.SeriesVerdict(
-            t=run.time(), workload=blocks.load.id, rounds=trend.rounds, verdict=trend.verdict,
-            slope_per_round=trend.slope_per_round, ci95=trend.ci95, p=trend.p, per_gb=trend.per_gb,
-            per_gb_ci95=trend.per_gb_ci95, reason=trend.reason,
-            explain="; ".join((trend.explain, *(jump.text for jump in found.jumps))),
-            smallest_effect=trend.smallest_effect,
-        )
-    )  # fmt: skip
+    run.emit(found.verdict(run.time(), blocks.load.id))
     if layout.chain is not None and layout.chain.online:
         text = (
             f"{layout.mountpoint} is mounted with {layout.chain.online}: deletions discard too, so only a "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from probes.host import Host
 from probes.system.disk.trim.trim_timer import TrimTimer
@@ -24,30 +25,23 @@ from scenarios.verdict.word import Word
 TICK_S = 1.0
 
 
+@dataclass(eq=False)
 class Session:
     """Made for one run. `conduct` emits everything; what was measured before a refusal is judged all the same."""
 
-    def __init__(
-        self,
-        run: Run,
-        plan: Plan,
-        layout: Layout,
-        pattern: Pattern,
-        blocks: Blocks,
-        ledger: Ledger,
-        timer: TrimTimer,
-    ) -> None:
-        self.run = run
-        self.plan = plan
-        self.layout = layout
-        self.pattern = pattern
-        self.blocks = blocks
-        self.ledger = ledger
-        self.timer = timer
+    run: Run
+    plan: Plan
+    layout: Layout
+    pattern: Pattern
+    blocks: Blocks
+    ledger: Ledger
+    timer: TrimTimer
+    longer: float = 1.0  # than the idle control: how many times as long the trim took
+
+    def __post_init__(self) -> None:
         self.phases: list[Phase] = []
         self.doubts: list[str] = []
-        self.longer = 1.0  # than the idle control: how many times as long the trim took
-        self._closing = sum(action.kind == "command" for action in plan.actions) - 1
+        self._closing = sum(action.kind == "command" for action in self.plan.actions) - 1
 
     @property
     def host(self) -> Host:

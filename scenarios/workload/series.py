@@ -6,7 +6,6 @@ What is treated cannot be untreated, so there is no ABBA here: the line and its 
 from __future__ import annotations
 
 from probes.bench.measured import Spent
-from scenarios import events as ev
 from scenarios.experiment.guarded import GuardedBlocks, values_of
 from scenarios.finding import Evidence, Finding
 from scenarios.fstrim.course import Course, course
@@ -49,21 +48,7 @@ def judge(run: Run, workload: str, walls: list[float], treated: set[int]) -> Non
     rates = [1 / wall for wall in walls]  # more is better
     treats = [i in treated for i in range(len(walls))]
     found = course(rates, [1.0] * len(walls), treats, treatment=TREATMENT)
-    trend = found.trend
-    run.emit(
-        ev.SeriesVerdict(
-            t=run.time(),
-            workload=workload,
-            rounds=trend.rounds,
-            verdict=trend.verdict,
-            slope_per_round=trend.slope_per_round,
-            ci95=trend.ci95,
-            p=trend.p,
-            reason=trend.reason,
-            explain="; ".join((trend.explain, *(jump.text for jump in found.jumps))),
-            smallest_effect=trend.smallest_effect,
-        )
-    )
+    run.emit(found.verdict(run.time(), workload))
     if any(treats):
         finding = broke(found)
         if finding is not None:

@@ -61,7 +61,7 @@ class Bench:
         scenario.run = work  # type: ignore[method-assign,assignment]
         self.runner = Runner(
             scenario=scenario, host=Host("/nonexistent"), clock=FakeClock(), options=Options({}), plan=plan, seed=7,
-            changes=self.changes, began_s=0.0, emit=self._emit, save_bug=self._save,
+            changes=self.changes, began_s=0.0, publish=self._emit, save_bug=self._save,
         )  # fmt: skip
 
     def _emit(self, event: ev.AnyEvent) -> None:
@@ -173,14 +173,14 @@ async def test_a_stop_that_takes_longer_says_why(
     bench = Bench(work)
     bench.runner.host = Host()
     bench.runner._undoing = undoing
-    emit = bench.runner._emit
+    emit = bench.runner.publish
 
     def heard(event: ev.AnyEvent) -> None:
         emit(event)
         if isinstance(event, ev.Note) and waits_for in event.text:
             said.set()
 
-    bench.runner._emit = heard
+    bench.runner.publish = heard
     assert (await bench.conduct()).status == "interrupted"
     text = bench.session.notes[-1].text
     assert waits_for in text
