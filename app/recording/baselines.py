@@ -57,7 +57,7 @@ def save(name: str, files: Sequence[Path]) -> Baseline:
         where = Path(error.filename or path)
         room = f"; {ELSEWHERE}" if where.parent == folder else ""
         raise Failure(f"baseline {name}: {where}: {error.strerror}{room}") from None
-    return Baseline(name, _inside(folder))
+    return Baseline(name, tuple(sorted(store.files(folder))))
 
 
 def _fuller(run: store.Listed) -> str:
@@ -109,7 +109,7 @@ def _copy(path: Path, target: Path) -> None:
 
 def recordings(name: str) -> tuple[Path, ...]:
     """Those of a baseline. Raises Failure where there is none of that name."""
-    found = _inside(directory() / _checked(name))
+    found = tuple(sorted(store.files(directory() / _checked(name))))
     if not found:
         known = ", ".join(b.name for b in listed())
         others = f"there are: {known}" if known else "`hostdx baseline save NAME` makes one"
@@ -164,17 +164,12 @@ def listed() -> list[Baseline]:
         folders = sorted(p for p in directory().iterdir() if p.is_dir())
     except OSError:
         return []
-    return [Baseline(folder.name, found) for folder in folders if (found := _inside(folder))]
+    return [
+        Baseline(folder.name, found) for folder in folders if (found := tuple(sorted(store.files(folder))))
+    ]
 
 
 def _checked(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise Failure(f"baseline {name}: a name has letters, digits, `.`, `_` and `-`, 64 at most", USAGE)
     return name
-
-
-def _inside(folder: Path) -> tuple[Path, ...]:
-    try:
-        return tuple(sorted(p for p in folder.iterdir() if p.name.endswith(store.SUFFIXES)))
-    except OSError:
-        return ()

@@ -30,7 +30,7 @@ def paths(arguments: Iterable[str]) -> list[Path]:
     for argument in arguments:
         folder = Path(argument)
         if folder.is_dir():
-            inside = sorted(p for p in folder.iterdir() if p.name.endswith(store.SUFFIXES))
+            inside = sorted(store.files(folder))
             if not inside:
                 raise Failure(f"{argument}: no recording (*.jsonl, *.jsonl.gz) in this directory", USAGE)
             found += inside

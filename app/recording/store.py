@@ -44,7 +44,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
 
 def listed() -> list[Listed]:
     """Newest first. Only the first and the last lines are read."""
-    return [examined(path) for path in sorted(_files(recordings_dir()), key=_age, reverse=True)]
+    return [examined(path) for path in sorted(files(recordings_dir()), key=_age, reverse=True)]
 
 
 def examined(path: Path) -> Listed:
@@ -101,14 +101,14 @@ def resolve(argument: str) -> Path:
     if argument.startswith("demo:"):
         return _demo(argument.removeprefix("demo:"))
     if argument == "last":
-        files = sorted(_files(recordings_dir()), key=_age)
-        if not files:
+        every = sorted(files(recordings_dir()), key=_age)
+        if not every:
             raise Failure(f"last: there is no recording in {recordings_dir()}; `hostdx run` makes one", USAGE)
-        return files[-1]
+        return every[-1]
     path = Path(argument)
     if "/" in argument or path.exists():
         return path
-    found = [p for p in _files(recordings_dir()) if p.name.startswith(argument)]
+    found = [p for p in files(recordings_dir()) if p.name.startswith(argument)]
     exact = [p for p in found if p.name in (argument, *(argument + suffix for suffix in SUFFIXES))]
     if len(exact or found) == 1:
         return (exact or found)[0]
@@ -125,7 +125,7 @@ def argument(path: Path) -> str:
 
 
 def names() -> list[str]:
-    return [path.name for path in _files(recordings_dir())]
+    return [path.name for path in files(recordings_dir())]
 
 
 def delete(path: Path) -> None:
@@ -148,7 +148,7 @@ def parts_of(recording: Path) -> Path:
 
 def parts(recording: Path) -> list[Path]:
     """Those recordings, in the order in which they were made."""
-    return sorted(_files(parts_of(recording)), key=_number)
+    return sorted(files(parts_of(recording)), key=_number)
 
 
 def _number(path: Path) -> tuple[int, str]:
@@ -157,7 +157,7 @@ def _number(path: Path) -> tuple[int, str]:
 
 def demos() -> list[str]:
     """The bundled recordings, as arguments: `demo:rpfilter`."""
-    return sorted("demo:" + path.name.split(".")[0] for path in _files(demos_dir()))
+    return sorted("demo:" + path.name.split(".")[0] for path in files(demos_dir()))
 
 
 def demos_dir() -> Path:
@@ -165,14 +165,15 @@ def demos_dir() -> Path:
 
 
 def _demo(name: str) -> Path:
-    for path in _files(demos_dir()):
+    for path in files(demos_dir()):
         if path.name.split(".")[0] == name:
             return path
     known = ", ".join(demos()) or "none is bundled"
     raise Failure(f"demo:{name}: no such demo; there are: {known}", USAGE)
 
 
-def _files(directory: Path) -> list[Path]:
+def files(directory: Path) -> list[Path]:
+    """The recordings in a folder; none where it cannot be read."""
     try:
         return [path for path in directory.iterdir() if path.name.endswith(SUFFIXES)]
     except OSError:

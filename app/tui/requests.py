@@ -279,33 +279,26 @@ class Errands(App[int]):
     # Reports
 
     def open_report(self, path: Path) -> None:
-        from app.tui.screens.report import ReportScreen
-        from scenarios.results.document import Document
-
-        def show(outcome: Outcome) -> None:
-            if outcome.error:
-                self.say(f"no report: {outcome.error}")
-            else:
-                self.message = ""
-                self.push_screen(ReportScreen(path.name, msgspec.json.decode(outcome.output, type=Document)))
-
         self.say("writing the report")
-        hostdx(self, ["report", str(path), "--format", "document"], show)
+        self._show_document(["report", str(path), "--format", "document"], path.name, "report")
 
     def open_comparison(self, a: Sequence[Path], b: Sequence[Path]) -> None:
+        self.say("comparing")
+        argv = ["compare", *map(str, a), "--format", "document", "--", *map(str, b)]
+        self._show_document(argv, "comparison", "comparison")
+
+    def _show_document(self, argv: Sequence[str], name: str, what: str) -> None:
         from app.tui.screens.report import ReportScreen
         from scenarios.results.document import Document
 
         def show(outcome: Outcome) -> None:
             if outcome.error:
-                self.say(f"no comparison: {outcome.error}")
+                self.say(f"no {what}: {outcome.error}")
             else:
                 self.message = ""
-                document = msgspec.json.decode(outcome.output, type=Document)
-                self.push_screen(ReportScreen("comparison", document))
+                self.push_screen(ReportScreen(name, msgspec.json.decode(outcome.output, type=Document)))
 
-        self.say("comparing")
-        hostdx(self, ["compare", *map(str, a), "--format", "document", "--", *map(str, b)], show)
+        hostdx(self, argv, show)
 
     def open_explanation(self, scenario: str) -> None:
         from app.tui.screens.explain import ExplainScreen

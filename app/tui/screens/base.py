@@ -70,6 +70,8 @@ class Base(Screen[object]):
         (110, "-wide"),
     ]
     VERTICAL_BREAKPOINTS = [(0, "-low"), (LEAST[1], "-tall"), (32, "-high")]
+    # 24 lines are what most terminals have: every line counts on the fewer of a split window
+    FINER_BREAKPOINTS = [*VERTICAL_BREAKPOINTS[:-1], (24, "-roomy"), VERTICAL_BREAKPOINTS[-1]]
     BINDINGS = [
         Binding("question_mark", "keys", "keys"),
         Binding("q", "back", "back"),

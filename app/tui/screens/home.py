@@ -54,8 +54,7 @@ class HomeScreen(Base):
     HomeScreen.-wide.-high HostTable { display: block; width: 40%; padding: 0 0 0 3; }
     HomeScreen.-broad.-high HostTable { width: 1fr; }
     """
-    # 24 lines are what most terminals have: every line counts on the fewer of a split window
-    VERTICAL_BREAKPOINTS = [*Base.VERTICAL_BREAKPOINTS[:-1], (24, "-roomy"), Base.VERTICAL_BREAKPOINTS[-1]]
+    VERTICAL_BREAKPOINTS = Base.FINER_BREAKPOINTS
     BINDINGS = [
         Binding("u", "undo", "put it back"),
         Binding("slash", "filter", "filter", priority=True),

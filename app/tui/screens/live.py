@@ -90,11 +90,7 @@ class LiveScreen(RunScreen):
         Binding("q", "leave", "leave it running"),
         Binding("q", "back", "back"),  # once it has ended
     ]
-    VERTICAL_BREAKPOINTS = [
-        *RunScreen.VERTICAL_BREAKPOINTS[:-1],
-        (24, "-roomy"),
-        RunScreen.VERTICAL_BREAKPOINTS[-1],
-    ]
+    VERTICAL_BREAKPOINTS = RunScreen.FINER_BREAKPOINTS
     title_words = "live"
     step_words = "live"
     AUTO_FOCUS = ""  # its one list is hidden on small screens
