@@ -10,7 +10,6 @@ from app.cli.recording_argument import recording_argument
 from app.failure import Failure
 from app.output import say
 from app.recording import store
-from app.recording.reader import Follower
 from app.run import launch
 from scenarios import events as ev
 
@@ -40,9 +39,5 @@ def _under_way() -> Path:
 
 def _first(path: Path) -> ev.Began | None:
     """The line that names the runner; None where there is none yet. Raises Failure for what is no recording."""
-    follower = Follower(path)
-    try:
-        events = follower.poll()
-    finally:
-        follower.close()
+    events = store.beginning(path)
     return events[0] if events and isinstance(events[0], ev.Began) else None

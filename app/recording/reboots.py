@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from app.recording import store
-from app.recording.reader import BrokenRecording, Follower
+from app.recording.reader import BrokenRecording
 from app.state import recordings_dir
 from scenarios import events as ev
 from scenarios.kernel.reboots import ORDERS, Boot
@@ -15,16 +15,15 @@ SCENARIO = "kernel"
 
 def runs(host: str) -> list[Boot]:
     """Finished ones only: an interrupted run is no measurement. Reads the beginning of each recording."""
-    try:
-        paths = sorted(recordings_dir().iterdir())
-    except OSError:
-        return []
-    named = [p for p in paths if f"-{SCENARIO}-" in p.name and p.name.endswith(store.SUFFIXES)]
+    named = sorted(path for path in store.files(recordings_dir()) if f"-{SCENARIO}-" in path.name)
     return [found for path in named if (found := _boot(path, host)) is not None]
 
 
 def _boot(path: Path, host: str) -> Boot | None:
-    head = _head(path)
+    try:
+        head = store.beginning(path)
+    except BrokenRecording:
+        return None
     began = head[0] if head else None
     if not isinstance(began, ev.Began) or began.scenario != SCENARIO or began.host != host:
         return None
@@ -45,16 +44,3 @@ def _boot(path: Path, host: str) -> Boot | None:
 
 def _release(event: ev.FactRead) -> bool:
     return event.label in ("kernel release", "kernel.release")
-
-
-def _head(path: Path) -> list[ev.AnyEvent]:
-    try:
-        follower = Follower(path)
-    except BrokenRecording:
-        return []
-    try:
-        return follower.poll(store.HEAD)
-    except BrokenRecording:
-        return []
-    finally:
-        follower.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -50,16 +51,13 @@ def listed() -> list[Listed]:
 def examined(path: Path) -> Listed:
     name = path.name
     try:
-        follower = Follower(path)
-        try:
+        with closing(Follower(path)) as follower:
             events = follower.poll(HEAD)
             while not events and follower.unfinished and follower.bytes < LINE_LIMIT:
                 before = follower.bytes
                 events = follower.poll()
                 if follower.bytes == before:
                     break
-        finally:
-            follower.close()
         began = events[0] if events else None
     except BrokenRecording as why:
         return Listed(path=path, name=name, state="unreadable", reason=why.text)
@@ -87,6 +85,12 @@ def examined(path: Path) -> Listed:
         planned_s=next((e.plan.seconds for e in events if isinstance(e, ev.Planned)), 0.0),
         directories=_directories(began),
     )
+
+
+def beginning(path: Path) -> list[ev.AnyEvent]:
+    """The events of its first 64 KiB. Raises BrokenRecording."""
+    with closing(Follower(path)) as follower:
+        return follower.poll(HEAD)
 
 
 def _directories(began: ev.Began) -> tuple[str, ...]:

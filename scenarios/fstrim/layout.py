@@ -13,6 +13,7 @@ from probes.system.disk.backing import served_by_memory
 from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.disk.mounts import Placement
 from probes.system.disk.trim.discard import TRIMMING, DiscardChain, discard_chain
+from probes.system.running.allowed import may_administer
 from probes.types import Absent, present
 
 MOST_BYTES = 8 << 30
@@ -21,7 +22,6 @@ LARGEST_FIXED = 256 << 20
 MOST_A_BLOCK = 512 << 20
 # Half of what may be written is planned: a file system writes more than it is given, and neighbours count as ours.
 PLANNED_SHARE = 0.5
-_SYS_ADMIN = 1 << 21  # CAP_SYS_ADMIN (linux/capability.h), which FITRIM asks for
 
 
 class Layout:
@@ -148,12 +148,7 @@ class Layout:
 
 def why_not(host: Host) -> tuple[str, str]:
     """Why this process cannot trim though the disk could be, the right or the tool, and what to do; empty: it can."""
-    status = host.text("/proc/self/status")
-    rights = 0
-    for line in status.splitlines() if present(status) else ():
-        if line.startswith("CapEff:"):
-            rights = int(line.split()[1], 16)
-    if not rights & _SYS_ADMIN:
+    if not may_administer(host):
         return (
             "the trim needs root (CAP_SYS_ADMIN)",
             "run it with sudo, and not in a container that lacks CAP_SYS_ADMIN",

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from probes.host import Host
-from probes.types import Absent
+from probes.system.running.allowed import may_administer
 
-_SYS_ADMIN = 1 << 21  # CAP_SYS_ADMIN (linux/capability.h)
 # What forbids user namespaces to those who are not root: the value that forbids, and who set it.
 _FORBIDDING = (
     ("/proc/sys/user/max_user_namespaces", 0, "user.max_user_namespaces is 0"),
@@ -26,7 +25,7 @@ def why_no_namespaces(host: Host) -> str:
     """Empty where nothing speaks against it; the kernel has the last word."""
     if not host.exists("/proc/self/ns/net"):
         return "this kernel has no network namespaces (CONFIG_NET_NS)"
-    if _may_make_them(host):
+    if may_administer(host):
         return ""
     for path, value, reason in _FORBIDDING:
         if host.integer(path) == value:
@@ -34,16 +33,3 @@ def why_no_namespaces(host: Host) -> str:
                 f"needs root: network namespaces need CAP_SYS_ADMIN, and user namespaces are closed: {reason}"
             )
     return ""
-
-
-def _may_make_them(host: Host) -> bool:
-    status = host.text("/proc/self/status")
-    if isinstance(status, Absent):
-        return False
-    for line in status.splitlines():
-        if line.startswith("CapEff:"):
-            try:
-                return bool(int(line.split()[1], 16) & _SYS_ADMIN)
-            except (ValueError, IndexError):
-                return False
-    return False

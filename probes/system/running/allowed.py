@@ -12,6 +12,7 @@ from probes.system.running.cgroup import cgroup
 from probes.types import Absent, present
 
 _STATUS = "/proc/self/status"
+_SYS_ADMIN = 1 << 21  # CAP_SYS_ADMIN (linux/capability.h)
 
 
 class Allowed(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +24,13 @@ class Allowed(msgspec.Struct, frozen=True, kw_only=True):
     cpus: frozenset[int] | Absent
     nodes: frozenset[int] | Absent
     quota_cores: float | Absent | None
+
+
+def may_administer(host: Host) -> bool:
+    """Whether this process has CAP_SYS_ADMIN: what a trim and a network namespace ask for."""
+    status = host.text(_STATUS)
+    found = re.search(r"^CapEff:\s*([0-9a-fA-F]+)$", status, re.MULTILINE) if present(status) else None
+    return found is not None and bool(int(found[1], 16) & _SYS_ADMIN)
 
 
 def allowed(host: Host) -> Allowed:
