@@ -170,14 +170,14 @@ class Experiment:
         if gone is not None and not judge.decided:
             verdict = judge.not_applicable(t, self.pace, f"{gone}: {self.gone[gone]}")
         elif self.broken_off:
-            verdict = judge.broken_off(t, self.pace, self.broken_off)
+            verdict = judge.large_only(judge.broken_off(t, self.pace, self.broken_off), self.broken_off)
         elif self.reason and not self.measured:
             verdict = judge.not_started(t, self.reason, self.needs_s)
         else:
             why = self.reason or f"not decided within {self.pace.spent_s:.0f} s"
             blame = self.watch.blame(self.workload.id) if self.watch is not None else ""
             verdict = judge.conclude(t, self.pace, f"{why}; {blame}" if blame else why)
-            verdict = self._with_stalls(self.scheduler.told(verdict))
+            verdict = self._with_stalls(self.scheduler.told(judge.large_only(verdict, blame)))
         return in_bytes(verdict, self.spent)
 
     def _with_stalls(self, verdict: ev.Verdict) -> ev.Verdict:

@@ -18,12 +18,15 @@ Pair = tuple[str, str]  # baseline, variant
 class Group:
     """The blocks of one group, by variant, in the order measured. `order`: the variants, block by block."""
 
-    def __init__(self, index: int, order: Sequence[str], place: int | None = None) -> None:
+    def __init__(
+        self, index: int, order: Sequence[str], place: int | None = None, loud: bool = False
+    ) -> None:
         self.index = index
         self.place = place  # the pair of places it was measured in, where the sides have some
         self.order = tuple(order)
         self.blocks: dict[str, list[Measured]] = {}
         self.disturbed: list[Disturbance] = []  # not empty: measured again as a whole
+        self.loud = loud  # others did more than beside the run's quiet looks: counted or not
 
     @property
     def label(self) -> str:

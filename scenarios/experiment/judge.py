@@ -16,6 +16,7 @@ from scenarios.experiment.sequential import Comparison, Decision
 from scenarios.experiment.stats import Spread
 from scenarios.experiment.wording import drift_text, places_text
 from scenarios.plan import Metric, Workload
+from scenarios.verdict.rule import LARGE_ONLY_BELOW, of_ratio, still
 from scenarios.verdict.word import Word
 
 
@@ -54,6 +55,7 @@ class Judge:
         self.decision: Decision | None = None
         self.delta: Spread | None = None
         self.seconds = 0.0
+        self.loud = 0  # groups of those that count
 
     @property
     def decided(self) -> bool:
@@ -66,6 +68,7 @@ class Judge:
             return
         self.comparison.add(*value, place=group.place)
         self.differences.append(group.difference(self.metric, self.pair))
+        self.loud += group.loud
         for side, variant in zip(self.sides, self.pair, strict=True):
             values = group.values(variant, self.metric)
             side.append(math.fsum(values) / len(values))
@@ -115,6 +118,18 @@ class Judge:
             reason = "; ".join(r for r in (why_ended, decision.reason, places) if r)
         word = decision.verdict if decision else Word.UNDECIDED
         return self._event(t, word, reason=reason, decision=decision, delta=self.delta, seconds=self.seconds)
+
+    def large_only(self, verdict: ev.Verdict, blame: str) -> ev.Verdict:
+        """Where most of its groups were disturbed a difference is called as from few: only a large one."""
+        groups = len(self.differences)
+        if 2 * self.loud <= groups or not verdict.differs or verdict.ratio is None or verdict.ci95 is None:
+            return verdict
+        few = of_ratio(verdict.ratio, verdict.ci95, verdict.margin)._replace(least=LARGE_ONLY_BELOW)
+        if still(verdict.verdict, few) == verdict.verdict:
+            return verdict
+        said = f"{self.loud} of {groups} groups were disturbed: only a large difference is called then"
+        reason = "; ".join(r for r in (said, blame, verdict.reason) if r)
+        return msgspec.structs.replace(verdict, verdict=Word.UNDECIDED, reason=reason)
 
     def broken_off(self, t: float, pace: Pace, reason: str) -> ev.Verdict:
         """Too much was disturbed: nothing is claimed, whatever the numbers say; they are shown all the same.

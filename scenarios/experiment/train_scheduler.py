@@ -135,7 +135,7 @@ class TrainScheduler(Scheduler):
         if self.watch is not None:
             others = await self.watch.spare()
             found = found or others
-        groups = groups_of(train, names, self._group, places)
+        groups = groups_of(train, names, self._group, places, self.watch is not None and self.watch.sudden)
         first, self._group = self._group, self._group + len(groups)
         disturbed: tuple[Disturbance, ...] = ()
         if found is not None:

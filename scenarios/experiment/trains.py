@@ -80,17 +80,19 @@ async def in_blocks(
     return joined(parts)
 
 
-def groups_of(train: Train, variants: Sequence[str], first: int, places: Sequence[int] = ()) -> list[Group]:
+def groups_of(
+    train: Train, variants: Sequence[str], first: int, places: Sequence[int] = (), loud: bool = False
+) -> list[Group]:
     """The complete groups of a train, numbered from `first`: two slices of every variant each.
 
-    `places`: the pair of places of each.
+    `places`: the pair of places of each; `loud`: see `Group`.
     """
     size = 2 * len(variants)
     found = []
     for number, at in enumerate(range(0, len(train.order) - size + 1, size)):
         order = train.order[at : at + size]
         place = places[number] if places else None
-        group = Group(first + number, [variants[n] for n in order], place)
+        group = Group(first + number, [variants[n] for n in order], place, loud)
         for place, side in enumerate(order, at):
             values = {metric: each[place] for metric, each in train.values.items()}
             group.add(variants[side], Measured(seconds=train.lengths[place], values=values))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from probes.bench.measured import Measured
 from scenarios.experiment.budget import Pace
 from scenarios.experiment.groups import Group
@@ -33,3 +35,18 @@ def test_what_a_look_decided_no_later_group_changes() -> None:
     assert judge.decision is decided
     told = judge.conclude(1.0, pace, "")
     assert (told.verdict, told.groups) == ("slower", 6)
+
+
+@pytest.mark.parametrize(
+    ("first", "ratio", "word"), [(False, 0.93, "slower"), (True, 0.93, "inconclusive"), (True, 0.7, "slower")]
+)
+def test_more_than_half_of_the_groups_must_have_been_disturbed(first: bool, ratio: float, word: str) -> None:
+    judge = Judge(READS, IOPS, ("A", "B"), family=1, margin=0.05, planned_groups=20)
+    pace = Pace(FakeClock(), 60.0, 2.0)
+    for index in range(20):
+        one = group(index, ratio + 0.03 * (index % 4 - 1.5))
+        one.loud = index % 2 == 1 or (first and index == 0)
+        judge.add(one, pace)
+    told = judge.conclude(1.0, pace, "")
+    assert told.verdict == "slower" and told.groups % 2 == 0
+    assert judge.large_only(told, "").verdict == word

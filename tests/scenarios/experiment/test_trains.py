@@ -10,6 +10,7 @@ import pytest
 from probes.bench.measured import NotApplicable, Spent, Unfit
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
+from scenarios.experiment.blocks import Blocks
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.campaign import Entry, campaign
 from scenarios.experiment.experiment import Experiment
@@ -17,7 +18,7 @@ from scenarios.experiment.recorded_trains import blocks_in, groups_in
 from scenarios.experiment.train_scheduler import TrainScheduler
 from scenarios.guards.watch import watch_for
 from scenarios.plan import Metric, Workload
-from tests.fakes import FakeRun
+from tests.fakes import FakeArm, FakeRun
 from tests.fakes.noise import autoregressive, white
 from tests.fakes.trains import FakeTrains
 from tests.fakes.watch import FakeWatch
@@ -342,3 +343,26 @@ async def test_others_are_looked_after_also_once_a_train_was_disturbed() -> None
     await experiment.begin()
     await experiment.go(60.0)
     assert (watch.asked, len(watch.seen)) == (3, 3) and experiment.broken_off == "others' I/O waits"
+
+
+LOUD = [(9_200.0, True, "inconclusive"), (9_200.0, False, "slower"), (5_000.0, True, "slower")]
+
+
+@pytest.mark.parametrize("scheduled", ["trains", "blocks"])
+@pytest.mark.parametrize(("rate", "loud", "word"), LOUD)
+async def test_beside_disturbed_groups_only_a_large_effect_is_called(
+    rate: float, loud: bool, word: str, scheduled: str
+) -> None:
+    """Though most of them are not measured again: a neighbour who comes and goes leaves too few quiet ones."""
+    run = FakeRun(seed=3)
+    watch, noise = FakeWatch(run), autoregressive(3, 0.6, 0.1)
+    watch.sudden = loud
+    rates = {"A": 10_000.0, "B": rate}
+    arms = [FakeArm(v, run.clock, {"IOPS": each}, noise=noise) for v, each in rates.items()]
+    trains = TrainScheduler(run, READS, FakeTrains(run.clock, rates, noise=noise), watch)
+    scheduler = trains if scheduled == "trains" else Blocks(run, READS, arms, watch)
+    experiment = Experiment(scheduler, most_s=200.0, family=1)
+    await experiment.begin()
+    await experiment.go(200.0)
+    [verdict] = experiment.conclude()
+    assert verdict.verdict == word and bool(verdict.reason) == (word == "inconclusive")
