@@ -72,12 +72,12 @@ def effect(
     todo: tuple[Remedy, ...] = ()
     title, smallest = "", ""
     if change.faster:
-        title, todo = "faster-and-moved" if moved else "faster", remedies(host, layout, timer)
+        title, todo = "better-and-moved" if moved else "better", remedies(host, layout, timer)
         severity = "notice" if moved else "warning"
     elif change.equal:
         title, severity = "equal", "ok"
     elif change.slower:
-        title = "slower"
+        title = "worse"
     elif seen := change.smallest_effect:
         smallest = f" (smallest detectable effect here: {units.smallest_effect(seen)})"
     fields = {"device": layout.device, "effect": units.effect(change.ratio or 1.0)}
@@ -143,7 +143,7 @@ def degradation(
     severity: Severity = "notice"
     todo: tuple[Remedy, ...] = ()
     if trend.slower:
-        title, severity, todo = "gets-slower", "warning", remedies(host, layout, timer)
+        title, severity, todo = "gets-worse", "warning", remedies(host, layout, timer)
         weekly = "weekly" in str(timer.schedule) if present(timer.schedule) else True
         a_week = abs(trend.slope_per_round or 0.0) * 7 * (daily_rounds or 0.0)
         if weekly and a_week > MATTERS and timer.exists:
@@ -151,7 +151,7 @@ def degradation(
     elif trend.equal:
         title, severity = "no-degradation", "ok"
     else:
-        title = "got-faster" if trend.faster else "inconclusive"
+        title = "got-better" if trend.faster else "undecided"
     fields = {
         "device": layout.device,
         "each": abs(trend.slope_per_round or 0),

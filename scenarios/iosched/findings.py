@@ -55,8 +55,8 @@ def verdict_finding(host: Host, target: Target, variant: str, verdicts: Sequence
         "variant": variant,
         "current": target.current,
         "device": target.names,
-        "faster": _loads(faster),
-        "slower": _loads(slower),
+        "better": _loads(faster),
+        "worse": _loads(slower),
         "open": _loads(open_ones),
         "rest": f"; inconclusive for {_loads(open_ones)}" if open_ones else "",
         "same": f"no material difference for {_loads(equal)}; " if equal else "",
@@ -65,12 +65,12 @@ def verdict_finding(host: Host, target: Target, variant: str, verdicts: Sequence
     if moved:
         title = "control-moved"
     elif faster:
-        title = "faster-and-slower" if slower else "faster"
+        title = "better-and-worse" if slower else "better"
         severity = "notice" if slower else "warning"
     elif slower:
-        title, severity = "slower" if open_ones else "keep", "ok"
+        title, severity = "worse" if open_ones else "keep", "ok"
     else:
-        title, severity = ("inconclusive", "notice") if open_ones else ("", "ok")
+        title, severity = ("undecided", "notice") if open_ones else ("", "ok")
     return SAYS.finding(
         "compared",
         severity=severity,

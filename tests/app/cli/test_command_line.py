@@ -300,7 +300,7 @@ def test_colour_is_where_a_terminal_is_or_where_it_is_asked_for(
     monkeypatch.setenv("NO_COLOR", "1")
     run = ("run", "fake", "--fast", "--how", "finding")
     assert "\x1b[" not in typed(capsys, *run)[1]
-    assert "\x1b[33m" in typed(capsys, *run, "--color", "always")[1]
+    assert "\x1b[" in typed(capsys, *run, "--color", "always")[1]
     assert "\x1b[" not in typed(capsys, *run, "--color", "never")[1]
     assert "\x1b[" not in typed(capsys, *run)[1]  # nothing is left of what another one asked for
 

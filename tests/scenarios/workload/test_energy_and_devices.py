@@ -7,7 +7,6 @@ import random
 from pathlib import Path
 
 import pytest
-from tests.probes.bench.test_energy import zone
 
 from probes.bench.disk.device_bytes import LeafBytes, Moved, named_directories
 from probes.bench.measured import Measured
@@ -20,6 +19,7 @@ from scenarios.workload import request as asked
 from scenarios.workload.arm import CPU, ENERGY, LEAST_J, WALL, values_of
 from tests.fakes import FakeRun
 from tests.fakes.clock import FakeClock
+from tests.probes.bench.run.test_energy import zone
 
 
 def ran(package_j: float | None, dram_j: float | None) -> JobRun:
