@@ -212,7 +212,7 @@ class RecordingsScreen(Base):
             if key != "y":
                 return
             try:
-                path.unlink()
+                recordings.delete(path)
             except OSError as why:
                 self.shell.say(f"not deleted: {path}: {why.strerror or str(why)}")
                 return

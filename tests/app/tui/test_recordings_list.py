@@ -27,6 +27,7 @@ async def test_the_list_tells_results_and_deletes_only_what_was_agreed_to(size: 
         began = msgspec.json.decode(first, type=ev.Common)
         named = msgspec.structs.replace(began, options={"dir": ["/scratch", "/my data"]})
         (kept / f"{name}.jsonl").write_bytes(msgspec.json.encode(named) + b"\n" + rest)
+        (kept / f"{name}.log").touch()  # what its runner said goes with it
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         await keys(pilot, "r")
         screen = app.screen
@@ -39,9 +40,9 @@ async def test_the_list_tells_results_and_deletes_only_what_was_agreed_to(size: 
         await keys(pilot, "D")
         assert isinstance(app.screen, ChoiceScreen)
         await keys(pilot, "escape")
-        assert len(list(kept.iterdir())) == 2
+        assert len(list(kept.iterdir())) == 4
         await keys(pilot, "delete", "y")
-        assert len(list(kept.iterdir())) == 1 and "deleted" in grid(app)
+        assert len(list(kept.iterdir())) == 2 and "deleted" in grid(app)
         await keys(pilot, "end", "D")
         assert isinstance(app.screen, RecordingsScreen)  # an example belongs to the program
         assert len(store.demos()) > 5
