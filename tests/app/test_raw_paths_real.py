@@ -41,7 +41,7 @@ LINES: dict[str, tuple[str, int]] = {
     "report-html": ("report {raw}/{raw}.jsonl --format html -o {raw}/{raw}.html", 0),
     "report-json": ("report {raw}/{raw}.jsonl --format json", 0),
     "report-missing": ("report {raw}/{raw}/{raw}", 3),
-    "compare": ("compare {raw}/{raw}.jsonl -- demo:dstate", 0),
+    "compare": ("compare {raw}/{raw}.jsonl -- demo:dstate", 3),
     "baseline": ("baseline save site {raw}/{raw}.jsonl", 0),
     "baseline-raw": ("baseline save {raw}", 2),
     "import": ("import {raw}/{raw}.tsv", 0),

@@ -81,4 +81,4 @@ def test_each_side_keeps_its_letter_and_its_place_whoever_was_measured_first() -
         table = next(part for part in parts if isinstance(part, Table))
         column = table.header.index("variant")
         assert [row[column].split(" ")[0] for row in table.rows] == [first, second]
-        assert "log scale" in drawn.title
+        assert drawn.y.log
