@@ -9,7 +9,7 @@ import msgspec
 
 from app.cli.color_option import color_option
 from app.cli.options import Number
-from app.failure import COULD_NOT, USAGE, Failure
+from app.failure import USAGE, Failure
 from app.output_file import deliver
 from app.report.result import encoded
 from scenarios import events as ev
@@ -75,8 +75,11 @@ def compare(
         from app.report.delivery import deliver_document
 
         deliver_document("compare", output, comparison(found), form)
-    shown = form == "document" or found.effects or found.scores
-    return 0 if shown else COULD_NOT
+    if not (form == "document" or found.effects or found.scores):
+        raise Failure(
+            "compare: nothing compared: no load in common; `hostdx recordings` says what each measured"
+        )
+    return 0
 
 
 compare.params.append(color_option())
