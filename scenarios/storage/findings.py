@@ -98,11 +98,11 @@ def degraded(one: Target, device: BlockDevice, levels: Sequence[Level]) -> Findi
 
 
 def class_findings(levels: Sequence[Level], targets: Sequence[Target]) -> list[Finding]:
-    """Levels outside of what the class usually gives: a hint, never a verdict."""
+    """Levels outside of what the class usually gives: a hint, never a verdict, and none where a CPU was the limit."""
     letters = {one.letter: one for one in targets}
     found: list[Finding] = []
     for value in levels:
-        if value.usual is None:
+        if value.usual is None or value.remarks:
             continue
         low, high = value.usual
         most = value.ci95[1] if value.ci95 else value.median

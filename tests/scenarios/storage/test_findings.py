@@ -87,6 +87,12 @@ def test_below_its_class_is_a_hint_only_when_the_whole_interval_is() -> None:
     assert class_findings([wide], [target()]) == []
 
 
+def test_a_load_that_a_cpu_limits_says_nothing_of_the_disks_class() -> None:
+    """Seen in an emulated guest: 87 % of a core a worker, and the SATA SSD was called slow."""
+    slow = level(target(), "randread-4k-qd1", "IOPS", "IOPS", 900.0, (800.0, 1000.0), 20, ["87 % of a core"])
+    assert class_findings([slow], [target()]) == []
+
+
 def test_a_virtual_disk_has_no_class_and_is_not_held_against_one() -> None:
     virtual = msgspec.structs.replace(DISK, transport="virtio", rotational=Absent("virtual"))
     assert disk_class(virtual) is None
