@@ -11,18 +11,21 @@ NAME = "hostdx"  # as recordings and reports have it: they are read elsewhere, t
 _MODULE = ("app", "cli", "__main__.py")
 
 
-def program() -> str:
-    """`hostdx` where the shell finds this very one by it, else its path, or `python -m`."""
+def program(*, by_sudo: bool = False) -> str:
+    """`hostdx` where the shell finds this very one by it, else its path, or `python -m`. sudo has a path of its own."""
     started = sys.argv[0]
     if Path(started).parts[-3:] == _MODULE:
         return shlex.join((sys.executable, "-P", "-m", "app.cli"))
     found = shutil.which(NAME)
-    if Path(started).name != NAME or (found and Path(found).resolve() == Path(started).resolve()):
+    if Path(started).name != NAME:
         return NAME
+    if found and Path(found).resolve() == Path(started).resolve():
+        return shlex.quote(found) if by_sudo else NAME
     return shlex.quote(started)
 
 
 def pasted(command: str) -> str:
     """A command for this terminal; any other program's as it is."""
-    first, blank, rest = command.partition(" ")
-    return f"{program()} {rest}" if first == NAME and blank else command
+    sudo = "sudo " if command.startswith("sudo ") else ""
+    first, blank, rest = command.removeprefix(sudo).partition(" ")
+    return f"{sudo}{program(by_sudo=bool(sudo))} {rest}" if first == NAME and blank else command

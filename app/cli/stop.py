@@ -10,6 +10,7 @@ from app.cli.recording_argument import recording_argument
 from app.failure import Failure
 from app.output import say
 from app.recording import store
+from app.recording.limits import LINE_LIMIT
 from app.run import launch
 from scenarios import events as ev
 
@@ -39,5 +40,5 @@ def _under_way() -> Path:
 
 def _first(path: Path) -> ev.Began | None:
     """The line that names the runner; None where there is none yet. Raises Failure for what is no recording."""
-    events = store.beginning(path)
+    events = store.beginning(path, LINE_LIMIT)
     return events[0] if events and isinstance(events[0], ev.Began) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Union
@@ -32,7 +33,9 @@ def paths(arguments: Iterable[str]) -> list[Path]:
         if folder.is_dir():
             inside = sorted(store.files(folder))
             if not inside:
-                raise Failure(f"{argument}: no recording (*.jsonl, *.jsonl.gz) in this directory", USAGE)
+                seen = os.access(folder, os.R_OK | os.X_OK)
+                why = "no recording (*.jsonl, *.jsonl.gz) in this directory" if seen else "may not be read"
+                raise Failure(f"{argument}: {why}", USAGE)
             found += inside
         elif _column(argument):
             found.append(folder)

@@ -87,10 +87,10 @@ def examined(path: Path) -> Listed:
     )
 
 
-def beginning(path: Path) -> list[ev.AnyEvent]:
-    """The events of its first 64 KiB. Raises BrokenRecording."""
+def beginning(path: Path, most: int = HEAD) -> list[ev.AnyEvent]:
+    """The events of its first `most` bytes. Raises BrokenRecording."""
     with closing(Follower(path)) as follower:
-        return follower.poll(HEAD)
+        return follower.poll(most)
 
 
 def _directories(began: ev.Began) -> tuple[str, ...]:

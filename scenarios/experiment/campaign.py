@@ -86,6 +86,8 @@ async def campaign(
             finish(entry, experiment)
         else:
             open_entries.append((entry, experiment))
+        if len(entries) > 1:  # judged first: a side that does not come to rest takes no verdict away
+            await entry.scheduler.pause()
     while open_entries:
         chosen = next_undecided(budget.left_s, [experiment.undecided for _, experiment in open_entries])
         if chosen is None:
@@ -96,5 +98,7 @@ async def campaign(
         if experiment.over or experiment.measured == before:
             open_entries.remove((entry, experiment))
             finish(entry, experiment)
+        if open_entries:
+            await entry.scheduler.pause()
     for entry, experiment in open_entries:
         finish(entry, experiment)

@@ -152,7 +152,6 @@ class Experiment:
                     break
                 self._progress()
                 await self._lap(groups)
-            await self.scheduler.pause()
 
     def conclude(self, recast: Recast | None = None) -> list[ev.Verdict]:
         """The verdicts, as events and in the result; once. `recast`: what else is known of how they came about."""
@@ -231,10 +230,11 @@ class Experiment:
         self.pairs = self.scheduler.pairs = [pair for pair in self.pairs if not set(pair) & set(self.gone)]
         needed = {variant for pair in self.pairs for variant in pair}
         if needed:
+            before_s = self.scheduler.group_s
             self.scheduler.drop([v for v in self.scheduler.variants if v not in needed])
             self._draw_orders()
             self.groups = []
-            self.pace.expect(self.scheduler.group_s)
+            self.pace.expect(self.pace.group_s * self.scheduler.group_s / before_s)
 
     async def _lap(self, groups: int) -> None:
         began = self.run.clock.now()

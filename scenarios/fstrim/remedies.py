@@ -60,7 +60,6 @@ def drop_in(unit: str, name: str, lines: tuple[str, ...], *, title: str, verify:
         folder=f"/etc/systemd/system/{unit}.d",
         file=name,
         content=" ".join(shlex.quote(line) for line in lines),
-        lines=lines,
         verify=verify,
     )
 

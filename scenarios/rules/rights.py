@@ -12,7 +12,8 @@ _CHANGES = re.compile(
     rf"^(?:(?:rm|mkdir|mv|cp|chmod|sed) .*{_PLACES}|sysctl (?:-w |[\w./-]+=|--system)"
     r"|systemctl (?!--user|status|show|list)|(?:mount|umount|fsfreeze|cpupower frequency-set|tuned-adm (?:profile|off)"
     r"|udevadm (?:control|trigger)|grubby|nft|ip6?tables(?:-legacy)?|firewall-cmd|dmsetup|dmidecode|smartctl|hdparm"
-    r"|ipmitool|mdadm|multipath|cryptsetup|ethtool -K|ip link set|nmcli connection modify)\b)"
+    r"|ipmitool|mdadm|multipath|cryptsetup|ethtool -[GKLs]|tc qdisc (?:add|del|replace)|blockdev --set\w+|service"
+    r"|netfilter-persistent|nvme|ip link set|nmcli connection modify)\b)"
 )
 _SEVERAL = re.compile(r"[|&;<>]|\$\(")
 
@@ -23,7 +24,7 @@ def is_root() -> bool:
 
 def typable(line: str) -> str:
     """As it can be typed here. A redirection is the shell's own: `sudo echo` would open the file without the rights."""
-    if is_root() or line.startswith("#"):
+    if is_root() or line.startswith(("#", "sudo ")):
         return line
     command = line.partition("  # ")[0]
     if _WRITES.search(command) or (_CHANGES.match(command) and _SEVERAL.search(command)):

@@ -19,7 +19,7 @@ from probes.bench.disk.trains import StorageTrains
 from probes.bench.engine.pool import Crew
 from probes.bench.job import JobWait as Waited
 from probes.bench.job import watch_job
-from probes.bench.measured import BenchRefused, Train
+from probes.bench.measured import BenchRefused
 from probes.host import Host
 from probes.types import Absent
 from scenarios import events as ev
@@ -181,17 +181,17 @@ class Storage(Scenario):
         shared = same_device(layout.targets)
         limits = {one.letter: limits_below(run.host, one) for one in layout.targets}
         virtual, turns = all(is_virtual(one) for one in layout.targets), 1 if shared else len(letters)
-        counted: dict[str, Sequence[Train]] = {}
+        schedulers: dict[str, TrainScheduler] = {}
 
         def by_side() -> dict[str, dict[str, list[Course]]]:
+            counted = {load: one.counted for load, one in schedulers.items() if one.counted}
             return courses_of(letters, counted, shared=shared)
 
         def entry(load: Workload) -> Entry:
             trains = StorageTrains(benches, load.id)
-            scheduler = TrainScheduler(run, load, trains, watch)
+            scheduler = schedulers[load.id] = TrainScheduler(run, load, trains, watch)
 
             def capped(verdict: ev.Verdict) -> ev.Verdict:
-                counted[load.id] = scheduler.counted
                 caps = {
                     letter: one
                     for letter, own in by_side().items()
@@ -201,7 +201,7 @@ class Storage(Scenario):
                 return recast(verdict, caps)
 
             def done(experiment: Experiment) -> None:
-                judged, counted[load.id] = experiment.verdicts, scheduler.counted
+                judged = experiment.verdicts
                 verdicts.extend(judged)
                 for one in layout.targets:
                     values = level_values(experiment.groups, one.letter, load.metrics[0], judged)

@@ -25,12 +25,14 @@ def test_started_by_its_path_it_is_suggested_by_its_path(
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     assert pasted("hostdx report last") == f"'{started}' report last"
+    assert pasted("sudo hostdx triage") == f"sudo '{started}' triage"
     assert pasted("renice -n 10 -p 1") == "renice -n 10 -p 1"
 
 
 def test_where_the_shell_finds_it_its_name_is_enough(started: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(started.parent))
     assert pasted("hostdx report last") == "hostdx report last"
+    assert pasted("sudo hostdx triage") == f"sudo '{started}' triage"  # its path is not the user's
 
 
 def test_another_one_that_the_shell_finds_is_not_suggested(

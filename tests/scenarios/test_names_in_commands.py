@@ -48,7 +48,6 @@ def commands(finding: Finding) -> list[str]:
         for remedy in finding.remedy
         for line in (*remedy.commands, *remedy.verify, *remedy.undo, *remedy.persistent)
         if not line.startswith("#")
-        and (line not in remedy.persistent or line.startswith(("echo ", "printf ")))
     ]
 
 

@@ -23,6 +23,7 @@ _NUMBER = re.compile(r"[0-9]{1,19}")  # 64 bits; int() refuses what has thousand
 _UNIT = re.compile(r".+\.(?:service|scope|slice)")
 _NO_LIMIT_BYTES = 1 << 60  # version 1 writes the highest page-aligned number for "none"
 _MOST_MEMBERS = 100_000
+_MOST_GROUPS = 2_000  # some 60 ms: a user may have made any number of empty ones
 _LONGEST_PATH, _DEEPEST = 4096, 64
 _V1_IO = {"read_bps": "rbps", "write_bps": "wbps", "read_iops": "riops", "write_iops": "wiops"}
 
@@ -234,9 +235,9 @@ def cgroup_processes(host: Host, path: str) -> tuple[int, ...] | Absent:
 def group_pids(host: Host, folder: str) -> tuple[int, ...]:
     """As `cgroup_processes`, of a folder that is there."""
     found: set[int] = set()
-    waiting = [folder]
-    while waiting and len(found) < _MOST_MEMBERS:
-        at = waiting.pop()
+    waiting, seen = [folder], 0
+    while waiting and len(found) < _MOST_MEMBERS and seen < _MOST_GROUPS:
+        at, seen = waiting.pop(), seen + 1
         text = host.text(f"{at}/cgroup.procs", 8 << 20)
         found.update(int(word) for word in (text.split() if present(text) else ()) if _NUMBER.fullmatch(word))
         names = host.listing(at)

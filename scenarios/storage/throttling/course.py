@@ -277,7 +277,7 @@ def _goes_on(before: Course, block: Course) -> bool:
 
 def _tail(before: Course, block: Course) -> Sequence[int]:
     """A block's whole steps; without the first of them where it does not go on from the one before."""
-    steps = int(block.seconds / STEP_S)
+    steps = int(block.seconds / STEP_S + 1e-6)
     return block.completions[0 if _goes_on(before, block) else round((1 - TAIL) * steps) : steps]
 
 

@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
-from probes.bench.measured import Measured, Spent
+from probes.bench.measured import BenchRefused, Measured, Spent
 from scenarios import events as ev
 from scenarios.disturbance import Culprit, Disturbance
 from scenarios.experiment.blocks import Blocks
@@ -263,6 +263,33 @@ async def test_blocks_that_stay_undecided_get_what_is_left_and_are_made_active_a
     for what, variant in calls:
         active = variant if what == "activate" else active
         assert what != "block" or variant == active
+
+
+async def test_a_side_that_does_not_come_to_rest_takes_no_verdict_away() -> None:
+    """Seen by reading: after the last group others wrote without a pause, and what was decided was never said."""
+    run = FakeRun(seed=2)
+    calls: list[tuple[str, str]] = []
+    judged: list[str] = []
+
+    class Restless(FakeArm):
+        async def quiesce(self) -> None:
+            await super().quiesce()
+            if judged:
+                raise BenchRefused("others' I/O never pauses")
+
+    def entry(name: str) -> Entry:
+        arms = [
+            Restless(v, run.clock, {"IOPS": rate}, calls=calls) for v, rate in (("A", 100.0), ("B", 50.0))
+        ]
+        load = msgspec.structs.replace(READS, id=name)
+        return Entry(Blocks(run, load, arms), lambda one: judged.append(one.workload.id))
+
+    await campaign(run, Budget(60.0, run.clock), [entry("alone")], family=1)
+    assert calls[-1][0] == "block"  # nothing comes after it
+    judged.clear()
+    with pytest.raises(BenchRefused):
+        await campaign(run, Budget(60.0, run.clock), [entry("first"), entry("second")], family=2)
+    assert [(v.workload, v.verdict) for v in run.of(ev.Verdict)] == [("alone", "slower"), ("first", "slower")]
 
 
 async def test_cancelling_stops_the_load_and_claims_nothing() -> None:
