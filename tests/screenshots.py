@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from app.recording import store as recordings
 from app.tui.feed import RunFeed
-from tests.fakes.screen import grid, keys, opened
+from tests.fakes.terminals.screen import grid, keys, opened
 
 SCREENSHOTS = Path(__file__).parents[1] / "screenshots"
 

@@ -1,4 +1,4 @@
-"""The shape of the tree: files of at most 400 lines, folders of at most 15 files, names that are nouns."""
+"""The shape of the tree: files of at most 400 lines, folders of at most 16 files, names that are nouns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 ROOMS = ("app", "probes", "scenarios", "tests")
 MOST_LINES = 400
 SHORT_LINES = 60  # a shorter file needs a reason; how many there are is printed
-MOST_FILES = 15  # directly in app/, in scenarios/ and in each scenario's folder
+MOST_FILES = 16  # in a folder, besides __init__.py
 NO_NOUNS = {"utils", "util", "helpers", "helper", "common", "misc", "tools", "shared", "base_utils"}
 
 
@@ -32,12 +32,10 @@ def test_no_file_is_longer_than_can_be_read_at_once() -> None:
     print(f"{short} of {len(sources)} files have fewer than {SHORT_LINES} lines")  # shown with -s
 
 
-def test_the_front_doors_and_the_scenarios_folders_stay_small() -> None:
-    scenarios = {path.parent.relative_to(ROOT) for path in (ROOT / "scenarios").glob("*/scenario.py")}
-    assert Path("scenarios/storage") in scenarios
-    files = Counter(path.parent for path in _sources())
-    crowded = {f"{folder}": files[folder] for folder in {Path("app"), Path("scenarios"), *scenarios}}
-    assert {name: count for name, count in crowded.items() if count > MOST_FILES} == {}
+def test_no_floor_is_crowded() -> None:
+    files = Counter(path.parent for path in _sources() if path.name != "__init__.py")
+    assert files[Path("scenarios/storage")] > 1
+    assert {f"{folder}": count for folder, count in files.items() if count > MOST_FILES} == {}
 
 
 def test_each_file_and_folder_is_named_by_a_noun() -> None:

@@ -32,7 +32,7 @@ OUTPUT = "written: tests/app/test_output_file.py"
 # Whose choice the path is.
 ALLOWED = {
     "probes/safe_read.py": "looks with O_PATH, its flags on a line of their own",
-    "app/cli/explain.py": "a page of our own code",
+    "app/cli/telling/explain.py": "a page of our own code",
     "probes/system/disk/drive/ebs.py": "the node of an EBS volume, by a checked name, to read its log page",
     "probes/system/disk/directory.py": "a directory only (O_DIRECTORY), to ask for its attributes",
     "probes/captured/archive.py": "a captured host's folder, made by mkdtemp",
@@ -47,7 +47,7 @@ ALLOWED = {
     ),
     **dict.fromkeys(
         (
-            "app/undo/attribute.py", "app/undo/namespace_holders.py", "app/undo/own_groups.py",
+            "app/undo/kinds/attribute.py", "app/undo/kinds/namespace_holders.py", "app/undo/kinds/own_groups.py",
             "probes/bench/run/thermal_sampler.py", "probes/bench/run/energy.py", "probes/bench/run/group_counters.py",
             "probes/bench/net/lab.py", "probes/bench/net/quiet_cpu.py", "probes/bench/net/scheduling_delay.py",
             "probes/bench/run/process_tree.py", "probes/bench/run/supervisor.py", "probes/system/apic.py",

@@ -25,7 +25,7 @@ def _status(arguments: Sequence[str]) -> int:
     from app.cli.commands import hostdx
 
     if "_HOSTDX_COMPLETE" in os.environ:  # the shell asks: it registers how bash does
-        import app.cli.completion  # noqa: F401
+        import app.cli.telling.completion  # noqa: F401
 
     try:
         status = hostdx.main(args=list(arguments), prog_name="hostdx", standalone_mode=False)

@@ -6,7 +6,7 @@ import time
 
 import click
 
-from app.cli.event_stream import events_option, header
+from app.cli.measuring.event_stream import events_option, header
 from app.output import raw
 from app.recording.writer import encoded
 from probes.host import Host

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from app.recording.limits import CAPS, finding_key, pair
 from scenarios import events as ev
-from scenarios.experiment.recorded_trains import blocks_in, groups_in
+from scenarios.experiment.schedule.recorded_trains import blocks_in, groups_in
 from scenarios.finding import SEVERITIES, Finding
 from scenarios.plan import Metric, Plan, Variant, Workload
 

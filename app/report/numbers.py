@@ -7,12 +7,12 @@ from statistics import median
 
 from app.recording.session import Session
 from app.report import wording
-from app.report.histogram import latencies
-from app.report.plot import nice_axis
-from app.report.verdict_table import counts
+from app.report.figures.histogram import latencies
+from app.report.figures.plot import nice_axis
+from app.report.figures.verdict_table import counts
 from probes import units
 from scenarios import events as ev
-from scenarios.experiment.tail import OPERATIONS_FOR_P99, p99_ns
+from scenarios.experiment.statistics.tail import OPERATIONS_FOR_P99, p99_ns
 from scenarios.imported import SCENARIO
 from scenarios.results.document import Axis, Chart, Heading, Part, Series, Table, say
 

@@ -6,9 +6,9 @@ from collections import Counter
 
 from app.lines import Line, cleaned
 from app.recording.session import Session
-from app.report.cells import brief_lines
-from app.report.finding_parts import finding_parts, finding_title
-from app.report.result_parts import value_text
+from app.report.forms.cells import brief_lines
+from app.report.results.finding_parts import finding_parts, finding_title
+from app.report.results.result_parts import value_text
 from probes.units import counted
 from scenarios.results.document import Bullets, Document, Mono, Section, Table, Toned, Words
 

@@ -11,11 +11,11 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from app.recording.session import Session
 from app.report import wording
-from app.report.verdict_table import counts
+from app.report.figures.verdict_table import counts
 from probes import units
 from scenarios import events as ev
 from scenarios.disturbance import most_named, most_often
-from scenarios.experiment.drift import Drift, drifts
+from scenarios.experiment.statistics.drift import Drift, drifts
 from scenarios.experiment.wording import drift_text
 from scenarios.guards.thresholds import threshold
 

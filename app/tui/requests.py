@@ -151,7 +151,7 @@ class Errands(App[int]):
     ) -> None:
         """`propose` gives the options anew, as triage tells more of the host."""
         from app.tui.option_values import is_scenario, proposed
-        from app.tui.screens.plan import PlanScreen
+        from app.tui.screens.before.plan import PlanScreen
 
         if not is_scenario(scenario):
             self.say(f"{scenario} is no scenario's name")

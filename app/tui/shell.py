@@ -241,7 +241,7 @@ class Shell(Errands):
 
     def show_run(self, which: str = "") -> None:
         """The live or the verdict screen, or `inside`, in place of the run screen or plan that is on top."""
-        from app.tui.screens.plan import PlanScreen
+        from app.tui.screens.before.plan import PlanScreen
         from app.tui.screens.run import RunScreen
 
         screen = self._run_screen(which)

@@ -2,7 +2,8 @@
 
 Each kind has three steps: `prepare` reads what is there and chooses exact names (nothing is changed), `carry_out` does
 it, `revert` undoes it and can be repeated: after a crash nobody knows how far the first two came. Only this file
-calls what changes anything: `app/undo/settings.py` for attributes, `app/undo/resources.py` for what is made.
+calls what changes anything: `app/undo/kinds/settings.py` for attributes,
+`app/undo/kinds/resources.py` for what is made.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ import msgspec
 
 from app.failure import NotDone
 from app.process import lives
-from app.undo import resources, settings
-from app.undo.command import TIMEOUT_S, CommandFailed, command
-from app.undo.file_system_identity import place_of
 from app.undo.journal import UNDONE, Entry, Outcome, Place
+from app.undo.kinds import resources, settings
+from app.undo.kinds.command import TIMEOUT_S, CommandFailed, command
+from app.undo.kinds.file_system_identity import place_of
 from probes.action import Action
 
 MOST_SAID = 4096  # characters of what a command said

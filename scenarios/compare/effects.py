@@ -17,7 +17,7 @@ import msgspec
 
 from scenarios.compare.spread import Observed, Variance, moderated
 from scenarios.compare.take import Figure, FigureKey, Load, Take
-from scenarios.experiment.distributions import normal_quantile, t_quantile
+from scenarios.experiment.statistics.distributions import normal_quantile, t_quantile
 from scenarios.knowledge.loads import group_of
 from scenarios.plan import Metric
 from scenarios.verdict.rule import Estimate, decide, margin_edge

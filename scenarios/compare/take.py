@@ -14,7 +14,7 @@ import msgspec
 
 from probes.types import Json
 from scenarios import events as ev
-from scenarios.experiment.recorded_trains import blocks_in
+from scenarios.experiment.schedule.recorded_trains import blocks_in
 from scenarios.plan import Metric, Plan, Workload
 from scenarios.ranges import Number, Value
 

@@ -19,7 +19,7 @@ from probes.system.running.job import JobTarget, JobUse
 from probes.system.running.pinned import pinned
 from probes.system.running.quota_groups import QuotaGroup
 from probes.types import present
-from scenarios.experiment.stats import Spread, student
+from scenarios.experiment.statistics.stats import Spread, student
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.host import priority
 from scenarios.host.quota import PERIODS_SPEAK, less_tight, stopped_by

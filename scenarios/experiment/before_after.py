@@ -13,8 +13,8 @@ import math
 from collections.abc import Sequence
 
 from probes import units
-from scenarios.experiment.distributions import t_quantile
-from scenarios.experiment.stats import Better
+from scenarios.experiment.statistics.distributions import t_quantile
+from scenarios.experiment.statistics.stats import Better
 from scenarios.experiment.trend import ASSUMED_CORRELATION
 from scenarios.verdict.rule import Estimate, Within, decide, margin_edge
 from scenarios.verdict.verdict import Verdict, interval_of, ratio_of

@@ -19,7 +19,7 @@ import msgspec
 
 from scenarios import events as ev
 from scenarios.experiment.groups import Group, Pair
-from scenarios.experiment.stats import Spread, over_groups
+from scenarios.experiment.statistics.stats import Spread, over_groups
 from scenarios.experiment.wording import carry_over_text
 from scenarios.verdict.rule import margin_edge, of_ratio, still
 from scenarios.verdict.word import Word

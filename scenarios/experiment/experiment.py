@@ -24,7 +24,7 @@ from scenarios.experiment.groups import Group, Pair
 from scenarios.experiment.judge import Judge, in_bytes, judges_for, undecided
 from scenarios.experiment.scheduler import Lap, Scheduler
 from scenarios.experiment.sequential import BATCH, orders
-from scenarios.experiment.stats import sign_test
+from scenarios.experiment.statistics.stats import sign_test
 from scenarios.experiment.wording import not_measured
 from scenarios.verdict.word import Word
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from scenarios import events as ev
-from scenarios.experiment.blocks import Arm, Blocks
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.campaign import Entry, campaign
 from scenarios.experiment.groups import Pair
+from scenarios.experiment.schedule.blocks import Arm, Blocks
 from scenarios.guards.watch import Watch
 from scenarios.model import Run
 from scenarios.plan import Workload

@@ -10,10 +10,10 @@ import msgspec
 from probes.bench.measured import Spent
 from scenarios import events as ev
 from scenarios.experiment.budget import Pace, Undecided
-from scenarios.experiment.drift import drifts
 from scenarios.experiment.groups import Group, Pair
 from scenarios.experiment.sequential import Comparison, Decision
-from scenarios.experiment.stats import Spread
+from scenarios.experiment.statistics.drift import drifts
+from scenarios.experiment.statistics.stats import Spread
 from scenarios.experiment.wording import drift_text, places_text
 from scenarios.plan import Metric, Workload
 from scenarios.verdict.rule import LARGE_ONLY_BELOW, of_ratio, still

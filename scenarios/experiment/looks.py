@@ -15,7 +15,7 @@ import math
 from functools import lru_cache
 from typing import NamedTuple
 
-from scenarios.experiment.distributions import normal_tail
+from scenarios.experiment.statistics.distributions import normal_tail
 
 _FIRST_SHARE = 0.05  # of alpha, up to the first look
 _SECOND_SHARE = 0.25

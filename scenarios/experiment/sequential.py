@@ -18,11 +18,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from scenarios.experiment import looks
-from scenarios.experiment.dependence import batch_length, batched
-from scenarios.experiment.distributions import t_quantile
 from scenarios.experiment.places import FEWEST as FEWEST_PAIRS
 from scenarios.experiment.places import Scatter, by_place, scatter
-from scenarios.experiment.stats import (
+from scenarios.experiment.statistics.dependence import batch_length, batched
+from scenarios.experiment.statistics.distributions import t_quantile
+from scenarios.experiment.statistics.stats import (
     Better,
     Sides,
     Spread,

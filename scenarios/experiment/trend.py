@@ -20,9 +20,9 @@ from itertools import pairwise
 import msgspec
 
 from probes.units import counted, percent
-from scenarios.experiment.distributions import t_quantile
-from scenarios.experiment.least_squares import Estimate, Fit, least_squares
-from scenarios.experiment.stats import Better
+from scenarios.experiment.statistics.distributions import t_quantile
+from scenarios.experiment.statistics.least_squares import Estimate, Fit, least_squares
+from scenarios.experiment.statistics.stats import Better
 from scenarios.verdict import rule
 from scenarios.verdict.word import Judged, Word
 

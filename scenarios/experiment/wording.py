@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from probes import units
 from scenarios import events as ev
-from scenarios.experiment.drift import Drift
 from scenarios.experiment.places import Scatter
-from scenarios.experiment.stats import Spread
+from scenarios.experiment.statistics.drift import Drift
+from scenarios.experiment.statistics.stats import Spread
 
 
 def titled(title: str, *, control: bool) -> str:

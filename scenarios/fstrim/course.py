@@ -14,8 +14,8 @@ import msgspec
 
 from probes.units import percent
 from scenarios import events as ev
-from scenarios.experiment.distributions import t_quantile
-from scenarios.experiment.least_squares import Estimate, Fit, least_squares
+from scenarios.experiment.statistics.distributions import t_quantile
+from scenarios.experiment.statistics.least_squares import Estimate, Fit, least_squares
 from scenarios.experiment.trend import (
     MATTERS_A_ROUND,
     Trend,

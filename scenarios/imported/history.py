@@ -14,7 +14,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from scenarios.experiment.distributions import t_tail
+from scenarios.experiment.statistics.distributions import t_tail
 from scenarios.experiment.trend import trend
 from scenarios.imported.results import History, Step
 from scenarios.imported.snapshot import Snapshot

@@ -18,8 +18,8 @@ from probes.system.running.tasks import tasks_in_d
 from probes.types import present
 from scenarios import events as ev
 from scenarios.experiment.budget import Budget, share
-from scenarios.experiment.guarded import values_of
 from scenarios.experiment.interleaved import compare
+from scenarios.experiment.schedule.guarded import values_of
 from scenarios.finding import Finding
 from scenarios.iosched.findings import (
     Phase,

@@ -22,7 +22,7 @@ from scenarios import events as ev
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.campaign import Entry, campaign
 from scenarios.experiment.experiment import Experiment
-from scenarios.experiment.train_scheduler import TrainScheduler
+from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.guards.watch import watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Step, own_directory
 from scenarios.null.findings import findings, reach

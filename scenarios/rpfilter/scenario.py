@@ -17,13 +17,13 @@ from probes.host import Host
 from probes.system.network.packet_rates import PacketRates, packet_counters, rates
 from probes.types import Absent
 from scenarios import events as ev
-from scenarios.experiment.blocks import Blocks
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.campaign import LEAST_LOAD_S, Entry, campaign
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.groups import level_values
+from scenarios.experiment.schedule.blocks import Blocks
+from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.experiment.scheduler import Scheduler
-from scenarios.experiment.train_scheduler import TrainScheduler
 from scenarios.guards.watch import watch_for
 from scenarios.model import Options, Refused, Run, Scenario, Step
 from scenarios.plan import Option, Plan

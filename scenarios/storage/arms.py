@@ -12,7 +12,7 @@ from probes.bench.disk.cache import cache_check
 from probes.bench.disk.storage import StorageBench
 from probes.bench.measured import Measured, NotApplicable
 from probes.bench.workloads import load_of
-from scenarios.experiment.distributions import t_quantile
+from scenarios.experiment.statistics.distributions import t_quantile
 from scenarios.plan import Metric, Workload
 
 STRETCHES = 8

@@ -18,7 +18,7 @@ from probes.host import Host
 from probes.types import Absent, present
 from probes.units import size
 from scenarios.experiment.campaign import CONTROL_S, LEAST_LOAD_S, MAY_BE_LEFT_OUT
-from scenarios.experiment.slices import LEAST_S
+from scenarios.experiment.schedule.slices import LEAST_S
 from scenarios.guards.bystanders import STOPS_ITSELF
 from scenarios.knowledge.disks import disk_class, endurance_share, fill_s
 from scenarios.model import Options, Usage, directory_action

@@ -27,8 +27,8 @@ from scenarios.experiment.budget import Budget
 from scenarios.experiment.campaign import Entry, campaign
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.groups import level_values
-from scenarios.experiment.guarded import GuardedBlocks, values_of
-from scenarios.experiment.train_scheduler import TrainScheduler
+from scenarios.experiment.schedule.guarded import GuardedBlocks, values_of
+from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.finding import Finding
 from scenarios.guards.watch import Watch, watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Step, Usage, own_directory

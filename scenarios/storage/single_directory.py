@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from probes.bench.measured import Measured, NotApplicable, Spent
 from scenarios import events as ev
-from scenarios.experiment.guarded import GuardedBlocks
+from scenarios.experiment.schedule.guarded import GuardedBlocks
 from scenarios.model import Run
 from scenarios.plan import Workload
 from scenarios.storage.arms import StorageArm

@@ -6,7 +6,7 @@ What is treated cannot be untreated, so there is no ABBA here: the line and its 
 from __future__ import annotations
 
 from probes.bench.measured import Spent
-from scenarios.experiment.guarded import GuardedBlocks, values_of
+from scenarios.experiment.schedule.guarded import GuardedBlocks, values_of
 from scenarios.finding import Evidence, Finding
 from scenarios.fstrim.course import Course, course
 from scenarios.model import Run

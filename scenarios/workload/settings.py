@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from probes.action import Action
-from scenarios.experiment.switch import setting
+from scenarios.experiment.schedule.switch import setting
 from scenarios.iosched.plan import switch
 from scenarios.model import Refused, Run, Usage
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from scenarios import events as ev
-from scenarios.experiment.distributions import t_quantile
-from scenarios.experiment.stats import deviation
+from scenarios.experiment.statistics.distributions import t_quantile
+from scenarios.experiment.statistics.stats import deviation
 from scenarios.workload.arm import (
     ALL_WAIT,
     BLOCKED,

@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from app.cli import progress, progress_rich
 from app.cli.entry import run_command_line
+from app.cli.measuring import progress, progress_rich
 from app.recording.writer import encoded
 from app.report.result import encoded as result_encoded
 from probes.lossless_json import Decoder, encode
 from scenarios import events as ev
 from scenarios.numa.results import NodePairs, Scaling
 from scenarios.rpfilter.results import AtLineRate
-from tests.fakes import hostile
-from tests.fakes.event_types import EVERY
-from tests.fakes.story import RECORDINGS
+from tests.fakes.streams import hostile
+from tests.fakes.streams.event_types import EVERY
+from tests.fakes.streams.story import RECORDINGS
 
 NUMBERS = (Scaling, NodePairs, AtLineRate)  # and nothing else
 STATUSES: tuple[ev.Status, ...] = ("done", "interrupted", "failed")

@@ -20,8 +20,8 @@ import msgspec
 
 from app.process import identity
 from app.recording.reader import events_of
-from tests.fakes.story import storage
-from tests.fakes.terminal import Terminal
+from tests.fakes.streams.story import storage
+from tests.fakes.terminals.terminal import Terminal
 
 HOSTDX = [sys.executable, "-P", "-m", "app.cli"]
 BARE = """

@@ -11,7 +11,7 @@ from tests.fakes.noise import Noise, quiet
 
 
 class FakeArm:
-    """Implements `scenarios.experiment.blocks.Arm`.
+    """Implements `scenarios.experiment.schedule.blocks.Arm`.
 
     `values` maps metric names to what a quiet machine gives (multiplied by the noise; the names in `less` are
     divided by it). `calls` is the log of what was called, shared between arms if given:

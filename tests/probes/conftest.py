@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from probes.captured.captured_paths import resolve
 from probes.host import Host
 from probes.types import Absent
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 SECRET = "outside: must never be read"
 

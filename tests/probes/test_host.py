@@ -13,7 +13,7 @@ import pytest
 from probes import rights
 from probes.host import Host, root_problem
 from probes.types import Absent
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 from tests.needs import ROOT, need, not_here
 
 

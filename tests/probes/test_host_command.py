@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.command import CommandFailed, command
+from app.undo.kinds.command import CommandFailed, command
 from probes import command as module
 from probes.command import run_command, tool
 from probes.host import Host

@@ -6,7 +6,7 @@ import pytest
 
 from probes.captured import sosreport
 from probes.types import Absent
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.run import run as run_command
+from app.cli.measuring.run import run as run_command
 from app.cli.scenario_command import Scenarios
 from probes.host import Host
 from probes.types import Json

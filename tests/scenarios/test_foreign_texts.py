@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import triage as command
+from app.cli.telling import triage as command
 from probes.host import Host
 from probes.time_limit import in_time
 from scenarios import events as ev
@@ -17,7 +17,7 @@ from scenarios.rule import Rule
 from scenarios.rules.read import Read, read
 from scenarios.rules.rule_file import rule_file
 from scenarios.workload.score import Score
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 MANY_DIGITS = "9" * 5000  # int() raises ValueError beyond 4,300
 MOUNT = "27 1 254:0 / / rw shared:1 - ext4 /dev/vda rw\n30 27 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 from scenarios.finding import Finding
-from tests.fakes.server import Server
+from tests.fakes.hosts.server import Server
 from tests.scenarios import test_planted_faults as planted
 from tests.scenarios.test_planted_faults import findings
 

@@ -11,7 +11,7 @@ from probes.host import Host
 from scenarios import events as ev
 from scenarios.finding import Finding
 from scenarios.triage import all_rules, apply_rule
-from tests.fakes.server import CHANNELS, CPU, FEATURES, RINGS, Server
+from tests.fakes.hosts.server import CHANNELS, CPU, FEATURES, RINGS, Server
 
 NIC = "sys/class/net/eth0"
 SDB = "sys/block/sdb"  # a hard disk

@@ -15,7 +15,7 @@ from scenarios import registry, triage
 from scenarios.finding import Finding
 from scenarios.rule import Inapplicable, Rule, Unreadable
 from scenarios.triage import examine
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 
 def speaks(host: Host) -> Iterator[Finding]:

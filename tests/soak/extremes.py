@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from app.failure import Failure
 from app.tui.feed import RunFeed
-from tests.fakes.screen import SIZES, idle, opened
+from tests.fakes.terminals.screen import SIZES, idle, opened
 from tests.soak.figures import Figures
 from tests.soak.recordings import SOURCES, shown
 from tests.soak.strategies import recordings

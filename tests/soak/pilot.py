@@ -21,9 +21,9 @@ from app.tui.command import Outcome
 from app.tui.event_child import EventChild
 from app.tui.feed import RunFeed
 from app.undo.change_report import Change, ChangeReport
-from tests.fakes import hostile
-from tests.fakes.screen import COPY, SIZES, grid, idle, opened
-from tests.fakes.story import RECORDINGS
+from tests.fakes.streams import hostile
+from tests.fakes.streams.story import RECORDINGS
+from tests.fakes.terminals.screen import COPY, SIZES, grid, idle, opened
 from tests.soak.figures import Figures
 from tests.soak.recordings import SOURCES, mutated
 
@@ -53,7 +53,7 @@ def soak(seconds: int, seed: int) -> Figures:
     end = time.monotonic() + seconds
     with (
         patch("app.tui.command.answer", _said),
-        patch("app.tui.screens.plan.planner", _planned),
+        patch("app.tui.screens.before.plan.planner", _planned),
         patch("app.run.launch.start", side_effect=OSError("not started: this is a soak")),
         patch("app.run.launch.stop", return_value="not stopped: this is a soak"),
     ):

@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from app.cli import progress
+from app.cli.measuring import progress
 from app.failure import Failure
 from app.lines import cleaned
 from app.printable import printable
@@ -28,18 +28,19 @@ from app.recording.playback import Playback
 from app.recording.reader import events_of, load
 from app.recording.sides import takes
 from app.recording.store import examined
-from app.report import html, markdown, result
+from app.report import result
 from app.report.answer import answer
-from app.report.cells import document_lines
-from app.report.comparison import comparison
+from app.report.forms import html, markdown
+from app.report.forms.cells import document_lines
 from app.report.report import report
+from app.report.results.comparison import comparison
 from app.report.summary import summary
 from app.tui.screens.recordings import Listing, _line, _second
 from probes.units import duration
 from scenarios.compare import worse
 from scenarios.compare.comparison import compared
 from scenarios.compare.take import Take
-from tests.fakes import hostile
+from tests.fakes.streams import hostile
 from tests.soak.figures import Figures
 
 ROOT = Path(__file__).parents[2]

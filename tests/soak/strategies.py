@@ -16,7 +16,7 @@ from msgspec import inspect
 
 from app.recording.reader import events_of
 from scenarios import events as ev
-from tests.fakes.event_types import EVERY, as_formerly
+from tests.fakes.streams.event_types import EVERY, as_formerly
 from tests.soak.recordings import SOURCES
 
 MOST_LINES = 40

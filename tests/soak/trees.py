@@ -21,13 +21,14 @@ import msgspec
 
 from app.recording.session import Session
 from app.recording.writer import encoded
-from app.report import markdown, result
+from app.report import result
+from app.report.forms import markdown
 from app.report.report import report
 from probes.host import Host
 from probes.types import Absent
 from scenarios import events as ev
 from scenarios.triage import examine
-from tests.fakes import hostile
+from tests.fakes.streams import hostile
 from tests.soak.figures import Figures
 
 CANARY = "CANARY-6f1d0b"

@@ -15,15 +15,15 @@ from app.run.launch import HOSTDX
 from app.tui.event_child import EventChild
 from app.tui.questions import QUESTIONS, filled_in, scenario_for
 from app.tui.screens.base import Base
-from app.tui.widgets.host_glance import Headline
-from app.tui.widgets.host_table import HostTable
-from app.tui.widgets.live_line import LiveLine
+from app.tui.widgets.home.host_glance import Headline
+from app.tui.widgets.home.host_table import HostTable
+from app.tui.widgets.home.recordings_line import RecordingsLine
+from app.tui.widgets.home.scenario_list import ASKED, ScenarioList
+from app.tui.widgets.home.suspects import LEFT_OVER, Suspects
+from app.tui.widgets.measuring.live_line import LiveLine
 from app.tui.widgets.panel import Box, Panel
 from app.tui.widgets.picker import Picker
-from app.tui.widgets.recordings_line import RecordingsLine
-from app.tui.widgets.scenario_list import ASKED, ScenarioList
 from app.tui.widgets.selected_line import Whole, most_lines
-from app.tui.widgets.suspects import LEFT_OVER, Suspects
 
 MOST_ROWS = len(QUESTIONS) + 6  # with the head, and a scenario or two of a third party
 WATCH_AFTER_S = 1.5  # the first screen and triage come first

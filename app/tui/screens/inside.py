@@ -9,9 +9,9 @@ from textual.widget import Widget
 
 from app.lines import Line
 from app.tui.screens.run import RunScreen
-from app.tui.widgets.inside_plot import inside_lines
+from app.tui.widgets.measuring.inside_plot import inside_lines
+from app.tui.widgets.measuring.transport import Transport
 from app.tui.widgets.panel import Panel
-from app.tui.widgets.transport import Transport
 
 
 class Curve(Panel):

@@ -13,14 +13,14 @@ from app.recording.progress import share_done, time_left
 from app.recording.session import Session
 from app.report.wording import measured
 from app.tui.screens.run import RunScreen, left_changed
-from app.tui.widgets.effects import Judged, RunningEffects
-from app.tui.widgets.event_log import Remarks
-from app.tui.widgets.group_plot import GroupPlot, under_way
+from app.tui.widgets.home.pulse_line import PulseLine
+from app.tui.widgets.home.suspects import Suspects
+from app.tui.widgets.measuring.effects import Judged, RunningEffects
+from app.tui.widgets.measuring.event_log import Remarks
+from app.tui.widgets.measuring.group_plot import GroupPlot, under_way
+from app.tui.widgets.measuring.stepper import step_rows
+from app.tui.widgets.measuring.transport import Transport
 from app.tui.widgets.panel import Box, Panel
-from app.tui.widgets.pulse_line import PulseLine
-from app.tui.widgets.stepper import step_rows
-from app.tui.widgets.suspects import Suspects
-from app.tui.widgets.transport import Transport
 from probes import units
 
 

@@ -17,9 +17,9 @@ from app.recording import store as recordings
 from app.report.answer import Answer, headline_of
 from app.tui.screens.ask import ChoiceScreen
 from app.tui.screens.base import Base
+from app.tui.widgets.measuring.transport import clock
 from app.tui.widgets.picker import Picker, Row
 from app.tui.widgets.selected_line import Whole
-from app.tui.widgets.transport import clock
 from scenarios.imported import SCENARIO
 
 HEADLINES = 40  # of the newest: each is read whole for it

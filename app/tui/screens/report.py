@@ -9,8 +9,8 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from app.report.cells import document_lines
-from app.report.markdown import rendered
+from app.report.forms.cells import document_lines
+from app.report.forms.markdown import rendered
 from app.tui.screens.base import Base, TopBar
 from app.tui.widgets.reader import Reader
 from scenarios.results.document import Document

@@ -16,8 +16,8 @@ from app.report.numbers import imported
 from app.tui.feed import RunFeed
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.base import Base
+from app.tui.widgets.measuring.transport import speed_words
 from app.tui.widgets.panel import Panel
-from app.tui.widgets.transport import speed_words
 from probes import units
 from probes.action import Action
 

@@ -14,23 +14,23 @@ from app.lines import Line, crop, flowed, grounded, split, text, wrapped
 from app.recording import store
 from app.recording.session import Session
 from app.report.answer import answer
-from app.report.checkup import beside, items
+from app.report.figures.verdict_table import beside as values_beside
 from app.report.following import to_do
 from app.report.numbers import imported
+from app.report.results.checkup import beside, items
 from app.report.trust import MARKS, TONES, trust
-from app.report.verdict_table import beside as values_beside
 from app.report.wording import beyond_bounds
 from app.tui.details import commands_of, finding_lines, to_do_lines
 from app.tui.feed import RunFeed
 from app.tui.screens.run import RunScreen
-from app.tui.widgets.checkup_lines import checkup_lines
-from app.tui.widgets.group_plot import Chosen, GroupPlot, ValuesPlot, courses
+from app.tui.widgets.home.checkup_lines import checkup_lines
+from app.tui.widgets.home.suspects import Suspects, subject_words
 from app.tui.widgets.imported import imported_lines
+from app.tui.widgets.measuring.group_plot import Chosen, GroupPlot, ValuesPlot, courses
+from app.tui.widgets.measuring.transport import Transport
 from app.tui.widgets.panel import Box, Panel
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.stuck_table import stuck_lines
-from app.tui.widgets.suspects import Suspects, subject_words
-from app.tui.widgets.transport import Transport
 from app.tui.widgets.verdict_list import VerdictList
 from scenarios.experiment.wording import explanation
 from scenarios.finding import Remedy

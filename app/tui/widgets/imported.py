@@ -15,8 +15,8 @@ def imported_lines(session: Session, width: int, height: int) -> list[Line]:
     boxes, courses = session.result(Boxes), session.result(Courses)
     if boxes is None and courses is None:
         return []
-    from app.report.box import box_lines, drawable  # only where there is something to draw
-    from app.report.history import course_lines, drawn
+    from app.report.figures.box import box_lines, drawable  # only where there is something to draw
+    from app.report.results.history import course_lines, drawn
 
     room = min(width, _WIDEST)
     rows = _HIGHEST if height > 24 else _NARROW_ROWS

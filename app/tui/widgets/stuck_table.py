@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from app.glyphs import clean, spark
 from app.lines import Line, crop, pad, ruled, split, text
 from app.recording.session import Session
-from app.report import stuck
+from app.report.results import stuck
 from probes import units
 
 _TRACE = 60  # looks drawn

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from probes.bench.disk.cache import cache_check
 from probes.bench.measured import Measured, NotApplicable
 from scenarios import events as ev
-from scenarios.experiment.guarded import GuardedBlocks
+from scenarios.experiment.schedule.guarded import GuardedBlocks
 from scenarios.fstrim.measurement.durations import LEAST_BLOCK_S, Pattern
 from scenarios.fstrim.measurement.load import CHURN_ID, REFERENCE_ID, Engine
 from scenarios.fstrim.measurement.size import again_at_most

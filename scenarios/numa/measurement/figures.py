@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from scenarios.experiment.stats import over_groups
+from scenarios.experiment.statistics.stats import over_groups
 
 
 class Told(NamedTuple):

@@ -12,7 +12,7 @@ import msgspec
 from probes.bench.engine.pool import WorkerFailed
 from probes.bench.measured import Measured, Train, Unfit
 from probes.bench.placement import BYTES, CALLS, PlacedSlice, Placement, PlacementBench
-from scenarios.experiment.trains import Trains
+from scenarios.experiment.schedule.trains import Trains
 from scenarios.plan import Metric
 
 FIRST_SLICE_S = 0.03

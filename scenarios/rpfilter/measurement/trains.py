@@ -31,7 +31,7 @@ class Pairs:
 
 
 class NetworkTrains:
-    """Implements `scenarios.experiment.trains.Trains` for small packets."""
+    """Implements `scenarios.experiment.schedule.trains.Trains` for small packets."""
 
     places = 1
 

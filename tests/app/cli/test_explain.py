@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.cli.entry import run_command_line
-from app.cli.explain import text_of
+from app.cli.telling.explain import text_of
 from scenarios import registry
 
 

@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 from rich.live import Live
 
-from app.cli.progress import Plain
-from app.cli.progress_rich import Drawn
+from app.cli.measuring.progress import Plain
+from app.cli.measuring.progress_rich import Drawn
 from app.recording.reader import events_of
 
 FIXTURES = sorted((Path(__file__).parents[2] / "fixtures" / "recordings").glob("*.jsonl"))

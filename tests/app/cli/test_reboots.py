@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.cli import reboots
 from app.cli.entry import run_command_line
+from app.cli.measuring import reboots
 from app.failure import Failure
 from app.state import recordings_dir
 from scenarios import events as ev

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.recording.session import Session
-from app.report import markdown
+from app.report.forms import markdown
 from app.report.triage_text import told, triage
 from scenarios import events as ev
 from scenarios.finding import Evidence, Finding, Remedy

@@ -12,7 +12,7 @@ import pytest
 from app.failure import Failure
 from app.recording import baselines
 from scenarios.compare.worse import finding, worse
-from tests.fakes.small_recordings import recorded
+from tests.fakes.streams.small_recordings import recorded
 
 pytestmark = pytest.mark.usefixtures("own_state")
 

@@ -6,8 +6,8 @@ import pytest
 
 from app.recording import store as recordings
 from app.recording.reader import load
-from app.report import markdown as document_markdown
 from app.report.answer import headline_of
+from app.report.forms import markdown as document_markdown
 from app.report.report import report
 
 

@@ -12,9 +12,9 @@ import pytest
 from app.output import out
 from app.recording.reader import BrokenRecording, load
 from app.recording.store import examined
-from app.report import html as document_html
-from app.report import markdown as document_markdown
 from app.report import result
+from app.report.forms import html as document_html
+from app.report.forms import markdown as document_markdown
 from app.report.report import report
 from app.report.summary import summary
 

@@ -12,14 +12,15 @@ from app.recording import reader
 from app.recording.limits import CAPS, RATIO_LIMIT
 from app.recording.reader import BrokenRecording, load
 from app.recording.session import Session
-from app.report import markdown, result
+from app.report import result
+from app.report.forms import markdown
 from app.report.report import report
 from app.report.summary import summary
 from scenarios import events as ev
 from scenarios.results import types as result_types
-from tests.fakes import hostile
-from tests.fakes.stories import write
-from tests.fakes.story import storage
+from tests.fakes.streams import hostile
+from tests.fakes.streams.stories import write
+from tests.fakes.streams.story import storage
 
 HEAD = json.dumps(
     {"type": "run", "t": 0, "schema": ev.SCHEMA, "version": "0", "scenario": "x", "command": [], "host": "h",

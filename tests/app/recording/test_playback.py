@@ -8,8 +8,8 @@ import pytest
 from app.recording.playback import SPEEDS, Playback, snapshot
 from app.recording.session import Session
 from scenarios import events as ev
-from tests.fakes.stories import long
-from tests.fakes.story import storage
+from tests.fakes.streams.stories import long
+from tests.fakes.streams.story import storage
 
 
 def state(session: Session) -> bytes:

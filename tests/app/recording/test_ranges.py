@@ -14,11 +14,12 @@ from msgspec import inspect
 from app.recording.reader import BrokenRecording, events_of, load
 from app.recording.sides import takes
 from app.recording.store import demos, examined, resolve
-from app.report import markdown, result
+from app.report import result
 from app.report.answer import headline_of
+from app.report.forms import markdown
 from app.report.report import report
 from app.report.summary import summary
-from app.tui.widgets.block_plot import plot_lines
+from app.tui.widgets.measuring.block_plot import plot_lines
 from scenarios import events as ev
 from scenarios.ranges import sound
 from tests.app.recording.test_recording import HEAD, block, written

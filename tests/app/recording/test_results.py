@@ -17,7 +17,8 @@ from app.recording.reader import events_of, load
 from app.recording.results import FORMER, result_in
 from app.recording.store import demos, resolve
 from app.recording.writer import encoded
-from app.report import html, markdown, result
+from app.report import result
+from app.report.forms import html, markdown
 from app.report.report import report
 from app.report.summary import summary
 from scenarios import events as ev
@@ -25,7 +26,7 @@ from scenarios.results import types as result_types
 from scenarios.storage.results import Levels
 from scenarios.verdict.word import Word
 from tests.app.recording.test_recording import written
-from tests.fakes.hostile import _built
+from tests.fakes.streams.hostile import _built
 from tests.soak.strategies import types
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "former"

@@ -18,7 +18,7 @@ from scenarios.cpuwatch.findings import findings as cpuwatch
 from scenarios.finding import Finding, Remedy
 from scenarios.kernel.findings import Figures, findings
 from scenarios.plan import Plan
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 
 def ended(*events: ev.AnyEvent, scenario: str = "storage", status: Any = "done", **options: Any) -> Session:

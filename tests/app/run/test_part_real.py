@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.recording.reader import load
-from app.report.checkup import items
+from app.report.results.checkup import items
 from tests.app.launcher import hostdx, started
 
 pytestmark = [pytest.mark.real, pytest.mark.beside]

@@ -9,7 +9,7 @@ import pytest
 from app.recording import baselines
 from app.run.part import Part
 from scenarios.kernel.scenario import Kernel
-from tests.fakes.small_recordings import recorded
+from tests.fakes.streams.small_recordings import recorded
 
 pytestmark = pytest.mark.usefixtures("own_state")
 

@@ -19,8 +19,8 @@ from app.tui.feed import RunFeed
 from scenarios import events as ev
 from scenarios.option_value import arguments
 from scenarios.plan import Option
-from tests.fakes.stories import failed, triage, write
-from tests.fakes.story import storage
+from tests.fakes.streams.stories import failed, triage, write
+from tests.fakes.streams.story import storage
 
 
 def lines(events: list[ev.AnyEvent]) -> bytes:

@@ -14,9 +14,9 @@ from app.run import launch
 from app.tui.event_child import EventChild
 from app.tui.feed import RunFeed
 from app.tui.option_values import is_scenario, proposed
-from app.tui.screens.consent import ConsentScreen
+from app.tui.screens.before.consent import ConsentScreen
+from app.tui.screens.before.plan import PlanScreen
 from app.tui.screens.finding import FindingScreen
-from app.tui.screens.plan import PlanScreen
 from probes.host import Host
 from probes.types import Json
 from scenarios import events as ev
@@ -26,9 +26,9 @@ from scenarios.fstrim.scenario import Fstrim
 from scenarios.model import Options
 from scenarios.plan import Option, Plan
 from tests.app.run.test_stop import names, process, recording
-from tests.fakes.screen import grid, keys, opened, ready, settled
-from tests.fakes.stories import write
-from tests.fakes.story import storage
+from tests.fakes.streams.stories import write
+from tests.fakes.streams.story import storage
+from tests.fakes.terminals.screen import grid, keys, opened, ready, settled
 
 HOSTILE = Finding(
     id="fstrim.never",
@@ -61,7 +61,7 @@ class Started:
         if plan is not None:
             story = [story[0], ev.Planned(t=0.1, plan=plan)]
         write(self._plan, story)
-        monkeypatch.setattr("app.tui.screens.plan.planner", self._planner)
+        monkeypatch.setattr("app.tui.screens.before.plan.planner", self._planner)
         monkeypatch.setattr(launch, "start", self._start)
 
     def _planner(self, argv: Sequence[str]) -> EventChild:

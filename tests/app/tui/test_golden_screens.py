@@ -8,11 +8,11 @@ import pytest
 
 from app.recording import store as recordings
 from app.recording.sides import takes
-from app.report.comparison import comparison
+from app.report.results.comparison import comparison
 from app.tui.screens.report import ReportScreen
 from scenarios.compare.comparison import compared
-from tests.fakes.golden import agrees
-from tests.fakes.screen import feed, grid, keys, opened, ready, recorded, settled, until
+from tests.fakes.streams.golden import agrees
+from tests.fakes.terminals.screen import feed, grid, keys, opened, ready, recorded, settled, until
 
 # name: (triage, recording, cursor, keys)
 RUNS = {
@@ -72,7 +72,7 @@ async def test_home_and_what_opens_from_it(size: str, tmp_path: Path) -> None:
 async def test_plan_consent_and_options(
     story: str, size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.tui.screens.plan.planner", lambda argv: recorded(story))
+    monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda argv: recorded(story))
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         app.open_plan(story)
         await ready(app, pilot)

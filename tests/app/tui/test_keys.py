@@ -14,15 +14,15 @@ from textual.binding import Binding
 from app.tui import screens
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.base import Base
-from app.tui.screens.consent import ConsentScreen
-from app.tui.screens.directories import DirectoriesScreen
+from app.tui.screens.before.consent import ConsentScreen
+from app.tui.screens.before.directories import DirectoriesScreen
+from app.tui.screens.before.options import OptionsScreen
+from app.tui.screens.before.plan import PlanScreen
 from app.tui.screens.facts import FactsScreen
 from app.tui.screens.finding import FindingScreen
 from app.tui.screens.home import HomeScreen
 from app.tui.screens.keys import KeysScreen
 from app.tui.screens.live import LiveScreen
-from app.tui.screens.options import OptionsScreen
-from app.tui.screens.plan import PlanScreen
 from app.tui.screens.recordings import RecordingsScreen
 from app.tui.screens.report import ReportScreen
 from app.tui.screens.undo import UndoScreen
@@ -30,7 +30,7 @@ from app.tui.screens.verdict import VerdictScreen
 from app.tui.shell import Shell
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.reader import Reader
-from tests.fakes.screen import feed, grid, keys, opened, planned, ready, recorded, settled
+from tests.fakes.terminals.screen import feed, grid, keys, opened, planned, ready, recorded, settled
 
 SCREENS = (
     HomeScreen, PlanScreen, OptionsScreen, ConsentScreen, LiveScreen, VerdictScreen, FindingScreen, FactsScreen,
@@ -203,7 +203,7 @@ async def test_a_finding_leads_to_the_plan_that_proves_it(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = planned(monkeypatch, "storage")
-    monkeypatch.setattr("app.tui.screens.directories.hostdx", lambda *asked: None)
+    monkeypatch.setattr("app.tui.screens.before.directories.hostdx", lambda *asked: None)
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         await keys(pilot, "tab", "home", "down", "down", "enter")
         assert isinstance(app.screen, FindingScreen) and app.screen.finding.id == "storage.pcie-link"
@@ -238,7 +238,7 @@ async def test_nothing_starts_without_consent(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[tuple[str, str]] = []
-    monkeypatch.setattr("app.tui.screens.plan.planner", lambda argv: recorded("iosched"))
+    monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda argv: recorded("iosched"))
     monkeypatch.setattr(
         Shell, "start_run", lambda self, scenario, argv, plan: started.append((scenario, plan.digest))
     )

@@ -10,8 +10,8 @@ import pytest
 from app.recording.reader import events_of
 from scenarios import events as ev
 from scenarios.triage import all_rules
-from tests.fakes import stories
-from tests.fakes.story import RECORDINGS
+from tests.fakes.streams import stories
+from tests.fakes.streams.story import RECORDINGS
 from tests.screenshots import SCREENSHOTS, Shot, path_of, picture, wanted
 
 

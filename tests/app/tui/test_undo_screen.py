@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.tui.shell import Shell
-from tests.fakes.screen import grid, keys, opened, until
+from tests.fakes.terminals.screen import grid, keys, opened, until
 
 SCRIPT = r"""
 told() { printf '{"schema": "hostdx/1", "changes": [%s]}' "$1"; }

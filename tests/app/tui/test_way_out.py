@@ -17,8 +17,8 @@ from app.tui.screens.run import left_changed
 from app.tui.widgets.picker import Picker
 from app.undo.change_report import Change
 from scenarios import events as ev
-from tests.fakes.screen import SIZES, feed, grid, keys, opened
-from tests.fakes.story import iosched, storage
+from tests.fakes.streams.story import iosched, storage
+from tests.fakes.terminals.screen import SIZES, feed, grid, keys, opened
 
 
 def running(tmp_path: Path, story: list[ev.AnyEvent], until: float, *, alive: bool = True) -> RunFeed:

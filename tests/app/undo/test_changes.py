@@ -14,11 +14,12 @@ from app import locks
 from app.failure import Failure, NotUndone
 from app.process import identity
 from app.state import journal_dir
-from app.undo import attribute, effects, undo
 from app.undo import changes as changes_module
-from app.undo.attribute import AttributeTrouble
+from app.undo import effects, undo
 from app.undo.changes import Changes
 from app.undo.journal import SCHEMA, Header, Outcome, journals, peek
+from app.undo.kinds import attribute
+from app.undo.kinds.attribute import AttributeTrouble
 from app.undo.supervisor import Guardian
 from probes.action import Action, private_directory
 from scenarios.plan import Plan

@@ -27,7 +27,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_the_active_one_is_what_counts() -> None:
-    from app.undo.attribute import selected
+    from app.undo.kinds.attribute import selected
 
     assert selected("none [mq-deadline] kyber bfq \n") == "mq-deadline"
     assert selected(" 128\n") == "128"

@@ -10,9 +10,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.undo import attribute, effects
-from app.undo.attribute import AttributeTrouble
+from app.undo import effects
 from app.undo.journal import Entry
+from app.undo.kinds import attribute
+from app.undo.kinds.attribute import AttributeTrouble
 from probes.action import Action, private_directory
 from tests.needs import LOOP, ROOT, need, not_here, program
 from tests.real.own_disk import detach, unmount

@@ -13,7 +13,7 @@ from probes.host import Host
 from probes.system.disk.backing import devices_under
 from probes.system.disk.mounts import placement
 from probes.types import Absent
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 from tests.needs import KNOWN_DISK, needs, not_here
 from tests.real.trim_disk import TrimDisk, sh
 

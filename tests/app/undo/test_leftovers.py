@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import triage
 from app.cli.entry import run_command_line
+from app.cli.telling import triage
 from app.process import Identity, identity
 from app.state import journal_dir, private
 from app.undo import leftovers

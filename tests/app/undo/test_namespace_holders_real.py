@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.namespace_holders import end_holders, holders
+from app.undo.kinds.namespace_holders import end_holders, holders
 from probes.bench.measured import BenchRefused
 from probes.bench.net.network import Network
 from tests.needs import not_here

@@ -14,9 +14,10 @@ from msgspec.structs import replace
 from app.failure import NotDone
 from app.process import Identity, boot_id, identity, lives
 from app.state import journal_dir, private
-from app.undo import bounded_child, effects, file_system_identity, own_files, undo
-from app.undo.file_system_identity import is_there, lost, place_of
+from app.undo import effects, undo
 from app.undo.journal import SCHEMA, Entry, Header, Journal, Place, journals
+from app.undo.kinds import bounded_child, file_system_identity, own_files
+from app.undo.kinds.file_system_identity import is_there, lost, place_of
 from probes.action import private_directory
 from tests.real.loop_disk import LoopDisk
 from tests.real.own_disk import sh, unmount
@@ -99,7 +100,7 @@ def test_making_it_may_hang_too(tmp_path: Path, child: Callable[[str], None]) ->
 def test_who_goes_on_has_time(child: Callable[[str], None]) -> None:
     """A large tree on a slow disk takes longer than a time-out, and is no stuck device."""
     child(SAYS)
-    assert bounded_child.ask("app.undo.own_files", {}, timeout_s=1.5) == 7
+    assert bounded_child.ask("app.undo.kinds.own_files", {}, timeout_s=1.5) == 7
 
 
 PLACE = Place(device="7:7", number=5, boot=boot_id(), mountpoint="/mnt/x", source="/dev/loop7")

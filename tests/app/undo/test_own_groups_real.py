@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from app.failure import NotDone
-from app.undo import effects, own_groups
+from app.undo import effects
+from app.undo.kinds import own_groups
 from probes.action import Action
 from probes.bench.run.supervised import Order, Supervisors
 from probes.host import Host

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from app.undo import attribute, effects
+from app.undo import effects
 from app.undo.journal import Entry
+from app.undo.kinds import attribute
 from probes.action import Action
 
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
 
-from app.cli import undo as cli_undo
+from app.cli.telling import undo as cli_undo
 from app.failure import Failure
 from app.process import Identity, identity
 from app.state import journal_dir, private

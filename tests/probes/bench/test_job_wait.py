@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from probes.bench.job import JobWait, Waiting, delay_accounting_off, interval, watch_job
 from probes.host import Host
 from probes.types import Absent
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 HZ = os.sysconf("SC_CLK_TCK")
 

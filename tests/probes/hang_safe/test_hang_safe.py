@@ -13,7 +13,7 @@ import pytest
 from probes.hang_safe.client import GuardedReader, Hung
 from probes.host import Host
 from probes.types import Absent
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 
 def child_of(reader: GuardedReader) -> int:

@@ -1,4 +1,6 @@
-"""Whatever the bytes are: a result with finite values, or one line. The long form is `tests/benchmarks/imports.py`."""
+"""Whatever the bytes are: a result with finite values, or one line.
+
+The long form is `tests/benchmarks/reading/imports.py`."""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from probes.imports import kinds
 from probes.imports.model import Refused
 from probes.imports.source import Source
-from tests.benchmarks.imports_mutations import mutated
+from tests.benchmarks.reading.imports_mutations import mutated
 from tests.probes.imports import originals as made
 
 

@@ -10,7 +10,7 @@ from probes.system.software.distribution import distribution, os_release
 from probes.system.software.kernel import kernel
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 
 def flags(tree: Tree, *words: str) -> Tree:

@@ -17,8 +17,8 @@ from scenarios.model import Options
 from scenarios.numa.rules import RULES
 from scenarios.numa.scenario import Numa
 from scenarios.rule import Inapplicable, Unreadable
-from tests.fakes import odd_machines as odd
-from tests.fakes.tree import Tree
+from tests.fakes.hosts import odd_machines as odd
+from tests.fakes.hosts.tree import Tree
 from tests.needs import needs, program
 
 Build = Callable[[Path], Tree]

@@ -7,7 +7,7 @@ from pathlib import Path
 from probes.system.bios.firmware_attributes import firmware_attributes
 from probes.system.pcie_tags import Tags, decoded
 from probes.types import Absent, present
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 
 def _space(can: int, on: int, version: int = 2) -> bytes:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from probes.host import Host
 from probes.system.summary import MOST_DISKS, summary_facts
 from probes.types import Absent, Fact
-from tests.fakes.facts import short
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.facts import short
+from tests.fakes.hosts.tree import Tree
 
 
 def split(host: Host) -> tuple[dict[str, Fact], dict[str, Absent]]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 from app.recording.session import Session
-from app.report.checkup import beside
+from app.report.results.checkup import beside
 from probes.action import Action
 from probes.bench.disk.refusals import Suitability
 from probes.host import Host
@@ -25,8 +25,8 @@ from scenarios.checkup.scenario import CLEAR, Checkup
 from scenarios.finding import Finding, NextStep, Remedy
 from scenarios.model import COMMON_OPTIONS, Options, Outcome, Scenario
 from scenarios.plan import Option, Plan, Written
+from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun
-from tests.fakes.tree import Tree
 
 ADVICE = NextStep("turn it off", "switch --off")
 

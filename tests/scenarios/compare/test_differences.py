@@ -8,7 +8,7 @@ from probes.types import Json
 from scenarios.compare.differences import Fingerprints, fingerprints
 from scenarios.compare.effects import effects
 from scenarios.compare.take import FactKey
-from tests.fakes.takes import take
+from tests.fakes.streams.takes import take
 
 BASE: dict[FactKey, Json] = {
     ("kernel", "release"): "5.10.0-28-amd64",

@@ -13,7 +13,7 @@ from probes.types import Json
 from scenarios.compare.effects import Effect, effects
 from scenarios.compare.groups import group_means, matching, score_means
 from scenarios.compare.imported import imported
-from tests.fakes.takes import boots, key, take
+from tests.fakes.streams.takes import boots, key, take
 
 LOADS = (
     [f"syscall-{n}" for n in range(20)] + [f"cpu-{n}" for n in range(10)] + [f"fsync-{n}" for n in range(6)]

@@ -8,7 +8,7 @@ from probes.types import Json
 from scenarios.compare.faults import _TELLS, known_faults
 from scenarios.compare.take import FactKey
 from scenarios.kernel.symptoms import NEEDS
-from tests.fakes.takes import take
+from tests.fakes.streams.takes import take
 
 RETBLEED, HUGE = "mitigation__retbleed", "memory__transparent_huge_pages"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scenarios.compare.comparison import compared
 from scenarios.compare.worse import finding, worse
-from tests.fakes.takes import take
+from tests.fakes.streams.takes import take
 
 OLD = {("kernel", "release"): "5.10.0", ("directory", "file_system"): "ext4"}
 NEW = {("kernel", "release"): "6.1.0", ("directory", "file_system"): "xfs"}

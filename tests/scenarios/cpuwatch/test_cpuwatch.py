@@ -23,8 +23,8 @@ from scenarios.host import priority
 from scenarios.host.quota import stopped_by
 from scenarios.model import Options, Refused, Usage
 from tests.fakes.clock import FakeClock
+from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun
-from tests.fakes.tree import Tree
 
 JOB = Job(words="job", target=JobTarget("pid", "131"), name="xz [131]")
 

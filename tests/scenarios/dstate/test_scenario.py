@@ -21,7 +21,7 @@ from scenarios.dstate.scenario import Dstate
 from scenarios.model import Options, Usage
 from scenarios.rule import Unreadable
 from tests.fakes import FakeRun
-from tests.needs import KERNEL_THREADS, ROOT, need, needs, not_here
+from tests.needs import KERNEL_THREADS, LOOP, need, needs, not_here, program
 from tests.real.loop_disk import LoopDisk
 from tests.real.own_disk import detach, sh, unmount
 
@@ -220,7 +220,7 @@ def test_the_root_file_system_says_nothing(tmp_path: Path) -> None:
 @pytest.fixture
 def frozen(tmp_path: Path) -> Iterator[Path]:
     """A file system of our own on a loop device, frozen; thawed and gone afterwards. Its speed is nothing measured."""
-    need(ROOT)
+    need(LOOP, program("fsfreeze"))
     image, mountpoint = tmp_path / "image", tmp_path / "frozen"
     mountpoint.mkdir()
     with image.open("wb") as file:

@@ -11,7 +11,7 @@ import pytest
 
 from scenarios.experiment.carry_over import CarryOver, carry_over, what_next
 from scenarios.experiment.sequential import orders
-from scenarios.experiment.stats import Spread
+from scenarios.experiment.statistics.stats import Spread
 
 Groups = tuple[list[tuple[str, ...]], list[list[float]]]
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scenarios.experiment.sequential import Comparison, Decision, orders
-from scenarios.experiment.stats import group_value
+from scenarios.experiment.statistics.stats import group_value
 
 
 def decide(ratio: float, noise: float, planned: int = 30, seed: int = 1, **given_to: float) -> Decision:

@@ -10,11 +10,11 @@ import pytest
 from probes.bench.measured import BenchRefused, Measured, Spent
 from scenarios import events as ev
 from scenarios.disturbance import Culprit, Disturbance
-from scenarios.experiment.blocks import Blocks
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.campaign import Entry, campaign
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.interleaved import compare
+from scenarios.experiment.schedule.blocks import Blocks
 from scenarios.plan import Metric, Workload
 from tests.fakes import FakeArm, FakeRun
 from tests.fakes.noise import drift, product, white

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from scenarios.experiment.least_squares import least_squares
+from scenarios.experiment.statistics.least_squares import least_squares
 from scenarios.fstrim.course import course
 
 numpy = pytest.importorskip("numpy")

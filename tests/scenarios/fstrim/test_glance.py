@@ -7,8 +7,8 @@ from pathlib import Path
 from probes.types import Unread
 from scenarios.fstrim.glance import MOST_FILE_SYSTEMS, glance
 from tests.fakes.answering import Answering
-from tests.fakes.facts import short
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.facts import short
+from tests.fakes.hosts.tree import Tree
 
 VDA = "/sys/devices/pci0000:00/0000:00:04.0/virtio1/block/vda"
 UNIT = "/usr/lib/systemd/system/fstrim.timer"

@@ -16,7 +16,7 @@ from scenarios.fstrim.plan import trim_action
 from scenarios.fstrim.results import LedgerRow
 from scenarios.knowledge.trims import trim_of, trims
 from tests.fakes import FakeClock, FakeRun
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 GIB = 1 << 30
 

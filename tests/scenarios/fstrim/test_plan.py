@@ -15,7 +15,7 @@ from scenarios.fstrim.measurement.durations import Pattern
 from scenarios.fstrim.plan import make, refusal, request, trim_action, trims
 from scenarios.fstrim.scenario import Fstrim
 from scenarios.model import Options, Usage
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 MIB = 1 << 20
 

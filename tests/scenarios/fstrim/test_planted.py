@@ -25,7 +25,7 @@ from scenarios.fstrim.session import Session
 from scenarios.model import Options
 from scenarios.plan import Plan
 from tests.fakes import FakeClock, FakeRun
-from tests.fakes.drive import Drive
+from tests.fakes.hosts.drive import Drive
 from tests.fakes.noise import Noise, replay
 
 NOISE = Path(__file__).parents[2] / "fixtures" / "noise"

@@ -25,9 +25,9 @@ from scenarios.fstrim.rounds import append, identity, read, rounds_file, since
 from scenarios.fstrim.series import course_of, one_round, rounds_a_day
 from scenarios.model import Options, Refused
 from tests.fakes import FakeRun
-from tests.fakes.drive import Drive
+from tests.fakes.hosts.drive import Drive
+from tests.fakes.hosts.tree import Tree
 from tests.fakes.noise import quiet
-from tests.fakes.tree import Tree
 
 ATA = "/sys/devices/pci0000:00/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0/block/sda"
 GIB = 1 << 30

@@ -12,7 +12,7 @@ from scenarios.fstrim.remedies import fstab_remedy
 from scenarios.fstrim.rules import RULES, online_unqueued, swallowed, untrimmed
 from scenarios.rule import Inapplicable, Unreadable
 from tests.fakes.answering import Answering
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 ATA = "/sys/devices/pci0000:00/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0/block/sda"
 DM = "/sys/devices/virtual/block/dm-0"

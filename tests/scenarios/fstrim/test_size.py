@@ -15,7 +15,7 @@ from scenarios.fstrim.measurement.size import BlockSize, after_warm_up, again_at
 from scenarios.fstrim.plan import request, workloads
 from scenarios.model import Options
 from tests.fakes import FakeRun
-from tests.fakes.drive import Drive
+from tests.fakes.hosts.drive import Drive
 
 MIB, GIB = 1 << 20, 1 << 30
 

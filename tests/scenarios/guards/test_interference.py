@@ -243,7 +243,7 @@ def test_every_threshold_has_a_reason_and_stands_once() -> None:
 
 
 def recorded(name: str) -> list[Surroundings]:
-    """What the guards of a real run saw (`python -m tests.benchmarks.neighbours --keep`), the early looks left out."""
+    """What the guards of a run saw (`python -m tests.benchmarks.running.neighbours --keep`), but for early looks."""
     text = Path(__file__).parents[2] / "fixtures" / "surroundings" / f"{name}.jsonl"
     return [msgspec.json.decode(line, type=Surroundings) for line in text.read_bytes().splitlines()]
 

@@ -15,7 +15,7 @@ from scenarios.guards import top_processes
 from scenarios.guards.thresholds import LOOK_SHARE
 from scenarios.guards.top_processes import Culprits
 from tests.fakes import FakeClock, FakeRun
-from tests.fakes.processes import moment, process
+from tests.fakes.hosts.processes import moment, process
 
 
 class Processes:

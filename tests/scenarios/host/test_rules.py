@@ -17,7 +17,7 @@ from scenarios.host.quota import Quota, one_thread
 from scenarios.host.top_users import User
 from scenarios.numa import remedies as numa_remedies
 from scenarios.rule import Inapplicable, Unreadable
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 
 def put(root: Path, path: str, text: str) -> Host:

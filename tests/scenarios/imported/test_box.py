@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from app.report.box import drawable
+from app.report.figures.box import drawable
 from probes.imports.model import Measure
 from scenarios.imported.box import boxes, position
 from scenarios.imported.cross_run import box_findings

@@ -11,8 +11,9 @@ import pytest
 
 from app.failure import NotUndone
 from app.process import identity
-from app.undo import attribute, changes
+from app.undo import changes
 from app.undo.journal import SCHEMA, Header
+from app.undo.kinds import attribute
 from scenarios.iosched.plan import switch
 from scenarios.plan import Plan
 from tests.app.launcher import hostdx

@@ -13,7 +13,7 @@ from scenarios.model import Options
 from scenarios.numa.plan import Layout, lay_out
 from scenarios.numa.tables import undecided, with_answer
 from scenarios.plan import Plan, Workload
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 
 def _verdict(word: str) -> ev.Verdict:

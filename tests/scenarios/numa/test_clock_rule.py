@@ -8,7 +8,7 @@ import pytest
 
 from probes.system.processor.clocksource import ROOT
 from scenarios.numa.rules import clock
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from scenarios.numa.measurement.figures import Figure, figure, ratio
 from scenarios.numa.measurement.memory import MemoryResult, Reach
 from scenarios.numa.measurement.surroundings import Surroundings
 from scenarios.numa.memory_findings import memory_findings
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 GHZ = 1_000_000
 

@@ -14,7 +14,7 @@ from probes.host import Host
 from scenarios.numa import picture as numa_picture
 from scenarios.numa.machine import CoreGroup, DeviceShape, Machine, Place, machine
 from scenarios.numa.picture import COLUMNS, picture
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 from tests.needs import not_here
 
 TREES = Path(__file__).parents[4] / "shared" / "hosts"

@@ -18,8 +18,8 @@ from scenarios.numa.measurement.memory import Target, fitting
 from scenarios.numa.plan import LEAST_ROUNDS, lay_out
 from scenarios.numa.results import Bios, Shape
 from scenarios.numa.scenario import Numa
+from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun
-from tests.fakes.tree import Tree
 
 BIOS = Path(__file__).parents[2] / "fixtures" / "bios"
 

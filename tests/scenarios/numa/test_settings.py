@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scenarios.numa.settings import held_by, limited_khz
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 P = "cpufreq/policy0"
 CPU = "/sys/devices/system/cpu"

@@ -7,7 +7,7 @@ from pathlib import Path
 from scenarios.rpfilter.averages import averages
 from scenarios.rpfilter.rules import loaded
 from tests.fakes.answering import Answering
-from tests.fakes.rulesets import FIB, NFT, nft_json
+from tests.fakes.hosts.rulesets import FIB, NFT, nft_json
 
 FILES = {
     "/proc/uptime": "1000.0 1.0\n",

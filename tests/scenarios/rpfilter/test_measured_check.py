@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from scenarios import events as ev
-from tests.fakes.rpfilter_story import FIXTURES, Story, quieten, with_check
-from tests.fakes.rulesets import FIB, nft_json
+from tests.fakes.hosts.rulesets import FIB, nft_json
+from tests.fakes.streams.rpfilter_story import FIXTURES, Story, quieten, with_check
 
 
 @pytest.fixture(autouse=True)

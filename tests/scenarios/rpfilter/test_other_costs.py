@@ -14,7 +14,7 @@ from scenarios.model import Options
 from scenarios.rpfilter import other_costs
 from scenarios.rpfilter.facts import read
 from scenarios.rpfilter.plan import trials_of
-from tests.fakes.rpfilter_story import Story
+from tests.fakes.streams.rpfilter_story import Story
 
 LOADS = ("udp-ipv4", "tcp-offload-off")
 

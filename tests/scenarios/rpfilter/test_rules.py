@@ -15,7 +15,7 @@ from scenarios.finding import Finding
 from scenarios.rpfilter.rules import RULES, configured, loaded, settings
 from scenarios.rule import Inapplicable, Unreadable
 from tests.fakes.answering import Answering
-from tests.fakes.rulesets import FIB, nft_json
+from tests.fakes.hosts.rulesets import FIB, nft_json
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "rulesets"
 EMPTY = '{"nftables": [{"metainfo": {}}]}'

@@ -11,7 +11,7 @@ from probes.types import Json
 from scenarios.finding import Finding
 from scenarios.rpfilter.rules import loaded
 from tests.fakes.answering import Answering
-from tests.fakes.rulesets import FIB, NFT, ip6, match, nft_json
+from tests.fakes.hosts.rulesets import FIB, NFT, ip6, match, nft_json
 
 IF = match({"meta": {"key": "iifname"}}, "eth1")
 PORT = match({"payload": {"protocol": "udp", "field": "dport"}}, 53)

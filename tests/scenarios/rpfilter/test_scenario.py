@@ -21,7 +21,7 @@ from scenarios.rpfilter.findings import sentences
 from scenarios.rpfilter.scenario import Rpfilter
 from tests.fakes.answering import Answering
 from tests.fakes.bench_network import FakeBench
-from tests.fakes.rpfilter_story import BASE, EMPTY, Story, quieten, with_check
+from tests.fakes.streams.rpfilter_story import BASE, EMPTY, Story, quieten, with_check
 
 
 @pytest.fixture(autouse=True)

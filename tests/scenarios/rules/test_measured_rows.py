@@ -10,7 +10,7 @@ import pytest
 from scenarios.rules.subjects.cpu import package_rows, sensor_rows, stat_rows, throttle_rows
 from scenarios.rules.subjects.disk import disk_rows
 from scenarios.rules.subjects.memory import dimm_rows
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 CPU = "/sys/devices/system/cpu"
 

@@ -16,7 +16,7 @@ from scenarios.rules.read import Read, read
 from scenarios.rules.table import Row
 from scenarios.rules.words import Words, typed
 from scenarios.triage import apply_rule
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 GOOD = """
 [[rule]]

@@ -10,7 +10,7 @@ from scenarios.rules.subjects.disk import disk_rows
 from scenarios.rules.subjects.net import card_rows
 from scenarios.rules.subjects.pci import pci_rows
 from scenarios.rules.subjects.qdisc import qdisc_rows
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 TC = """qdisc noqueue 0: dev lo root refcnt 2
  Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0)

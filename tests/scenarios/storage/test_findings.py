@@ -31,7 +31,7 @@ from scenarios.storage.findings import (
 from scenarios.storage.plan import alone, sentences
 from scenarios.storage.scenario import scope_of
 from scenarios.storage.targets import Target, differences, fill_level, same_device, variant
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 NONE = Absent("not told")
 QUEUE = QueueLimits(**dict.fromkeys(QueueLimits.__struct_fields__, NONE))

@@ -19,7 +19,7 @@ from scenarios.storage.first_answer import first_answer, hints, standing, worth
 from scenarios.storage.results import Level
 from scenarios.storage.throttling.caps import Throttle
 from scenarios.storage.throttling.findings import ebs_findings, limits_below, sustained
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 from tests.scenarios.storage.test_findings import DISK, NONE, target
 
 GIB = 1 << 30

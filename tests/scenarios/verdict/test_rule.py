@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from scenarios.compare.effects import effects
 from scenarios.experiment.before_after import concluded
 from scenarios.experiment.carry_over import weighed
-from scenarios.experiment.least_squares import Estimate as Line
 from scenarios.experiment.sequential import Comparison
-from scenarios.experiment.stats import Spread
+from scenarios.experiment.statistics.least_squares import Estimate as Line
+from scenarios.experiment.statistics.stats import Spread
 from scenarios.experiment.trend import MATTERS_A_ROUND, estimated
 from scenarios.verdict import rule
 from scenarios.verdict.rule import Estimate, Why, Within, decide, still
 from scenarios.verdict.word import Word
-from tests.fakes.takes import take
+from tests.fakes.streams.takes import take
 
 MARGIN = 0.05
 EDGE = rule.margin_edge(MARGIN)

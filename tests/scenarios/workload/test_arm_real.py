@@ -15,7 +15,7 @@ import pytest
 from probes.bench.measured import Measured, NotApplicable
 from probes.bench.run.supervised import Supervisors
 from scenarios import events as ev
-from scenarios.experiment.guarded import GuardedBlocks
+from scenarios.experiment.schedule.guarded import GuardedBlocks
 from scenarios.workload.arm import CPU, SCORE, USER, WAITING, WALL, JobArm
 from scenarios.workload.score import Score
 from scenarios.workload.split import split

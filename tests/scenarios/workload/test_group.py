@@ -16,8 +16,8 @@ from scenarios.workload import group
 from scenarios.workload.group import carried, group_action, lacking, limit
 from scenarios.workload.scenario import CommandUnderVariants, _group
 from scenarios.workload.variants import job
+from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun
-from tests.fakes.tree import Tree
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from probes.bench.run.supervised import Supervisors
 from probes.host import Host
 from probes.types import Absent, Json
 from scenarios import events as ev
-from scenarios.experiment.guarded import GuardedBlocks
+from scenarios.experiment.schedule.guarded import GuardedBlocks
 from scenarios.plan import Plan
 from scenarios.workload.arm import BLOCKED, CPU, OTHER_D, SYSTEM, USER, WAITING, WALL, JobArm
 from scenarios.workload.group import lacking, place

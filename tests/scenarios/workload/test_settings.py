@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from probes.action import Action
-from scenarios.experiment.switch import setting
+from scenarios.experiment.schedule.switch import setting
 from scenarios.model import Applied, Refused
 from scenarios.workload.settings import Stay, _sysctl, read
 from tests.fakes.run import FakeRun

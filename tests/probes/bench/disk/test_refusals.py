@@ -24,7 +24,7 @@ from probes.bench.workloads import IDS
 from probes.host import Host
 from probes.system.disk.mounts import Mount, Placement
 from probes.types import Absent
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 from tests.needs import ROOT, needs
 
 

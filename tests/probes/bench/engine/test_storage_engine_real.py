@@ -26,8 +26,8 @@ from probes.process_stat import own_stat
 from probes.system.disk.mounts import placement
 from probes.types import present
 from scenarios.experiment.places import Visits
+from scenarios.experiment.schedule.trains import groups_of
 from scenarios.experiment.sequential import Comparison, Decision, orders
-from scenarios.experiment.trains import groups_of
 from scenarios.plan import Metric
 from tests.fakes.held import held
 from tests.needs import LOOP, need, needs, not_here, on_disk, program

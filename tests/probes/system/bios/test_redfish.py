@@ -68,7 +68,7 @@ def emulators(
                 [
                     sys.executable,
                     "-m",
-                    "tests.fakes.redfish_emulator",
+                    "tests.fakes.hosts.redfish_emulator",
                     str(BIOS / f"{vendor}.json"),
                     str(authority[1]),
                     str(passwords),

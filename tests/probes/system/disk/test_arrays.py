@@ -8,7 +8,7 @@ from probes.host import Host
 from probes.system.disk.arrays import md_array, md_arrays, parse_thin_status, thin_pool
 from probes.system.network.nic import nics
 from probes.types import Absent, present
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 VIRTUAL = "/sys/devices/virtual/block"
 # Lines of `dmsetup status` as Documentation/admin-guide/device-mapper/thin-provisioning.rst describes them.

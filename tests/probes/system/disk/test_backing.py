@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from probes.system.disk.backing import disks_beneath, served_by_memory
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 DISK = "/sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda"
 MOUNTS = """20 1 8:1 / / rw shared:1 - ext4 /dev/sda1 rw

@@ -6,7 +6,7 @@ import pytest
 
 from probes.system.disk.block import block_devices, device_name, layers, leaves
 from probes.types import Absent, present
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 PCI = "/sys/devices/pci0000:00/0000:00:1f.2"
 DISK = "target0:0:0/0:0:0:0/block/sda"

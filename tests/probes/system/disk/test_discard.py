@@ -10,7 +10,7 @@ import pytest
 from probes.host import Host
 from probes.system.disk.trim.discard import DiscardChain, discard_chains
 from probes.types import Absent, present
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 ATA = "/sys/devices/pci0000:00/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0/block/sda"
 SDB = "/sys/devices/pci0000:00/0000:00:17.0/ata4/host3/target3:0:0/3:0:0:0/block/sdb"

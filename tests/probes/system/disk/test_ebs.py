@@ -8,7 +8,7 @@ from pathlib import Path
 from probes.host import Host
 from probes.system.disk.drive.ebs import COUNTED, FIELDS, MAGIC, ebs_counters, parsed
 from probes.types import Absent
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 PAGE = FIELDS.pack(MAGIC, 0, 11, 12, 13, 14, 15, 16, 2_500_000, 300_000, 0, 40_000).ljust(4096, b"\0")
 

@@ -7,7 +7,7 @@ import pytest
 from probes.system.disk.block import block_devices
 from probes.system.disk.drive.link import Link, pcie_bytes_per_s, pcie_link, sata_link
 from probes.types import Absent, present
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 AHCI = "/sys/devices/pci0000:00/0000:00:1f.2"
 SATA = f"{AHCI}/ata3/host2/target2:0:0/2:0:0:0/block/sda"

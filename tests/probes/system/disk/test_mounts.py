@@ -18,7 +18,7 @@ from probes.system.disk.mounts import (
     visible_mount,
 )
 from probes.types import Absent, present
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 DISK = "/sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda"
 ROOT = "20 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw,errors=remount-ro"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from probes.system.disk.network_bytes import nfs_bytes
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 STATS = """device /dev/sda1 mounted on / with fstype ext4
 device srv:/home mounted on /home with fstype nfs4 statvers=1.1

@@ -17,7 +17,7 @@ from probes.system.disk.trim.trim_jobs import (
 from probes.system.disk.trim.trim_timer import timer_schedule, timer_would_miss, trim_timer, untrimmed_because
 from probes.types import Absent
 from tests.fakes.answering import Answering
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 ASK = "systemctl show fstrim.timer -p LoadState,ActiveState,UnitFileState,LastTriggerUSec"
 UNIT = "/usr/lib/systemd/system/fstrim.timer"

@@ -13,7 +13,7 @@ from probes.system.firewall.ruleset_text import listing_from_text
 from probes.system.firewall.summary import firewall_facts
 from probes.types import Absent, Fact
 from tests.fakes.answering import Answering
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "rulesets" / "with"
 NFT = "nft -j -t list ruleset"

@@ -10,7 +10,7 @@ from probes.system.nodes.acpi import ROOT, acpi_tables
 from probes.types import Absent, Json, Unread, present
 from scenarios.numa.settings import lost_nodes
 from scenarios.numa.settings import settings as all_settings
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 NODE = "/sys/devices/system/node"
 

@@ -16,7 +16,7 @@ from probes.system.processor.cpulist import as_list, parse_list, parse_mask
 from probes.system.processor.frequency import frequency
 from probes.system.summary import summary_facts
 from probes.types import Absent, Fact, present
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 Build = Callable[..., Tree]
 ROOT = "/sys/devices/system/cpu"

@@ -17,7 +17,7 @@ from probes.system.processor.idle import idle
 from probes.system.processor.topology import distinct, topology
 from probes.system.running.allowed import allowed
 from probes.types import Absent, present
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 Build = Callable[..., Tree]
 ROOT = "/sys/devices/system/cpu"

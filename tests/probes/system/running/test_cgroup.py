@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from probes.system.running.cgroup import Cgroup, IoLimit, cgroup
 from probes.types import Absent, present
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 V2 = "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw"
 V1 = "\n".join(

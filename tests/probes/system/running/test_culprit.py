@@ -9,7 +9,7 @@ import pytest
 from probes.host import Host
 from probes.system.running.culprit import Culprit, Resource, busiest
 from probes.system.running.processes import look
-from tests.fakes.processes import moment, process
+from tests.fakes.hosts.processes import moment, process
 
 NOBODY: frozenset[int] = frozenset()
 

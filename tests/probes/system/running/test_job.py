@@ -13,7 +13,7 @@ from probes.system.processor.power import packages, watts
 from probes.system.running.job import JobLook, JobTarget, job_look, job_use
 from probes.system.running.pinned import pinned
 from probes.types import Absent, present
-from tests.fakes.tree import Tree
+from tests.fakes.hosts.tree import Tree
 
 
 def _stat(pid: int, parent: int, user: int, system: int, children: int = 0, cpu: int = 0) -> str:

@@ -12,7 +12,7 @@ from probes.host import Host
 from probes.system.running import processes
 from probes.system.running.processes import cpu_seconds, family_of, look, own_family
 from probes.types import Absent
-from tests.fakes.processes import moment, process
+from tests.fakes.hosts.processes import moment, process
 
 
 def test_a_name_may_hold_parentheses_and_more(tmp_path: Path) -> None:

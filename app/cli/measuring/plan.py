@@ -1,0 +1,107 @@
+"""`hostdx plan SCENARIO`: what a run would do. Changes nothing."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+import msgspec
+
+from app import failure
+from app.cli.color_option import color_option
+from app.cli.measuring.event_stream import events_option, header
+from app.cli.root_option import host_at
+from app.cli.scenario_command import Scenarios
+from app.failure import Failure
+from app.output import complain, out, out_parts, raw
+from app.printable import printable
+from app.recording.writer import encoded
+from app.report.plan_text import plan_lines
+from app.report.result import encoded as encoded_document
+from app.state import journal_dir
+from app.undo.journal_disk import refusal
+from app.undo.leftovers import mentions
+from probes.host import Host
+from probes.types import Json
+from scenarios import events as ev
+from scenarios.model import Options, Refused, Scenario, Usage
+from scenarios.plan import Option, Plan
+
+
+def _plan(
+    scenario: Scenario,
+    options: tuple[Option, ...],
+    chosen: dict[str, Json],
+    *,
+    as_json: bool,
+    events: bool,
+    root: str | None,
+) -> int:
+    began = time.monotonic()
+    if scenario.id == "kernel":
+        from app.cli.measuring import reboots
+
+        side = reboots.side_of(chosen)
+        if side is not None:
+            reboots.check(side)  # what the run would refuse
+    if events:
+        raw(encoded(header(scenario.id, chosen)))
+    plan, reason, status = _made(scenario, host_at(root), Options(chosen, options))
+    left = mentions() if root is None else []
+    if not events:
+        for line in left:  # what such a run left is shown below as the host's own
+            complain(line)
+    if events:
+        for line in left:
+            raw(encoded(ev.Note(t=time.monotonic() - began, text=line)))
+        t = time.monotonic() - began
+        if plan is not None:
+            raw(encoded(ev.Planned(t=t, plan=plan)))
+        end: ev.Status = "done" if not status else ("skipped" if status == failure.COULD_NOT else "failed")
+        raw(encoded(ev.Ended(t=t, status=end, reason=reason or None, exit=status)))
+        return status
+    if as_json:
+        body = msgspec.to_builtins(plan) if plan is not None else {"scenario": scenario.id, "refusal": reason}
+        out(encoded_document({"schema": ev.SCHEMA, **body}))
+    elif plan is not None and not reason:
+        for parts in plan_lines(plan):
+            out_parts(parts)
+    elif plan is not None and plan.reads and scenario.reads_anyway:
+        out(printable(f"hostdx run {scenario.id} only reads here: {'; '.join(plan.reads)}"))
+    if reason:
+        raise Failure(failure.of_scenario("plan", scenario.id, reason), status)
+    return status
+
+
+def _made(scenario: Scenario, host: Host, options: Options) -> tuple[Plan | None, str, int]:
+    """The plan, why not, and the exit status."""
+    try:
+        blocked = scenario.blocked(host)
+        if blocked and not (host.live and scenario.reads_anyway):
+            return None, blocked, failure.COULD_NOT
+        plan = scenario.plan(host, options).sealed()
+        why = blocked or plan.refusal or refusal(host, journal_dir(), plan)
+        plan = msgspec.structs.replace(plan, refusal=why)
+    except Usage as why:
+        return None, str(why), failure.USAGE
+    except Refused as why:
+        return None, str(why), failure.COULD_NOT
+    return plan, plan.refusal, failure.COULD_NOT if plan.refusal else 0
+
+
+def _extra() -> list[click.Parameter]:
+    return [
+        click.Option(("--json", "as_json"), is_flag=True, help="Print the plan as one JSON document."),
+        events_option,
+        color_option(),
+        click.Option(("--root",), type=click.Path(), help="Plan for a captured tree, not this host."),
+    ]
+
+
+plan: Any = Scenarios(
+    name="plan",
+    action=_plan,
+    extra=_extra,
+    help="Show what a run would do; changes and measures nothing.",
+)

@@ -1,0 +1,169 @@
+"""`hostdx run SCENARIO`: the experiment in the foreground."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+import msgspec
+
+from app import failure
+from app.cli.color_option import color_option, line_width
+from app.cli.measuring.progress import Plain, Quiet, View
+from app.cli.scenario_command import Scenarios
+from app.failure import Failure
+from app.invocation import pasted
+from app.output import complain, out, out_parts
+from app.printable import printable
+from app.report import result
+from probes.host import Host
+from probes.types import Json
+from scenarios.compare.comparison import Comparison
+from scenarios.finding import SEVERITIES
+from scenarios.model import Scenario
+from scenarios.plan import Option
+
+
+@contextmanager
+def _progress(*, quiet: bool) -> Iterator[View]:
+    """rich on a terminal, plain lines else, only complaints with `quiet`."""
+    if quiet:
+        yield Quiet()
+    elif sys.stderr is not None and sys.stderr.isatty():
+        from app.cli.measuring.progress_rich import Drawn
+
+        with Drawn() as drawn:
+            yield drawn
+    else:
+        yield Plain()
+
+
+def _run(
+    scenario: Scenario,
+    options: tuple[Option, ...],
+    chosen: dict[str, Json],
+    *,
+    yes: bool,
+    as_json: bool,
+    events: str,
+    fail_on: str | None,
+    consent: str,
+    recording: str,
+    quiet: bool,
+    against: str,
+    tied: int | None,
+) -> int:
+    from app.run.execution import Execution, Request
+
+    if tied is not None:
+        import signal
+
+        from probes.bench.engine.lifetime import tie_to
+
+        tie_to(tied, signal.SIGTERM)
+
+    if against:
+        from app.recording.baselines import kept
+
+        # that there is one, and that it can be read, is asked before anything is measured
+        kept(against, scenario.id)
+    if as_json and events == "-":
+        raise Failure("run: --json and --events - both want stdout; give --events a file", failure.USAGE)
+    from app.cli.measuring import reboots
+
+    side = reboots.side_of(chosen) if scenario.id == "kernel" else None
+    if side is not None:
+        reboots.check(side)
+    request = Request(
+        options=chosen,
+        declared=options,
+        command=["hostdx", *sys.argv[1:]],
+        yes=yes,
+        consent=consent,
+        recording=recording,
+        events=events,
+    )
+    with _progress(quiet=quiet) as view:
+        execution = Execution(scenario, Host(), request, view.show, view.complain)
+        ended = execution.outcome()
+    session = execution.session
+    if ended.status != "done":
+        complain(failure.of_scenario("run", scenario.id, ended.reason or "no reason given"))
+    compared = None
+    if against and execution.recording is not None and ended.status == "done":
+        from app.recording.baselines import since
+
+        compared = since(against, execution.recording)
+    if as_json:
+        document = result.document(session, str(execution.recording) if execution.recording else None)
+        if compared is not None:
+            document["against"] = {"baseline": against, **msgspec.to_builtins(compared)}
+        out(result.encoded(document))
+    elif events != "-":
+        from app.report.summary import summary
+
+        for line in summary(session, execution.recording, line_width()):
+            out_parts(line)
+        if side is not None and ended.status == "done":
+            for text in reboots.after_run():
+                out(printable(text))
+        if compared is not None and execution.recording is not None:
+            for text in _against(against, compared, execution.recording.name):
+                out(printable(text))
+    if ended.exit == 0 and fail_on and result.reaches(session, fail_on):
+        return 1
+    return ended.exit
+
+
+def _against(name: str, compared: Comparison, recording: str) -> Iterator[str]:
+    """What got worse, what else to know, and the command for the rest."""
+    from scenarios.compare import worse
+
+    found = worse.finding(compared, name, recording)
+    yield f"against the baseline: {found.title}"
+    for evidence in found.evidence:
+        yield f"  {evidence.text}"
+    yield f"comparison: {pasted(f'hostdx compare --against {name} {recording}')}"
+
+
+def _extra() -> list[click.Parameter]:
+    return [
+        click.Option(("--yes", "-y"), is_flag=True, help="Agree to the changes listed in the plan."),
+        click.Option(("--json", "as_json"), is_flag=True, help="Print the result as one JSON document."),
+        click.Option(
+            ("--events",),
+            default="",
+            metavar="FILE|-",
+            help="Also write the events to this file (-: stdout) as they happen.",
+        ),
+        click.Option(
+            ("--fail-on",),
+            type=click.Choice(SEVERITIES),
+            help="Exit with status 1 if a finding has this severity or a worse one.",
+        ),
+        click.Option(
+            ("--against",),
+            default="",
+            metavar="NAME",
+            help="Compare the run with the baseline of this name (`hostdx baseline save NAME`).",
+        ),
+        color_option(),
+        click.Option(("--quiet", "-q"), is_flag=True, help="Show no progress on stderr."),
+        click.Option(
+            ("--consent",), default="", metavar="DIGEST", help="Agree to the plan with this digest."
+        ),
+        click.Option(("--recording",), default="", hidden=True),
+        click.Option(("--tied",), type=int, hidden=True, help="The process whose death stops the run."),
+    ]
+
+
+run: Any = Scenarios(
+    name="run",
+    action=_run,
+    extra=_extra,
+    help="Run an experiment in the foreground: Ctrl-C stops it within 2 s with everything undone; a closed terminal "
+    "does not stop it. `hostdx plan` shows beforehand what it would do.",
+)

@@ -1,0 +1,116 @@
+"""`hostdx compare A… -- B…`: what differs between two sides of recordings, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+import msgspec
+
+from app.cli.color_option import color_option
+from app.cli.options import Number
+from app.failure import USAGE, Failure
+from app.output_file import deliver
+from app.report.result import encoded
+from scenarios import events as ev
+from scenarios.compare.comparison import Comparison
+from scenarios.model import COMMON_OPTIONS
+
+FORMS = ("md", "html", "json", "document")  # the last one is for our own screen, which draws it
+
+
+class TwoSides(click.Command):
+    """Click drops `--`: what stands after it is side B; options may stand on either side of it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta["hostdx.b"] = []
+        if "--" in args:
+            at = args.index("--")
+            after = args[at + 1 :]
+            options = next(
+                (n for n, word in enumerate(after) if word.startswith("-") and word != "-"), len(after)
+            )
+            ctx.meta["hostdx.b"] = after[:options]
+            args = [*args[:at], *after[options:]]
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=TwoSides, short_help="Two sides of recordings, compared.")
+@click.argument("recordings", nargs=-1, metavar="A... -- B...")
+@click.option(
+    "--against", metavar="NAME", help="The baseline of this name is side A; all recordings are side B."
+)
+@click.option(
+    "--margin",
+    type=Number(next(option for option in COMMON_OPTIONS if option.name == "margin")),
+    default=0.05,
+    metavar="SHARE",
+    show_default=True,
+    help="Smallest effect that matters: 0.05 or 5%.",
+)
+@click.option(
+    "--format", "form", type=click.Choice(FORMS), metavar="[md|html|json]", default="md", show_default=True
+)
+@click.option("-o", "--output", type=click.Path(), help="Write to this file instead of stdout.")
+@click.pass_context
+def compare(
+    ctx: click.Context,
+    recordings: tuple[str, ...],
+    against: str | None,
+    margin: float,
+    form: str,
+    output: str | None,
+) -> int:
+    """What differs between two sides of recordings. Each side: paths, names, `last`, `demo:NAME`, or directories.
+
+    Two recordings need no `--`. Side A is the baseline: before the change, the old node, the old kernel.
+    """
+    a, b = _sides(recordings, tuple(ctx.meta["hostdx.b"]), against)
+    found = _compared(a, b, margin)
+    if form == "json":
+        document = {"schema": ev.SCHEMA, **msgspec.to_builtins(found)}
+        deliver("compare", output, encoded(document) + "\n")
+    else:
+        from app.report.forms.delivery import deliver_document
+        from app.report.results.comparison import comparison
+
+        deliver_document("compare", output, comparison(found), form)
+    if not (form == "document" or found.effects or found.scores):
+        raise Failure(
+            "compare: nothing compared: no load in common; `hostdx recordings` says what each measured"
+        )
+    return 0
+
+
+compare.params.append(color_option())
+
+
+def _sides(
+    first: tuple[str, ...], second: tuple[str, ...], against: str | None
+) -> tuple[Sequence[str], Sequence[str]]:
+    if against is not None:
+        from app.recording.baselines import recordings as kept
+
+        if second:
+            raise Failure(
+                "compare: --against names side A; give the recordings of side B without `--`", USAGE
+            )
+        return [str(path) for path in kept(against)], first or ("last",)
+    if not second and len(first) == 2:
+        return first[:1], first[1:]
+    if not first or not second:
+        raise Failure(
+            "compare: two sides are needed: `hostdx compare OLD… -- NEW…`; `hostdx recordings` lists yours",
+            USAGE,
+        )
+    return first, second
+
+
+def _compared(a: Sequence[str], b: Sequence[str], margin: float) -> Comparison:
+    from app.recording.sides import paths, takes
+    from scenarios.compare.comparison import compared
+
+    left, right = paths(a), paths(b)
+    if both := set(left) & set(right):
+        raise Failure(f"compare: {sorted(both)[0]} stands on both sides", USAGE)
+    return compared(takes(left), takes(right), margin=margin)

@@ -1,0 +1,54 @@
+"""`hostdx report RECORDING`: markdown for a ticket, a page, or JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from app.cli.color_option import color_option
+from app.cli.recording_argument import recording_argument
+from app.output_file import deliver
+from app.recording import store as recordings
+from app.recording.reader import load
+from app.recording.session import Session
+from app.report import result
+from app.report.forms.delivery import deliver_document
+
+FORMS = ("md", "html", "json", "document")  # the last one is for our own screen, which draws it
+
+
+@click.command()
+@recording_argument(default="last")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMS),
+    default="md",
+    show_default=True,
+    metavar="[md|html|json]",
+)
+@click.option("--with-arguments", is_flag=True, help="Show whole command lines, not only the program.")
+@click.option("-o", "--output", type=click.Path(), help="Write to this file instead of stdout.")
+def report(recording: str, form: str, output: str | None, with_arguments: bool) -> int:
+    """A recording as a report, without a name of the last run. RECORDING: a path, a name, `last`, or `demo:NAME`."""
+    path = recordings.resolve(recording)
+    session = load(path)
+    if form == "json":
+        deliver("report", output, result.document_json(session, path.name) + "\n")
+    else:
+        _deliver_document(path, session, form, output, with_arguments)
+    return 0
+
+
+report.params.append(color_option())
+
+
+def _deliver_document(
+    path: Path, session: Session, form: str, output: str | None, with_arguments: bool
+) -> None:
+    from app.report.report import report as made
+
+    deliver_document(
+        "report", output, made(session, recordings.argument(path), with_arguments=with_arguments), form
+    )

@@ -1,0 +1,84 @@
+"""`hostdx triage`: every read-only rule at once, in about a second. What was found comes first."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import click
+
+from app.cli.color_option import color_option
+from app.cli.measuring.event_stream import events_option, header
+from app.cli.root_option import captured_name, host_at
+from app.output import complain, out, out_parts, raw
+from app.recording.session import Session
+from app.recording.writer import encoded
+from app.undo.leftovers import mentions
+from probes.host import Host
+from probes.time_limit import in_time
+from scenarios import events as ev
+from scenarios.finding import SEVERITIES
+
+COULD_BE_WORSE = 1  # exit status: a finding at or above --fail-on
+
+
+# Usually a second. A host of 20,000 disks, or one that answers slowly, is read so long and no longer.
+MOST_S = 30.0
+
+
+@click.command(params=[events_option, color_option()])
+@click.option(
+    "--root",
+    type=click.Path(),
+    help="Check a captured tree (sysfs, procfs, a sosreport) or a tar of it, not this host.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
+@click.option("--format", "form", type=click.Choice(("text", "md")), default="text", show_default=True)
+@click.option("--facts", is_flag=True, help="Also show the facts read from the host.")
+@click.option("--unknown", is_flag=True, help="Show each check that could not be answered, with the reason.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(SEVERITIES[:3]),
+    help="Exit with status 1 if a finding has this severity or a worse one.",
+)
+def triage(
+    root: str | None, as_json: bool, form: str, facts: bool, unknown: bool, fail_on: str | None, events: bool
+) -> int:
+    """The host at a glance: every read-only rule. Writes nothing and starts no load."""
+    session = Session()
+    for event in _events(host_at(root), root, facts=facts or as_json or events):
+        session.apply(event)
+        if events and not raw(encoded(event)):
+            return 0  # nobody reads any more
+    from app.report import result, triage_text
+    from app.report.forms import markdown
+
+    if as_json:
+        for note in session.notes:
+            complain(note.text)
+        out(result.encoded(result.document(session, None) | {"checks": result.checks(session)}))
+    elif not events and form == "md":
+        out(markdown.rendered(triage_text.triage(session)).rstrip("\n"))
+    elif not events:
+        for line in triage_text.told(session, facts=facts, unknown=unknown):
+            out_parts(line)
+    return COULD_BE_WORSE if fail_on and result.reaches(session, fail_on) else 0
+
+
+def _events(host: Host, root: str | None, *, facts: bool) -> Iterator[ev.AnyEvent]:
+    from scenarios.triage import examine
+
+    began = time.monotonic()
+    host.still = True  # a second's look: a host that changes meanwhile is looked at again
+
+    def now() -> float:
+        return time.monotonic() - began
+
+    if root is None:
+        yield header("triage", {})
+    else:
+        yield header("triage", {"root": root}, captured_name(host, root))
+    for line in mentions() if root is None else ():
+        yield ev.Note(t=now(), text=line)
+    yield from in_time(examine(host, now, facts=facts), host, MOST_S)
+    yield ev.Ended(t=now(), status="done")

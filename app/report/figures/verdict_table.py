@@ -1,0 +1,188 @@
+"""The verdicts as a table: both sides' medians with their unit, the effect and its interval, the largest first.
+
+One place for the end of `hostdx run` and the report.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import median
+from typing import NamedTuple
+
+from app.recording.session import Session
+from app.report import verdict_style, wording
+from app.report.figures.interval_chart import drawable, sound
+from probes import units
+from scenarios import events as ev
+from scenarios.experiment.wording import effect_cells, titled
+from scenarios.plan import Metric
+from scenarios.results.document import Bar, Intervals, Table, Toned
+from scenarios.verdict.word import Word
+
+MEDIANS = (
+    "Values are the medians of each side's blocks; the effect is estimated within groups, where drift cancels, and "
+    "need not be their quotient."
+)
+
+
+class Row(NamedTuple):
+    """`left` and `right` are the medians of baseline and variant, None where no block has the metric."""
+
+    load: str
+    left: units.Quantity | None
+    right: units.Quantity | None
+    size: str
+    interval: str
+    verdict: ev.Verdict
+
+
+def counts(block: ev.Block) -> bool:
+    """Onset, warm-up and disturbed blocks are in no number that is shown."""
+    return not block.disturbed and block.phase not in ("warmup", "onset")
+
+
+def rows(session: Session) -> list[Row]:
+    """What was measured: decided ones by their size, then the others, the controls last."""
+    told = [v for v in session.verdicts.values() if wording.measured(v)]
+    found = []
+    for v in sorted(told, key=lambda v: (v.control, not v.differs, -_distance(v))):
+        unit = _metric(session, v).unit
+        title = wording.workload_title(session, v.workload)
+        several = len({o.metric for o in told if o.workload == v.workload}) > 1
+        title = f"{title}, {wording.metric_title(v.metric)}" if several else title
+        title = titled(title, control=v.control)
+        sides = (_median(session, v, side) for side in (v.baseline, v.variant))
+        left, right = (None if value is None else units.amount(value, unit) for value in sides)
+        found.append(Row(title, left, right, *effect_cells(v), v))
+    return found
+
+
+def beside(session: Session) -> str:
+    """What the values are, where they do not fit the effect beside them; empty where they do."""
+    for row in rows(session):
+        verdict = row.verdict
+        left, right = (_median(session, verdict, side) for side in (verdict.baseline, verdict.variant))
+        if not left or not right or not verdict.ratio or min(left, right, verdict.ratio) <= 0:
+            continue
+        quotient = right / left if _metric(session, verdict).better == "more" else left / right
+        if abs(math.log(quotient / verdict.ratio)) > math.log1p(verdict.margin):
+            return MEDIANS
+    return ""
+
+
+def table(session: Session, *, narrow: bool = False) -> Table | None:
+    """None where nothing was compared. `narrow`: units in few letters, no difference by its margin, no groups."""
+    found = [_narrow(row) if narrow else row for row in rows(session)]
+    if not found:
+        return None
+    pairs = {(row.verdict.baseline, row.verdict.variant) for row in found}
+    if len(pairs) == 1:
+        ((left, right),) = pairs
+        header = ("load", left, right, "effect", "95 % CI", "groups")
+        single = tuple(
+            (
+                r.load,
+                said(r.left),
+                said(r.right),
+                effect(r),
+                r.interval or "–",
+                "" if narrow else str(r.verdict.groups),
+            )
+            for r in found
+        )
+        return Table(header, single, frozenset({1, 2, 5})).without_empty_columns()
+    # then the rows are told apart by what is compared
+    alone = len({row.verdict.workload for row in found}) == 1
+    head = (*(() if alone else ("load",)), "compared", "baseline", "variant", "effect", "95 % CI", "groups")
+    body = tuple(
+        (
+            *(() if alone else (r.load,)),
+            titled(pair(r.verdict), control=alone and r.verdict.control),
+            said(r.left),
+            said(r.right),
+            effect(r),
+            r.interval or "–",
+            "" if narrow else str(r.verdict.groups),
+        )
+        for r in found
+    )
+    numbers = {2, 3, 6} if not alone else {1, 2, 5}
+    return Table(head, body, frozenset(numbers)).without_empty_columns()
+
+
+def intervals(found: Sequence[Row]) -> tuple[Intervals, ...]:
+    """The rows drawn; none without an estimate. Where several pairs were compared each bar says whose it is."""
+    several = len({(row.verdict.baseline, row.verdict.variant) for row in found}) > 1
+    one_load = len({row.verdict.workload for row in found}) == 1
+
+    def named(row: Row) -> str:
+        if not several:
+            return row.load
+        return pair(row.verdict) if one_load else f"{row.verdict.variant}: {row.load}"
+
+    bars = tuple(
+        Bar(named(row), row.verdict.ratio, drawable(row.verdict.ci95), Word(row.verdict.verdict), row.size)
+        for row in found
+        if sound(row.verdict.ratio)
+    )
+    return (Intervals(bars, max(row.verdict.margin for row in found)),) if bars else ()
+
+
+def _narrow(row: Row) -> Row:
+    left, right = (None if value is None else units.brief(value) for value in (row.left, row.right))
+    return row._replace(left=left, right=right, size=short_size(row.verdict, row.size))
+
+
+def short_size(verdict: ev.Verdict, size: str) -> str:
+    """Where there is little room, no difference by what it was shown to lie within."""
+    equal = verdict.equal
+    return f"within ±{units.percent(verdict.margin)}" if equal else size
+
+
+def effect(row: Row) -> Toned:
+    return Toned(row.size, verdict_style.role_of(row.verdict))
+
+
+def said(value: units.Quantity | None) -> str:
+    return "–" if value is None else str(value)
+
+
+def pair(verdict: ev.Verdict) -> str:
+    """`bfq against mq-deadline`."""
+    return f"{verdict.variant} against {verdict.baseline}"
+
+
+def _metric(session: Session, verdict: ev.Verdict) -> Metric:
+    return session.metric(verdict.workload, verdict.metric) or Metric(verdict.metric, verdict.metric)
+
+
+def _median(session: Session, verdict: ev.Verdict, side: str) -> float | None:
+    """Of the groups that the verdict rests on: what was measured after it decided belongs to no figure beside it."""
+    rests_on = _groups_of(session, verdict)
+    values = [
+        b.values[verdict.metric]
+        for b in session.blocks.get(verdict.workload, ())
+        if b.variant == side
+        and counts(b)
+        and (rests_on is None or b.group in rests_on)
+        and math.isfinite(b.values.get(verdict.metric, math.nan))
+    ]
+    return median(values) if values else None
+
+
+def _groups_of(session: Session, verdict: ev.Verdict) -> set[int] | None:
+    """Their numbers; None where the groups do not hold the pair's ratios."""
+    key = f"{verdict.metric}|{verdict.baseline}|{verdict.variant}"
+    used = [
+        g.index for g in session.groups.get(verdict.workload, ()) if not g.disturbed and key in g.log_ratios
+    ]
+    count = verdict.groups * max(1, verdict.batch)
+    return set(used[:count]) if used and count else None
+
+
+def _distance(verdict: ev.Verdict) -> float:
+    """How far from no difference, either way."""
+    if verdict.ratio is None or not verdict.ratio > 0 or not math.isfinite(verdict.ratio):
+        return 0.0
+    return abs(math.log(verdict.ratio))

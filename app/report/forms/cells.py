@@ -1,0 +1,184 @@
+"""A document as lines of the screen: headings, lists, tables, commands. Folds at blanks; nothing is cut off."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
+
+from rich.cells import cell_len
+
+from app.invocation import pasted
+from app.lines import BLANK, Line, Span, cells, cleaned, crop, pad, text, wrapped
+from app.report.figures.histogram import histogram_lines
+from app.report.figures.interval_chart import interval_lines
+from app.report.figures.plot import chart_lines
+from scenarios.results.document import (
+    Bullets,
+    Chart,
+    Code,
+    Document,
+    Heading,
+    Histogram,
+    Intervals,
+    Mono,
+    Paragraph,
+    Part,
+    Picture,
+    Section,
+    Strong,
+    Table,
+    Toned,
+    Words,
+    plain,
+)
+
+MOST_COLUMNS = 110  # longer lines of prose are hard to read
+_MOST_FOLDED = 1.6  # of the width a table may need whole; higher rows than that are no table any more
+_ROLES: dict[type, str] = {Mono: "accent", Strong: "strong"}
+_KEPT = "\u00a0"
+_NUMBER = re.compile(r"(?<=\d) (?=(?:[%×]|[kMGT] |[a-zµ]?[sB](?:\b|/)))")
+
+
+def document_lines(document: Document, width: int) -> list[Line]:
+    """For a screen: `width` is never passed."""
+    width = min(width, MOST_COLUMNS)
+    out = folded(_spans((document.title,), "title"), width)
+    out += [BLANK, *folded(_spans(document.lead, "strong"), width)]
+    for section in document.sections:
+        out += [BLANK, *folded([(section.title.upper(), "title")], width)]
+        for part in section.parts:
+            out += [BLANK, *_part(part, width)]
+    return out
+
+
+def brief_lines(sections: Sequence[Section], width: int) -> list[Line]:
+    """For the end of a run on a terminal, of which a command is copied: that is a line, however long it is."""
+    out: list[Line] = []
+    for section in (one for one in sections if one.parts):
+        out += [BLANK, [(section.title, section.role)]]
+        for part in section.parts:
+            if isinstance(part, Intervals):
+                out.append(BLANK)
+            lines = _part(part, width - 2, mark="")
+            if isinstance(part, Code):
+                lines = [[(f"  {pasted(line)}", "text")] for line in part.lines]
+            out += [[("  ", "text"), *line] for line in lines]
+    return [cleaned(line) for line in out]
+
+
+def _part(part: Part, width: int, mark: str = "· ") -> list[Line]:
+    """`mark`: before an item of a list; without one the second line of a text is set in."""
+    match part:
+        case Heading():
+            return folded([(part.text, "strong")], width)
+        case Paragraph():
+            return folded(_spans(part.words), width, hang="" if mark else "  ")
+        case Bullets():
+            return [row for item in part.items for row in folded(_spans(item), width, mark, "  ")]
+        case Code():
+            return [[("  ", "text"), *row] for line in part.lines for row in _code(pasted(line), width - 2)]
+        case Intervals():
+            return interval_lines(part, width)
+        case Histogram():
+            return [*folded([(part.title, "strong")], width), BLANK, *histogram_lines(part, width)]
+        case Chart():
+            head = folded([(part.title, "strong")], width)
+            return [*head, BLANK, *(crop(text(line), width) for line in chart_lines(part, width))]
+        case Picture():
+            return [crop(text(line), width) for line in part.lines]
+        case Table():
+            return _table(part, width)
+
+
+def _spans(words: Words, role: str = "text") -> Line:
+    """Words with a blank between them; what is empty is left out."""
+    out: Line = []
+    for word in words:
+        shown = word.text if isinstance(word, Strong) else plain(word)
+        if shown := pasted(shown) if isinstance(word, Mono) else shown:
+            own = word.role if isinstance(word, Toned) else _ROLES.get(type(word), role)
+            out.append((shown if not out else f" {shown}", own))
+    return out
+
+
+def folded(line: Iterable[Span], width: int, first: str = "", hang: str = "") -> list[Line]:
+    """At blanks, a number with its unit; a word longer than a line is broken. `first` and `hang` begin the first and
+    the other lines."""
+    out: list[Line] = [[(first, "text")]]
+    used = cell_len(first)
+    for part, role in line:
+        for word in re.findall(r" *[^ ]+", _NUMBER.sub(_KEPT, part)) or [part]:
+            size = cell_len(word)
+            if used + size > width and used > len(hang):
+                out.append([(hang, "text")])
+                used, word = cell_len(hang), word.lstrip(" ")
+            while cell_len(word) > width - used:
+                cut = _fitting(word, max(1, width - used))
+                out[-1].append((word[:cut].replace(_KEPT, " "), role))
+                out.append([(hang, "text")])
+                used, word = cell_len(hang), word[cut:]
+            out[-1].append((word.replace(_KEPT, " "), role))
+            used += cell_len(word)
+    return out
+
+
+def _fitting(word: str, room: int) -> int:
+    """How many characters of it fit into `room` cells; at least one."""
+    used = 0
+    for count, char in enumerate(word):
+        used += cell_len(char)
+        if used > room:
+            return max(1, count)
+    return len(word)
+
+
+def _code(row: str, width: int) -> list[Line]:
+    return [text(row, "accent")] if cell_len(row) <= width else wrapped(row, width, "accent", hang=2)
+
+
+def _table(table: Table, width: int) -> list[Line]:
+    """Columns as wide as they need; where they do not fit the widest of text break between words. Where no word fits
+    any more each row becomes a block of `name  value` lines."""
+    head = [[(name, "dim")] for name in table.header]
+    body = [[_spans((cell,)) for cell in row] for row in table.rows]
+    sizes = [max(cells(row[column]) for row in (head, *body)) for column in range(len(head))]
+    least = [max(map(_longest, (row[column] for row in (head, *body)))) for column in range(len(head))]
+    gap = 2 if sum(least) + 2 * (len(sizes) - 1) <= width else 1
+    room = width - gap * (len(sizes) - 1)
+    if sum(least) > room or sum(sizes) > _MOST_FOLDED * room:
+        return _blocks(head, body, width)
+    while sum(sizes) > room:
+        slack = [size - most for size, most in zip(sizes, least, strict=True)]
+        sizes[max(range(len(sizes)), key=lambda n: (slack[n] > 0, sizes[n]))] -= 1
+    return [line for row in (head, *body) for line in _row(row, sizes, table.right, gap)]
+
+
+def _blocks(head: list[Line], body: list[list[Line]], width: int) -> list[Line]:
+    label = min(22, max(cells(name) for name in head))
+    out: list[Line] = []
+    for row in body:
+        for name, cell in zip(head, row, strict=True):
+            for n, line in enumerate(folded(cell, width - label - 2)):
+                out.append([*pad([] if n else name, label), ("  ", "text"), *line])
+        out.append(BLANK)
+    return out
+
+
+def _longest(cell: Line) -> int:
+    words = _NUMBER.sub(_KEPT, "".join(part for part, _ in cell)).split(" ")
+    return max(map(cell_len, words))
+
+
+def _row(row: list[Line], sizes: list[int], right: frozenset[int], gap: int) -> list[Line]:
+    """As high as its highest cell."""
+    folds = [folded(cell, size) for cell, size in zip(row, sizes, strict=True)]
+    out: list[Line] = []
+    for parts in zip_longest(*folds, fillvalue=BLANK):
+        line: Line = []
+        for column, cell in enumerate(parts):
+            missing = (" " * (sizes[column] - cells(cell)), "text")
+            line += [missing, *cell] if column in right else [*cell, missing]
+            line.append((" " * gap, "text"))
+        out.append(line[:-1] if len(parts) - 1 in right else line[:-2])
+    return out

@@ -1,0 +1,111 @@
+"""A document as GitHub-flavoured markdown."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from app.lines import Line
+from app.report.figures.histogram import histogram_lines
+from app.report.figures.interval_chart import interval_lines
+from app.report.figures.plot import chart_lines
+from app.report.forms import escape
+from scenarios.results.document import (
+    Bullets,
+    Cell,
+    Chart,
+    Code,
+    Document,
+    Heading,
+    Histogram,
+    Intervals,
+    Mono,
+    Paragraph,
+    Part,
+    Picture,
+    Strong,
+    Table,
+    Toned,
+    Words,
+    plain,
+)
+
+WIDTH = 78  # cells of a drawing
+
+Block: TypeAlias = list[tuple[str, str]]  # lines with their role on a terminal (app.output.out_parts)
+
+
+def rendered(document: Document) -> str:
+    return "\n\n".join("\n".join(line for line, _ in block) for block in blocks(document)) + "\n"
+
+
+def blocks(document: Document) -> list[Block]:
+    """What a blank line parts, each line with what it is for."""
+    found: list[Block] = [
+        [(f"# {escape.text(document.title)}", "strong")],
+        [(_words(document.lead), "strong")],
+    ]
+    apart = next((section for section in document.sections if section.appendix), None)
+    for section in document.sections:
+        if section is apart:
+            found.append([("---", "dim")])
+        found.append([(f"## {escape.text(section.title)}", "strong")])
+        found += [_part(part) for part in section.parts]
+    return [block for block in found if any(line for line, _ in block)]
+
+
+def _part(part: Part) -> Block:
+    match part:
+        case Heading():
+            return [(f"### {escape.text(part.text)}", "strong")]
+        case Paragraph():
+            return [(_words(part.words), "")]
+        case Bullets():
+            return [(f"- {_words(item)}", "") for item in part.items]
+        case Intervals():
+            return [(_drawing(interval_lines(part, WIDTH)), "")]
+        case Histogram():
+            return [*_head(part.title), (_drawing(histogram_lines(part, WIDTH)), "")]
+        case Chart():
+            return [*_head(part.title), (escape.block("\n".join(chart_lines(part, WIDTH))), "")]
+        case Picture():
+            return [(escape.block("\n".join(part.lines), ""), "")] if part.lines else []
+        case Code():
+            return [(escape.block("\n".join(part.lines), part.language), "")]
+        case Table():
+            return _table(part)
+
+
+def _head(title: str) -> Block:
+    return [(f"### {escape.text(title)}", "strong"), ("", "")]
+
+
+def _drawing(lines: list[Line]) -> str:
+    return escape.block("\n".join("".join(words for words, _ in line).rstrip() for line in lines))
+
+
+def _words(words: Words) -> str:
+    return " ".join(filter(None, (_word(word) for word in words)))
+
+
+def _word(word: Cell | Strong) -> str:
+    match word:
+        case Mono():
+            return escape.code(word.text)
+        case Strong():
+            shown = escape.text(word.text)
+            return f"**{shown}**" if shown else ""
+        case Toned():
+            return escape.text(word.text)
+        case str():
+            return escape.text(word)
+
+
+def _table(table: Table) -> Block:
+    rule = ["---:" if n in table.right else "---" for n in range(len(table.header))]
+    lines = [[escape.text(name) for name in table.header], rule]
+    lines += [[_cell(cell) for cell in row] for row in table.rows]
+    return [("| " + " | ".join(line) + " |", "dim" if n < 2 else "") for n, line in enumerate(lines)]
+
+
+def _cell(cell: Cell) -> str:
+    return escape.cell_code(cell.text) if isinstance(cell, Mono) else escape.cell(plain(cell))

@@ -1,0 +1,378 @@
+"""A comparison as a document: what is slower on B and how sure that is, then what differs, then the method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from app.report.figures.interval_chart import drawable, sound
+from app.report.results.result_parts import value_text
+from probes.units import amount, listed, number, percent, rate, smallest_effect, times
+from scenarios.compare.comparison import Comparison, Side
+from scenarios.compare.differences import Difference, Experiment
+from scenarios.compare.take import FigureKey
+from scenarios.compare.wording import detectable, interval, named, size, sized
+from scenarios.results.document import (
+    Bar,
+    Bullets,
+    Document,
+    Intervals,
+    Mono,
+    Part,
+    Section,
+    Strong,
+    Table,
+    Words,
+    say,
+)
+from scenarios.verdict.word import Word
+
+PARAMETERS = ("kernel", "parameters")  # the boot parameters that matter for speed; "none" without any
+# Differences of one kind that come by the dozen take one row.
+LISTED: dict[str, Callable[[Difference], bool]] = {
+    "built in (CONFIG_)": lambda d: d.subject == "kernel" and d.name.startswith("config."),
+    "modules loaded": lambda d: d.subject == "module",
+}
+MOST_FACTS = 60  # differences shown; all of them are in the JSON document
+
+
+def comparison(found: Comparison) -> Document:
+    sections = (
+        Section("Verdict", tuple(_verdict(found))),
+        Section("Effects", tuple(_effects(found))),
+        Section("Groups and scores", tuple(_means(found))),
+        Section("What differs between A and B", tuple(_differences(found))),
+        Section("Known kernels", tuple(_faults(found))),
+        Section("Not compared", tuple(_left_out(found))),
+        Section("How it was compared", tuple(_method(found))),
+    )
+    return Document(_title(found), (headline(found),), tuple(s for s in sections if s.parts))
+
+
+def _title(found: Comparison) -> str:
+    changed = next((d for d in found.fingerprints.differences if (d.subject, d.name) == PARAMETERS), None)
+    if changed is not None and found.a.kernels == found.b.kernels and found.a.hosts == found.b.hosts:
+        a, b = (
+            f"{', '.join(found.a.kernels)}, {'; '.join(map(str, side))}" for side in (changed.a, changed.b)
+        )
+    else:
+        a, b = _short(found.a, found.b), _short(found.b, found.a)
+    return f"{a} (A) against {b} (B)"
+
+
+def _short(side: Side, other: Side) -> str:
+    """What tells the side from the other one, as far as it fits a title."""
+    if side.hosts != other.hosts:
+        named = side.hosts
+    elif side.kernels != other.kernels and side.kernels:
+        named = side.kernels
+    elif side.first[:16] and side.first[:16] != other.first[:16]:
+        named = (f"{', '.join(side.hosts)}, {side.first[:16].replace('T', ' ')}",)
+    else:
+        named = side.names
+    return listed(named, 3)
+
+
+def headline(found: Comparison) -> str:
+    """The answer in one sentence: how many loads are slower and faster on B, the largest of each."""
+    judged = found.effects
+    if not judged:
+        return "Nothing can be compared: the two sides have no load in common."
+    slower = [e for e in judged if e.slower]
+    faster = [e for e in reversed(judged) if e.faster]
+    if not slower and not faster:
+        equal = sum(e.equal for e in judged)
+        if equal == len(judged):
+            return f"No material difference in any of {len(judged)} loads."
+        seen = sorted(e.smallest_effect for e in judged if e.smallest_effect is not None)
+        middle = smallest_effect(seen[len(seen) // 2]) if seen else "unknown"
+        return (
+            f"No difference found between A and B in {len(judged)} loads ({equal} shown to be equal); smallest "
+            f"detectable effect in the median load: {middle}."
+        )
+    parts = [
+        f"{len(group)} of {len(judged)} loads {group[0].verdict}, most of all {named(group[0])} ({sized(group[0])})"
+        for group in (slower, faster)
+        if group
+    ]
+    return f"B against A: {'; '.join(parts)}."
+
+
+def _verdict(found: Comparison) -> list[Part]:
+    parts: list[Part] = []
+    changed = [e for e in found.effects if e.differs]
+    if changed:
+        parts.append(Bullets(tuple((f"{named(e)}: {sized(e)}",) for e in changed)))
+    controls = [e for e in changed if e.control]
+    if controls:
+        parts.append(
+            say(
+                Strong("The control changed:"),
+                f"{', '.join(named(e) for e in controls)} uses no system call, so the CPU's clock, the "
+                "hypervisor or the "
+                "quota changed; all other figures are affected too.",
+            )
+        )
+    if found.pattern is not None:
+        parts.append(say(found.pattern.says))
+    if not found.effects:
+        return parts
+    parts += [say(*_attribution(found)), *(say(line) for line in _doubts(found))]
+    experiments = found.fingerprints.attribution.experiments
+    if experiments:
+        parts.append(say("To separate the changes, make one at a time:"))
+        parts.append(Bullets(tuple(_experiment(name, one) for name, one in experiments.items())))
+    return parts
+
+
+def _experiment(name: str, one: Experiment) -> Words:
+    head = Strong(f"{name}:")
+    return (head, f"{one.says}:", Mono(one.command)) if one.command else (head, one.says)
+
+
+def _attribution(found: Comparison) -> Words:
+    attribution = found.fingerprints.attribution
+    along = f" ({', '.join(attribution.along)} changed along with it)" if attribution.along else ""
+    match attribution.word:
+        case "several":
+            names = " AND ".join(attribution.components)
+            return (Strong(f"{names} changed: this cannot be attributed to one of them{along}."),)
+        case "one":
+            return (f"Of what is recorded, only this differs: {attribution.components[0]}{along}.",)
+        case "nothing differs":
+            return (
+                "Nothing that is known to change a host's speed differs between the recorded facts of A and B.",
+            )
+        case "no fingerprint":
+            return ("At least one side has no facts of its host, so nothing can be attributed.",)
+
+
+def _doubts(found: Comparison) -> list[str]:
+    lines = []
+    if found.a.runs == found.b.runs == 1:
+        spread = (
+            "the spread inside the runs is a lower bound of the spread between runs"
+            if any(e.basis == "blocks" for e in found.effects)
+            else "single values show no spread at all"
+        )
+        lines.append(
+            f"One run a side: {spread}. A load is called slower or faster only beyond what two runs of such a load "
+            "usually differ by. Three boots a side would settle it."
+        )
+    elif any(e.basis == "one side" for e in found.effects):
+        few = "A" if found.a.boots < found.b.boots or found.a.runs < found.b.runs else "B"
+        lines.append(f"Side {few} was measured once: the spread of the other side is used for both.")
+    elif any(e.basis == "runs" and e.lower_bound for e in found.effects):
+        lines.append(
+            "One boot a side: how much one boot differs from the next is not in the intervals, so they "
+            "are lower bounds."
+        )
+    if found.one_after_the_other and found.a.runs + found.b.runs > 2:
+        lines.append(
+            f"All runs of {found.order[0]} were made before those of {found.order[-1]}: a drift over that time "
+            "looks like an effect; the order A B B A avoids that."
+        )
+    for side, text in ((found.a, "A"), (found.b, "B")):
+        if side.unfinished:
+            lines.append(f"{side.unfinished} of {side.runs} runs of {text} did not end normally.")
+        if side.groups and side.disturbed / side.groups > 0.25:
+            lines.append(
+                f"{percent(side.disturbed / side.groups)} of the groups of {text} were disturbed and left out."
+            )
+    return lines
+
+
+def _effects(found: Comparison) -> list[Part]:
+    if not found.effects:
+        return []
+    rows = [
+        (
+            named(e),
+            _value(e.a, e.metric.unit),
+            _value(e.b, e.metric.unit),
+            size(e),
+            interval(e),
+            detectable(e),
+        )
+        for e in found.effects
+    ]
+    header = ("load", "A", "B", "B against A", "95 % CI", "detectable")
+    bars = tuple(
+        Bar(named(e), e.ratio, drawable(e.ci95), Word(e.verdict), size(e))
+        for e in found.effects
+        if sound(e.ratio)
+    )
+    return [
+        Intervals(bars, found.margin),
+        Table(header, tuple(rows), frozenset({1, 2})).without_empty_columns(),
+    ]
+
+
+def _value(value: float, unit: str) -> str:
+    return rate(value) if unit == "B/s" else str(amount(value, unit))
+
+
+def _means(found: Comparison) -> list[Part]:
+    means = [*found.groups, *found.scores]
+    if not means:
+        return []
+    loads: dict[str, int] = {}
+    for e in found.effects:
+        loads[e.group] = loads.get(e.group, 0) + 1
+    scores = {e.key.workload for e in found.scores}
+    rows = [
+        (
+            e.title,
+            str(loads.get(e.title, "")) or "–",
+            number(e.a) if e.key.workload in scores else "–",
+            number(e.b) if e.key.workload in scores else "–",
+            size(e),
+            interval(e),
+        )
+        for e in means
+    ]
+    header = ("geometric mean of", "loads", "A", "B", "B against A", "95 % CI")
+    return [Table(header, tuple(rows), frozenset({1, 2, 3})).without_empty_columns()]
+
+
+def _differences(found: Comparison) -> list[Part]:
+    prints = found.fingerprints
+    if not prints.differences:
+        return [say(f"{prints.same} facts are the same on both sides, none differs.")] if prints.same else []
+    groups = {e.group for e in found.effects} or {g for d in prints.differences for g in d.moves}
+    lists = {what: [d for d in prints.differences if fits(d)] for what, fits in LISTED.items()}
+    in_lists = [d for among in lists.values() for d in among]
+    shown = [d for d in prints.differences if d not in in_lists][:MOST_FACTS]
+    rows = [
+        (d.component, f"{d.subject} {d.name}".strip(), _values(d, d.a), _values(d, d.b), _moves(d, groups))
+        for d in shown
+    ]
+    for what, among in lists.items():
+        if among:
+            only_a, only_b = _only(among, "a"), _only(among, "b")
+            rows.append((among[0].component, what, only_a, only_b, _moves(among[0], groups)))
+    parts: list[Part] = [
+        Table(("what", "fact", "A", "B", "known to affect"), tuple(rows)),
+        say(
+            f"{len(prints.differences)} facts differ and {prints.same} are the same. Facts known to affect "
+            "the loads that changed come first."
+        ),
+    ]
+    if left := len(prints.differences) - len(in_lists) - len(shown):
+        parts.append(say(f"{left} more are in the JSON document:", Mono("--format json")))
+    reasons = dict.fromkeys((d.component, d.why) for d in prints.differences if d.why)
+    parts.append(Bullets(tuple((Strong(f"{component}:"), why) for component, why in reasons)))
+    return parts
+
+
+def _only(among: Sequence[Difference], side: Literal["a", "b"]) -> str:
+    """`crc64, sha1_ssse3`, with the value where it tells more than that it is there: `HZ 250`."""
+    found = []
+    for one in among:
+        name = one.name.removeprefix("config.")
+        for value in one.a if side == "a" else one.b:
+            found.append(name if value in (True, "y") else f"{name} {value_text(value)}")
+    return listed(tuple(found), 12) or "none"
+
+
+def _values(difference: Difference, values: tuple[object, ...]) -> str:
+    if not difference.name:
+        return "there" if values else "not there"
+    return "; ".join(value_text(v) for v in values) if values else "not there"  # type: ignore[arg-type]
+
+
+def _moves(difference: Difference, groups: set[str]) -> str:
+    """The three largest of the groups that were compared."""
+    moves = [(group, share) for group, share in difference.moves.items() if group in groups]
+    return ", ".join(
+        f"{group} {percent(share) if share < 1 else times(1 + share)}"
+        for group, share in sorted(moves, key=lambda item: -item[1])[:3]
+    )
+
+
+def _faults(found: Comparison) -> list[Part]:
+    items: list[Words] = [
+        (
+            Strong(f"{fault.release} ({' and '.join(fault.sides)}):"),
+            f"{fault.title}. {fault.effect}",
+            f"Fixed in: {fault.fixed_in}." if fault.fixed_in else "",
+        )
+        for fault in found.faults
+    ]
+    if not items:
+        return []
+    return [
+        say("By the version and what was recorded; whether a fault shows here is not known from that:"),
+        Bullets(tuple(items)),
+    ]
+
+
+def _left_out(found: Comparison) -> list[Part]:
+    items: list[Words] = []
+    for side, keys in (("A", found.only_a), ("B", found.only_b)):
+        if keys:
+            items.append((f"loads that only {side} has:", ", ".join(_key(k) for k in keys)))
+    for name, runs in (("A", found.a), ("B", found.b)):
+        if runs.left_out:
+            items.append(
+                (f"lines of {name} with a number out of its range, or too many facts:", str(runs.left_out))
+            )
+    prints = found.fingerprints
+    if prints.unknown:
+        items.append((f"{len(prints.unknown)} facts were read on one side only:", listed(prints.unknown, 12)))
+    if prints.varying:
+        items.append(
+            (f"{len(prints.varying)} facts differ within a side as well:", listed(prints.varying, 12))
+        )
+    return [Bullets(tuple(items))] if items else []
+
+
+def _key(key: FigureKey) -> str:
+    return f"{key.workload} ({key.variant})" if key.variant else key.workload
+
+
+def _method(found: Comparison) -> list[Part]:
+    sides = Table(
+        ("side", "hosts", "kernels", "scenario", "runs", "boots", "from", "to"),
+        tuple(_side_row(name, side) for name, side in (("A", found.a), ("B", found.b))),
+        frozenset({4, 5}),
+    )
+    if not found.effects:
+        return [sides]
+    return [
+        sides,
+        Bullets(
+            (
+                (
+                    "A run gives one figure a load: the mean over its undisturbed blocks. Sides are "
+                    "compared by the logarithms "
+                    "of these figures; the unit is the boot, and where a side was booted once, the run.",
+                ),
+                (
+                    "With few runs the spread of each load is drawn towards that of all loads as far as "
+                    "they are alike (moderated t "
+                    "statistics, Smyth 2004), and is never less than what the runs' own blocks show.",
+                ),
+                (
+                    f"The 95 % intervals hold for all {len(found.effects)} loads together (Bonferroni). "
+                    "Slower or faster: the interval "
+                    f"excludes no change and the estimate exceeds {percent(found.margin)}. No material "
+                    "difference: the interval "
+                    f"lies within {percent(found.margin)}.",
+                ),
+            )
+        ),
+    ]
+
+
+def _side_row(name: str, side: Side) -> tuple[str, ...]:
+    return (
+        name,
+        ", ".join(side.hosts[:4]),
+        ", ".join(side.kernels[:4]),
+        ", ".join(side.scenarios),
+        str(side.runs),
+        str(side.boots),
+        side.first,
+        side.last,
+    )

@@ -1,0 +1,94 @@
+"""A scenario's own results in the report: by their type a view of its own, a drawing, or a table of the fields."""
+
+from __future__ import annotations
+
+from app.recording.session import Session
+from app.report import wording
+from app.report.figures.box import box_lines, box_svg, drawable
+from app.report.results.history import course_lines, course_svg, drawn
+from probes import units
+from probes.types import Json
+from scenarios.imported.results import Boxes, Courses
+from scenarios.results.document import Heading, Part, Picture, Table, say
+from scenarios.results.result import Result
+
+WIDTH = 78  # cells of a drawing
+DEEPEST = 8  # a foreign recording's facts nest as deeply as they like
+
+
+def result_parts(session: Session, result: Result) -> tuple[Part, ...]:
+    if result.parts is not None:
+        return result.parts
+    match result:
+        case Boxes():
+            boxes = drawable(result.value)
+            return tuple(Picture(tuple(box_lines(box, WIDTH, 20)), box_svg(box)) for box in boxes)
+        case Courses():
+            course = drawn(result.value)
+            return (Picture(tuple(course_lines(course, WIDTH)), course_svg(course)),) if course else ()
+    return _fields(session, result.plain)
+
+
+def _fields(session: Session, value: Json) -> tuple[Part, ...]:
+    """A list of records is a table without its empty columns, a record its fields, anything else as it is."""
+    if isinstance(value, list | tuple) and value and all(isinstance(row, dict) for row in value):
+        records = [row for row in value if isinstance(row, dict)]
+        header = tuple(dict.fromkeys(key for row in records for key in row))
+        numeric = frozenset(
+            n
+            for n, key in enumerate(header)
+            if all(isinstance(row.get(key), int | float | None) for row in records)
+        )
+        rows = tuple(tuple(_cell(session, key, row.get(key)) for key in header) for row in records)
+        table = Table(tuple(map(_words, header)), rows, numeric).without_empty_columns()
+        return (table,) if table.header else ()
+    if isinstance(value, dict):
+        return _record(session, value)
+    return (say(value_text(value)),)
+
+
+def _record(session: Session, value: dict[str, Json]) -> tuple[Part, ...]:
+    """What is one value stands in a table; what holds more comes after it under its own name."""
+    nested = {key: inner for key, inner in value.items() if _nests(inner)}
+    rows = tuple((_words(key), value_text(inner)) for key, inner in value.items() if key not in nested)
+    parts: list[Part] = [Table(("what", "value"), rows)] if rows else []
+    for key, inner in nested.items():
+        below = _fields(session, inner)
+        parts += [Heading(_words(key)), *below] if below else []
+    return tuple(parts)
+
+
+def _nests(value: Json) -> bool:
+    many = isinstance(value, list | tuple) and bool(value) and all(isinstance(row, dict) for row in value)
+    return many or (isinstance(value, dict) and bool(value))
+
+
+def _words(key: str) -> str:
+    return key.replace("_", " ")
+
+
+def _cell(session: Session, key: str, value: Json) -> str:
+    if key == "workload" and isinstance(value, str):
+        return wording.workload_title(session, value)
+    return value_text(value)
+
+
+def value_text(value: Json, unit: str = "", depth: int = 0) -> str:
+    """In one line; bytes in binary multiples beside the exact number. What is nested deeper than 8 is left out."""
+    if depth > DEEPEST:
+        return "…"
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if unit == "B" and isinstance(value, int) and value >= 1 << 20:
+        return f"{units.size(value)} ({value} B)"
+    if isinstance(value, float):
+        text = units.number(value, 5)
+    elif isinstance(value, list | tuple):
+        text = ", ".join(value_text(inner, depth=depth + 1) for inner in value)
+    elif isinstance(value, dict):
+        text = ", ".join(f"{key} {value_text(inner, depth=depth + 1)}" for key, inner in value.items())
+    else:
+        text = str(value)
+    return f"{text} {unit}".rstrip()

@@ -1,0 +1,346 @@
+"""Plan: what a run would do, before anything happens. Follows `plan SCENARIO … --events -`, which changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from textual.binding import Binding
+from textual.widget import Widget
+
+from app.glyphs import clean
+from app.lines import BLANK, Line, cells, grounded, split, text, wrapped
+from app.locks import Holder, measuring_now
+from app.recording.session import Session
+from app.report.plan_text import NAME
+from app.run.launch import HOSTDX
+from app.tui.event_child import EventChild
+from app.tui.option_values import parsed, proposed, shown, wrong
+from app.tui.plan_text import exact_lines, plan_lines
+from app.tui.screens.ask import AskScreen
+from app.tui.screens.base import Base
+from app.tui.widgets.panel import Box, Panel
+from app.tui.widgets.reader import Reader
+from probes.types import Json
+from scenarios.events import Offer
+from scenarios.option_value import arguments
+from scenarios.plan import Option, Plan
+
+ALONE = "one directory: nothing to compare it with; d adds one"
+Proposal = Callable[[], Sequence[str]]
+
+
+def planner(argv: Sequence[str]) -> EventChild:
+    return EventChild([*HOSTDX, "plan", *argv, "--events", "-"])
+
+
+class PlanHead(Panel):
+    DEFAULT_CSS = "PlanHead { height: auto; max-height: 2; }"
+
+    def __init__(self) -> None:
+        super().__init__(id="head")
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        screen = self.screen
+        assert isinstance(screen, PlanScreen)
+        left: Line = [
+            (f" {screen.offer.id} › ", "dim"),
+            ("plan", "title"),
+            (" › live › verdict", "dim"),
+        ]
+        out = [grounded(split(left, text(f"{screen.offer.title} ", "strong"), width), width, "bar")]
+        if screen.busy is not None:
+            under_way: Line = [(f" ● {screen.busy.scenario} measures since {screen.busy.since}", "warning")]
+            for words in (" follows it; this can start when it has ended ", " follows it "):
+                follow: Line = [("a", "key"), (words, "strong")]
+                if cells(under_way) + cells(follow) < width:
+                    break
+            out.append(grounded(split(under_way, follow, width), width, "warning"))
+        return out
+
+
+class Beside(Panel):
+    """On a broad screen: what the plan's words stand for, step by step and load by load."""
+
+    DEFAULT_CSS = "Beside { height: 1fr; }"
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        screen = self.screen
+        assert isinstance(screen, PlanScreen)
+        rows = exact_lines(screen.plan, width) if screen.plan is not None else [BLANK]
+        return rows if len(rows) <= height else [*rows[: height - 1], text("x shows all of it", "dim")]
+
+
+class PlanScreen(Base):
+    DEFAULT_CSS = """
+    PlanScreen Beside { display: none; }
+    PlanScreen.-broad #parts { layout: horizontal; }
+    PlanScreen.-broad.-planned Reader { width: 56%; padding: 0 3 0 0; }
+    PlanScreen.-broad.-planned Beside { display: block; width: 44%; }
+    """
+    BINDINGS = [
+        Binding("enter", "start", "start"),
+        Binding("a", "attach", "follow the run"),
+        Binding("enter", "name", "name it", priority=True),  # as long as something needed has no value
+        Binding("d", "directories", "directory", priority=True),
+        Binding("b", "budget", "budget", priority=True),
+        Binding("plus,equals_sign", "longer(30)", "longer", show=False),
+        Binding("minus", "longer(-30)", "shorter", show=False),
+        Binding("O", "options", "options"),
+        Binding("e", "explain", "explain"),
+        Binding("x", "exact", "exact steps"),
+    ]
+    title_words = "plan"
+
+    def __init__(self, offer: Offer, values: dict[str, Json], *, propose: Proposal | None = None) -> None:
+        """`propose` gives the options anew for as long as the host is read and the user has set none."""
+        super().__init__()
+        self._propose = propose
+        self.offer = offer
+        self.values = values
+        self._exact = False
+        self._child: EventChild | None = None
+        self._busy: Holder | None = None  # whose run goes on meanwhile
+
+    @property
+    def session(self) -> Session:
+        return self._child.session if self._child is not None else Session()
+
+    @property
+    def busy(self) -> Holder | None:
+        """The run that this one would be refused for: two loads disturb each other."""
+        return self._busy if self.plan is not None and self.plan.measuring_s > 0 else None
+
+    @property
+    def ready(self) -> bool:
+        """The planner has said all it had to say, or is not asked as long as an option is missing."""
+        return bool(self.missing) or (self._child is not None and self._child.ended)
+
+    @property
+    def missing(self) -> list[Option]:
+        """Needed options that have no value yet."""
+        return [o for o in self.offer.options if o.required and not self.values.get(o.name)]
+
+    @property
+    def alone(self) -> bool:
+        """One directory, where several could be compared."""
+        several = any(o.name == "dir" and o.multiple for o in self.offer.options)
+        return several and self.plan is not None and len(self.plan.variants) == 1
+
+    @property
+    def plan(self) -> Plan | None:
+        return self.session.plan
+
+    def head(self) -> Iterable[Widget]:
+        yield PlanHead()
+
+    def body(self) -> Iterable[Widget]:
+        with Box(id="parts"):
+            yield Reader(self._lines)
+            yield Beside(id="beside")
+
+    def show(self) -> None:
+        self.set_class(self.plan is not None and not self._exact, "-planned")
+        super().show()
+
+    def on_mount(self) -> None:
+        self.set_interval(0.1, self._poll)
+        self.set_interval(2, self._look)
+        self._busy = measuring_now()
+        self._replan()
+
+    def on_unmount(self) -> None:
+        if self._child is not None:
+            self._child.close()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        names = {o.name for o in self.offer.options}
+        if action in ("start", "name"):
+            if action == "name" or self.missing:
+                return bool(self.missing) == (action == "name")
+            return self.plan is not None and not self.plan.refusal and self.busy is None
+        if action == "attach":
+            return self.busy is not None
+        if action == "exact":
+            return self.plan is not None
+        if action == "directories":
+            return "dir" in names
+        if action in ("budget", "longer"):
+            return "budget" in names
+        if action == "options":
+            return bool(names)
+        return True
+
+    def _replan(self) -> None:
+        if self._child is not None:
+            self._child.close()
+        asked = [self.offer.id, *arguments(self.values, self.offer.options)]
+        self._child = None if self.missing else planner(asked)
+        self.shell.draw()  # the list of options may be on top
+
+    def _poll(self) -> None:
+        self._refill()
+        if self._child is not None and not self._child.ended and self._child.poll():
+            self.show()
+
+    def _refill(self) -> None:
+        """What triage has told since the plan was opened: the scenario's options, and what the host proposes."""
+        told = next((o for o in self.shell.home_session().offers if o.id == self.offer.id), None)
+        if self._propose is None or told is None:
+            return
+        values = proposed(self._propose(), told.options)
+        if self.shell.triage is None or self.shell.triage.ended:
+            self._propose = None
+        if told != self.offer or values != self.values:
+            self.offer, self.values = told, values
+            self._replan()
+            self.show()
+
+    def _look(self) -> None:
+        before, self._busy = self._busy, measuring_now()
+        if before != self._busy:
+            self.show()
+
+    def _lines(self, width: int) -> list[Line]:
+        child, plan = self._child, self.plan
+        if self.missing:
+            return self._needs(width)
+        if plan is None:
+            if child is not None and child.ended:
+                words = child.error or "no plan was made"
+                keys = {"directories": "d names directories", "budget": "b changes the budget"}
+                ways = [said for action, said in keys.items() if self.check_action(action, ())]
+                return [
+                    *wrapped(f"No plan: {words}", width, "critical"),
+                    BLANK,
+                    text(", ".join([*ways, "O sets any option, those named above too"]) + "."),
+                ]
+            return [text("planning: reads this host, changes nothing", "dim")]
+        if self._exact:
+            return exact_lines(plan, width)
+        chosen = " ".join(arguments(self.values, self.offer.options))
+        return [
+            *([*wrapped(ALONE, width, "warning"), BLANK] if self.alone else []),
+            *plan_lines(plan, width),
+            *([BLANK, text(f"{'options':<{NAME}}{chosen}", "dim")] if chosen else []),
+        ]
+
+    def _needs(self, width: int) -> list[Line]:
+        out = wrapped(self.offer.question, width, "strong")
+        first = "one thing" if len(self.missing) == 1 else f"{len(self.missing)} things"
+        out += [BLANK, text(f"Before the plan can be made, {first} must be named:")]
+        for option in self.missing:
+            out += wrapped(f"{option.name}: {option.help}", width, "strong", indent=2, hang=2)
+        words = "Enter asks for it, O shows every option. Planning changes nothing."
+        return [*out, BLANK, *wrapped(words, width, "dim")]
+
+    def action_exact(self) -> None:
+        self._exact = not self._exact
+        self.query_one(Reader).to_top()
+        self.show()
+
+    def action_explain(self) -> None:
+        self.shell.open_explanation(self.offer.id)
+
+    def action_name(self) -> None:
+        self.ask_option(self.missing[0])
+
+    def action_attach(self) -> None:
+        self.shell.look_for_runs()
+        self.shell.attach_running()
+
+    def action_start(self) -> None:
+        plan = self.plan
+        if plan is None:
+            self.shell.say("there is no plan to start" if self.ready else "there is no plan yet")
+            return
+        if plan.refusal:
+            self.shell.say(f"it cannot be done here: {plan.refusal}")
+            return
+        if not plan.needs_consent and not plan.commands:
+            self._begin(plan)
+            return
+        from app.tui.screens.before.consent import ConsentScreen
+
+        self.app.push_screen(ConsentScreen(plan), lambda yes: self._begin(plan) if yes else None)
+
+    def _begin(self, plan: Plan) -> None:
+        self._look()
+        if self.busy is not None:  # it began while this was read
+            self.shell.say(
+                f"{self.busy.scenario} is measuring; a follows it, this can start when it has ended"
+            )
+            return
+        self.shell.start_run(self.offer.id, arguments(self.values, self.offer.options), plan)
+
+    def set_option(self, option: Option, words: str) -> None:
+        self._propose = None
+        value = parsed(option, words)
+        if value is None:
+            self.values.pop(option.name, None)
+        else:
+            self.values[option.name] = value
+        self._replan()
+
+    def ask_option(self, option: Option) -> None:
+        if option.name == "dir" and option.kind == "path":
+            self._choose_directories(option)
+            return
+        if option.kind == "flag":
+            self.set_option(option, "" if self.values.get(option.name) else "yes")
+            return
+        hint = option.help + (f"; one of {', '.join(option.choices)}" if option.choices else "")
+        if option.name == "budget" and self.plan is not None and not self.values.get("budget"):
+            hint += f"; now {self.plan.measuring_s:.0f}"
+        hint += "; several with blanks between" if option.multiple else ""
+        self.app.push_screen(
+            AskScreen(
+                option.name,
+                shown(option, self.values),
+                hint=clean(hint),
+                check=lambda words: wrong(option, words),
+            ),
+            lambda words: None if words is None else self.set_option(option, words),
+        )
+
+    def _choose_directories(self, option: Option) -> None:
+        from app.tui.screens.before.directories import DirectoriesScreen
+
+        now = self.values.get("dir")
+        chosen = [str(path) for path in now] if isinstance(now, list) else [str(now)] if now else []
+        if not chosen and option.multiple and self.plan is not None:  # what is measured unasked
+            made = [str(Path(a.target).parent) for a in self.plan.actions if a.resource == "directory"]
+            chosen = list(dict.fromkeys(made))
+
+        def take(paths: list[str]) -> None:
+            self._propose = None
+            several: list[Json] = list(paths)
+            if not paths:
+                self.values.pop("dir", None)
+            else:
+                self.values["dir"] = several if option.multiple else paths[0]
+            self._replan()
+
+        self.app.push_screen(DirectoriesScreen(chosen, option.multiple, take))
+
+    def _named(self, name: str) -> Option:
+        return next(o for o in self.offer.options if o.name == name)
+
+    def action_directories(self) -> None:
+        self.ask_option(self._named("dir"))
+
+    def action_budget(self) -> None:
+        self.ask_option(self._named("budget"))
+
+    def action_longer(self, seconds: int) -> None:
+        option = self._named("budget")
+        now = (
+            self.values.get("budget") or option.default or (self.plan.measuring_s if self.plan else 0) or 120
+        )
+        if isinstance(now, int | float):
+            self.set_option(option, str(max(10, round(now + seconds))))
+
+    def action_options(self) -> None:
+        from app.tui.screens.before.options import OptionsScreen
+
+        self.app.push_screen(OptionsScreen(self))

@@ -1,0 +1,58 @@
+"""A checkup's ranked list as lines."""
+
+from __future__ import annotations
+
+from app.glyphs import clean
+from app.invocation import pasted
+from app.lines import Line, crop, ruled, text, wrapped
+from app.recording.session import Session
+from app.report.results.checkup import Ranked, ranked
+from scenarios.finding import NextStep
+
+MOST_BRIEF = 2  # lines of an item where there is not room for all of them
+
+
+def checkup_lines(session: Session, width: int, room: int = 1000, *, keys: bool = False) -> list[Line]:
+    """Empty for a recording of anything else; all of it, or where `room` is less a line or two each.
+
+    `keys`: a number is also the key that opens the part's own run, `c` copies what is to be done.
+    """
+    items = ranked(session)
+    if not items:
+        return []
+    head: list[Line] = []
+    if keys:
+        note: Line = [("its number opens its run   ", "dim"), ("c", "key"), (" copies the commands", "dim")]
+        head = [ruled(text("ANSWER", "title"), note, width)]
+    for each in (1000, 2, 1):
+        out = [line for n, one in enumerate(items) for line in _item(one, width, each, first=not n)]
+        if len(out) + len(head) <= room:
+            break
+    return [*head, *out]
+
+
+def _item(one: Ranked, width: int, most: int, *, first: bool) -> list[Line]:
+    """`most` lines of its words; where that is not all of them, only the first item says what is next, and shortly."""
+    rows = wrapped(one.words, width - 2, "text", hang=3)
+    if len(rows) > most:
+        rest = " ".join(part for row in rows[most - 1 :] for part, _ in row)
+        rows = [*rows[: most - 1], crop(text(rest), width - 2)]
+    out: list[Line] = [[(f"{one.sign} " if not n else "  ", one.role), *row] for n, row in enumerate(rows)]
+    step = one.following
+    if step is not None and most > MOST_BRIEF:
+        out += _step(step, width, "     ")
+    elif step is not None and first and step.command:
+        more = f"   and {len(step.then)} more" if step.then else ""
+        command = crop([("     next: ", "dim"), (clean(pasted(step.command)), "accent")], width - len(more))
+        out.append([*command, (more, "dim")])
+    return out
+
+
+def _step(step: NextStep, width: int, indent: str) -> list[Line]:
+    words = f"next: {clean(step.title)}"
+    if len(step.commands) == 1 and len(indent) + len(words) + len(pasted(step.command)) + 2 <= width:
+        return [[(f"{indent}{words}  ", "dim"), (clean(pasted(step.command)), "accent")]]
+    rows = wrapped(words, width, "dim", indent=len(indent), hang=2)
+    for command in step.commands:
+        rows += wrapped(pasted(command), width, "accent", indent=len(indent) + 2, hang=2)
+    return rows

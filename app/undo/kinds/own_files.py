@@ -1,0 +1,185 @@
+"""Making and removing what is ours: the very directory that was made, and nothing that a link leads to.
+
+On a file system that does not answer both hang, in a state that nothing gets a process out of: so a child does them.
+Run as `python -P -m app.undo.kinds.own_files` it is that child.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app.failure import NotDone
+from app.process import boot_id
+from app.undo.journal import Outcome, Place
+from app.undo.kinds import bounded_child
+from probes.private_directory import Inode, PrivateDirectory, above, inode_of, ours
+
+MARK = ".hostdx-"
+FORGET = "; look at it, then `hostdx undo --forget` removes it from the journal"
+CLOCKS_DIFFER_NS = 10**9  # a file system stamps with a clock that ticks a hundred times a second
+TIMEOUT_S = 5.0  # without anything being removed
+
+
+def make(path: str, *, keep: Sequence[int] = ()) -> Inode:
+    """A directory: which one it is. Raises NotDone."""
+    request = {"do": "make", "path": path}
+    try:
+        made = bounded_child.ask("app.undo.kinds.own_files", request, timeout_s=TIMEOUT_S, keep=keep)
+    except bounded_child.Stuck as why:
+        raise NotDone(f"{path}: {why}", why.writer) from None
+    except bounded_child.Died as why:
+        raise NotDone(f"{path}: {why}") from None
+    if isinstance(made, str):
+        raise NotDone(f"{path}: {made}")
+    return msgspec.convert(made, Inode)
+
+
+def remove(path: str, place: Place | None, inode: Inode | None, *, keep: Sequence[int] = ()) -> Outcome:
+    """Never raises. `place`: where it was made; `inode`: which one it was, None where the journal does not tell."""
+    request = {
+        "do": "remove",
+        "path": path,
+        "place": msgspec.to_builtins(place),
+        "inode": msgspec.to_builtins(inode),
+    }
+    try:
+        return msgspec.convert(
+            bounded_child.ask("app.undo.kinds.own_files", request, timeout_s=TIMEOUT_S, keep=keep), Outcome
+        )
+    except bounded_child.Stuck as why:
+        return Outcome("failed", f"{path}: {why}", True, why.writer)
+    except bounded_child.Died as why:
+        return Outcome("failed", f"{path}: {why}")
+
+
+def _carried_out(request: Any, going_on: Callable[[], None]) -> object:
+    path = Path(request["path"])
+    try:
+        if request["do"] == "make":
+            return msgspec.to_builtins(_make(path))
+        place = msgspec.convert(request["place"], Place | None)
+        inode = msgspec.convert(request["inode"], Inode | None)
+        return msgspec.to_builtins(remove_tree(path, place, inode, going_on))
+    except OSError as why:
+        from probes.system.disk.failing import whose_error
+
+        text = (why.strerror or str(why)) + whose_error(str(path), why.errno)
+        return text if request["do"] == "make" else {"state": "failed", "reason": f"{path}: {text}"}
+
+
+def _make(path: Path) -> Inode:
+    parent = above(str(path))
+    try:
+        return _make_in(parent, path)
+    finally:
+        os.close(parent)
+
+
+def _make_in(parent: int, path: Path) -> Inode:
+    """mkdir(2) gives no descriptor: what is opened by that name must be as new and as empty as what was just made."""
+    began_ns = time.time_ns()
+    os.mkdir(path.name, 0o700, dir_fd=parent)
+    made = PrivateDirectory.at(parent, str(path))
+    try:
+        inode = inode_of(made.fd)
+        new = inode.born_ns is None or inode.born_ns > began_ns - CLOCKS_DIFFER_NS
+        if inode.device != os.fstat(parent).st_dev or not made.empty() or not new:
+            raise OSError("another directory was put in its place while it was made")
+        return inode
+    finally:
+        made.close()
+
+
+def _missing(path: Path, place: Place | None) -> Outcome:
+    """Gone only where it was: on another file system, mounted over or instead of its own, nothing can be said."""
+    from app.undo.kinds.file_system_identity import (  # a third of the child's start, and seldom needed
+        is_there,
+        lost,
+    )
+
+    if place is None or is_there(place, path):
+        return Outcome("reverted", f"{path} is gone: nothing left to undo")
+    if place.in_memory:
+        return Outcome("reverted", f"{path} is gone with its file system, which was in memory")
+    what = place.source or f"device {place.device}"
+    if lost(place):
+        return Outcome("kept", f"{what} is gone, and {path} on it; if it comes back, remove that by hand")
+    where = f" on {place.mountpoint}" if place.mountpoint else ""
+    return Outcome(
+        "failed", f"{path}: its file system is not mounted: mount {what}{where} first, then `hostdx undo`"
+    )
+
+
+def remove_tree(
+    path: Path,
+    place: Place | None = None,
+    inode: Inode | None = None,
+    going_on: Callable[[], None] = lambda: None,
+) -> Outcome:
+    """Empties the very directory that was made, by its descriptor. Another one, or one that the journal does not tell
+    from others, goes only if it is empty: names and owners can be had by renaming.
+    """
+    if not path.name.startswith(MARK):
+        return Outcome("failed", f"{path}: its name does not carry hostdx's mark; not touched")
+    try:
+        parent = above(str(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return _missing(path, place)
+    try:
+        found = os.stat(path.name, dir_fd=parent, follow_symlinks=False)
+        if not ours(found) or not stat.S_ISDIR(found.st_mode):
+            return Outcome("failed", f"{path}: is not the directory that hostdx made; not touched{FORGET}")
+        if found.st_dev != os.fstat(parent).st_dev:
+            return Outcome("failed", f"{path}: something is mounted on it; `umount` it, then `hostdx undo`")
+        held = PrivateDirectory.at(parent, str(path))
+        try:
+            if inode is not None and inode.same(inode_of(held.fd), rebooted=_rebooted(place)):
+                _remove(parent, path, held, going_on)
+            elif not held.empty():
+                return _not_known(path, inode)
+            else:
+                os.rmdir(path.name, dir_fd=parent)
+        finally:
+            held.close()
+    except FileNotFoundError:
+        return _missing(path, place)
+    finally:
+        os.close(parent)
+    return Outcome("reverted")
+
+
+def _not_known(path: Path, inode: Inode | None) -> Outcome:
+    if inode is None:
+        why = "the journal does not tell which directory was made, and this one is not empty"
+    else:
+        why = "another directory than hostdx made, and not empty"
+    return Outcome("failed", f"{path}: {why}; not touched{FORGET}")
+
+
+def _remove(parent: int, path: Path, held: PrivateDirectory, going_on: Callable[[], None]) -> None:
+    for attempt in range(20):
+        try:
+            for _ in held.emptied():
+                going_on()
+            os.rmdir(path.name, dir_fd=parent)  # whatever has this name now: only an empty one goes
+            return
+        except OSError as error:
+            if error.errno != errno.ENOTEMPTY or attempt == 19:
+                raise
+            time.sleep(0.1)  # a worker that was killed just now may have made another file before it died
+
+
+def _rebooted(place: Place | None) -> bool:
+    return place is not None and place.boot != boot_id()
+
+
+if __name__ == "__main__":
+    bounded_child.serve(_carried_out)

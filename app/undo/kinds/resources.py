@@ -1,0 +1,46 @@
+"""Resources: what an action makes (a directory, namespaces held by a process, a control group), and removing it.
+
+What is removed is checked to be ours first: by name, owner and inode, or by the process's own arguments.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from app.failure import NotDone
+from app.undo.journal import Entry, Outcome
+from app.undo.kinds import own_files, own_groups
+from app.undo.kinds.namespace_holders import end_holders
+from app.undo.kinds.own_files import MARK
+from probes.action import Action
+from probes.private_directory import Inode
+
+
+def named(action: Action) -> str:
+    """The exact name: `*` becomes random letters. It carries our mark, so that undoing can tell ours from others'."""
+    # Only in a name of ours: the folders above it are the user's, and may hold a `*` themselves.
+    *above, last = action.target.split("/")
+    drawn = secrets.token_hex(6)
+    ours = [part.replace("*", drawn) if part.startswith(MARK) else part for part in above]
+    name = "/".join((*ours, last.replace("*", drawn)))
+    if action.resource == "cgroup":
+        if not last.startswith(own_groups.MARK):
+            raise NotDone(f"{action.title}: {name}: its name does not carry hostdx's mark")
+        return name
+    directory = action.resource == "directory"
+    if not (last.startswith(MARK) if directory else name.startswith("hostdx") and "/" not in name):
+        raise NotDone(f"{action.title}: {name}: its name does not carry hostdx's mark")
+    return name
+
+
+def create(entry: Entry, keep: tuple[int, ...]) -> Inode | None:
+    """Which directory it is; namespaces are made by the process that will hold them and carries their name."""
+    if entry.action.resource == "cgroup":
+        own_groups.make(entry.value, entry.action.parameters)
+    return own_files.make(entry.value, keep=keep) if entry.action.resource == "directory" else None
+
+
+def remove(entry: Entry, keep: tuple[int, ...]) -> Outcome:
+    if entry.action.resource == "directory":
+        return own_files.remove(entry.value, entry.place, entry.inode, keep=keep)
+    return own_groups.remove(entry.value) if entry.action.resource == "cgroup" else end_holders(entry.value)

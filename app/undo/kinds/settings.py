@@ -1,0 +1,150 @@
+"""Settings: a sysfs or procfs attribute, with the side values that writing it resets, and putting both back."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from app.failure import NotDone
+from app.undo.journal import UNDONE, Entry, Outcome
+from app.undo.kinds import attribute
+from app.undo.kinds.attribute import AttributeTrouble, Texts, selected
+from probes.action import Action
+
+GONE = (errno.ENOENT, errno.ENODEV, errno.ENXIO, errno.ENOTDIR)
+
+
+class Notes(Protocol):
+    """What the journal is told on the way back, each time before the next step is made."""
+
+    def undoing(self, identifier: str) -> None: ...
+
+    def back(self, identifier: str, left: dict[str, str]) -> None: ...
+
+
+def old_values(action: Action) -> tuple[str, dict[str, str]]:
+    """The target's value and the side paths' texts. Raises NotDone."""
+    sides: list[str] = []
+    for pattern in action.side_paths:
+        sides += sorted(map(str, Path("/").glob(pattern.lstrip("/")))) if "*" in pattern else [pattern]
+    sides = [path for path in dict.fromkeys(sides) if path != action.target]
+    found = attribute.read([action.target, *sides])
+    old = found.pop(action.target)
+    if isinstance(old, AttributeTrouble):
+        raise NotDone(f"{action.target}: cannot be read: {old.strerror}")
+    # a side path that cannot be read (wbt_lat_usec gives EINVAL where it is not built in) cannot be reset either
+    return selected(old), _readable(found)
+
+
+def switch(entry: Entry, keep: tuple[int, ...]) -> Entry:
+    """Writes the new value; the entry as it became. Raises NotDone."""
+    target = entry.action.target
+    if entry.old == entry.value:
+        return replace(entry, made=True, became=entry.value)
+    try:
+        text, sides = attribute.write(target, entry.value, keep, tuple(entry.saved))
+    except AttributeTrouble as why:
+        rights = "; needs root" if why.errno in (errno.EACCES, errno.EPERM) and os.geteuid() else ""
+        text = f"{target}: {entry.value!r} was not accepted: {why.strerror}{rights}"
+        raise NotDone(text, why.writer) from None
+    became = selected(text)
+    if became == entry.old:
+        raise NotDone(f"{target}: still {became!r} after {entry.value!r} was written: not accepted")
+    return replace(entry, made=True, became=became, left=_readable(sides))
+
+
+def put_back(entry: Entry, keep: tuple[int, ...], notes: Notes) -> Outcome:
+    """A value that somebody else set is left alone and reported, a side value as well."""
+    target, old = entry.action.target, entry.old or ""
+    found = attribute.read([target, *entry.saved])
+    text = found.pop(target)
+    if isinstance(text, AttributeTrouble):
+        if text.errno in GONE:
+            return Outcome("reverted", f"{target} is gone: nothing left to undo")
+        return _failed(f"{target}: {text.strerror}", text)
+    now = selected(text)
+    if now == old:
+        return _sides_only(entry, found, keep)
+    if now not in (entry.value, entry.became):
+        return Outcome(
+            "kept",
+            f"{target} is now {now!r}: another program changed it (it was {old!r}, hostdx set {entry.value!r})",
+        )
+    notes.undoing(entry.id)
+    try:
+        text, found = attribute.write(target, old, keep, tuple(entry.saved))
+    except AttributeTrouble as why:
+        return _failed(f"{target}: {old!r} was not accepted: {why.strerror}", why)
+    if selected(text) != old:
+        return Outcome("failed", f"{target} is {selected(text)!r} after {old!r} was written")
+    notes.back(entry.id, _readable(found))
+    return _settled(entry, entry.saved, keep)
+
+
+def _sides_only(entry: Entry, now: Texts, keep: tuple[int, ...]) -> Outcome:
+    """The target is as it was: never switched, switched back by us before we died, or set by somebody else.
+
+    A side value is ours to put back where a write of ours left it as it is now, or may have: between `undoing` and
+    `back` nobody could write down what the kernel made of it, nor while the side values were being put back.
+    """
+    if entry.old == entry.value:
+        return UNDONE
+    all_ours = entry.undoing and (not entry.back or _half_settled(entry, now))
+    others = [
+        path
+        for path, text in entry.saved.items()
+        if not all_ours and not _same(now[path], text) and not _same(now[path], entry.left.get(path))
+    ]
+    # those that are right as well: writing one may set another along
+    outcome = _settled(entry, [path for path in entry.saved if path not in others], keep)
+    if outcome.state == "failed" or not others:
+        return outcome
+    said = [f"{path} is now {_shown(now[path])} (it was {entry.saved[path]!r})" for path in others]
+    return Outcome("kept", f"{'; '.join(said)}: another program set {entry.action.target} and this")
+
+
+def _half_settled(entry: Entry, now: Texts) -> bool:
+    """A writer of ours was killed among the side values: one is back that the switch had left otherwise, and one of
+    them sets another along (nr_requests async_depth). A writer that hung goes on to its end, and leaves no half."""
+    return not entry.writers and any(
+        path in entry.left and not _same(entry.left[path], text) and _same(now[path], text)
+        for path, text in entry.saved.items()
+    )
+
+
+def _settled(entry: Entry, paths: Iterable[str], keep: tuple[int, ...]) -> Outcome:
+    """In the order declared: `nr_requests` before tunables that depend on it, if the scenario says so."""
+    wanted = {path: entry.saved[path] for path in paths}
+    there = attribute.settle(wanted, keep)
+    troubles: list[str] = []
+    for path, text in wanted.items():
+        now = there[path]
+        if isinstance(now, str):
+            if not _same(now, text):
+                troubles.append(f"{path} is {now!r} after {text!r} was written")
+        elif now.errno == errno.ETIMEDOUT:  # one child for all of them
+            return _failed(f"{path}: {now.strerror}", now)
+        elif now.errno not in (errno.ENODEV, errno.ENXIO):
+            troubles.append(f"{path}: {text!r} was not accepted: {now.strerror}")
+    return Outcome("failed", "; ".join(troubles)) if troubles else UNDONE
+
+
+def _failed(text: str, why: AttributeTrouble) -> Outcome:
+    return Outcome("failed", text, why.errno == errno.ETIMEDOUT, why.writer)
+
+
+def _same(now: str | AttributeTrouble, text: str | None) -> bool:
+    return isinstance(now, str) and text is not None and selected(now) == selected(text)
+
+
+def _readable(found: Texts) -> dict[str, str]:
+    return {path: text for path, text in found.items() if isinstance(text, str)}
+
+
+def _shown(now: str | AttributeTrouble) -> str:
+    return repr(now) if isinstance(now, str) else str(now.strerror)

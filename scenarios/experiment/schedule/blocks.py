@@ -1,0 +1,175 @@
+"""Groups of blocks, one at a time: for what takes a moment to switch. See `scheduler.Scheduler`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from probes.bench.measured import Measured, NotApplicable, Spent, Unfit
+from scenarios import events as ev
+from scenarios.disturbance import Disturbance
+from scenarios.experiment.budget import group_seconds
+from scenarios.experiment.groups import Group
+from scenarios.experiment.schedule.guarded import GuardedBlocks
+from scenarios.experiment.scheduler import Lap, Scheduler
+from scenarios.guards.watch import Watch
+from scenarios.model import Run
+from scenarios.plan import Workload
+
+FEWEST = 4  # groups that are measured where no more fit: with so few the single blocks must show a difference as well
+
+
+class Arm(Protocol):
+    """One variant of the load. `activate` is called before a block whenever another arm was measured before it."""
+
+    @property
+    def variant(self) -> str:
+        """The variant's id, as in the plan."""
+        ...
+
+    async def activate(self) -> None:
+        """Makes the variant active and checks that it is. Raises NotApplicable with the reason."""
+        ...
+
+    async def block(self, seconds: float) -> Measured:
+        """Measures for about `seconds`. Cancelling it stops the load at once and leaves nothing running."""
+        ...
+
+    async def quiesce(self) -> None:
+        """Waits (bounded) until what this arm has in flight is done: fdatasync, in-flight zero."""
+        ...
+
+
+class Blocks(Scheduler):
+    """Every arm is made active before its block; `blocks` keeps those that count."""
+
+    noun = "group"
+
+    def __init__(self, run: Run, workload: Workload, arms: Sequence[Arm], watch: Watch | None = None) -> None:
+        self.run, self.workload, self.watch = run, workload, watch
+        self.arms = {arm.variant: arm for arm in arms}
+        self.blocks = GuardedBlocks(run, watch)
+        self.fewest = min(FEWEST, workload.min_groups)
+        self._block_s = self._longest_s = workload.block_s
+        self._group_s = group_seconds(workload, len(arms))
+        self._switching_s = 0.0
+        self._took: dict[str, float] = {}  # seconds of each variant's warm-up
+        self._active: Arm | None = None
+        self._index = 0
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        return tuple(self.arms)
+
+    @property
+    def group_s(self) -> float:
+        return self._group_s
+
+    async def warm_up(self, most_s: float) -> bool:
+        """A block of the next arm, which never counts; it tells how long a block must be for the fewest operations.
+
+        What it took as a whole tells nothing: workers start in it. Its blocks' own length and the switches do.
+        """
+        cold = [arm for variant, arm in self.arms.items() if variant not in self._took]
+        if cold:
+            await self._warm(cold[0])
+        if len(cold) > 1:
+            return False
+        asked_s, load = self._block_s, self.workload
+        self._block_s = min(self._longest_s, max(load.max_block_s, load.block_s))
+        # A block that ended early spent its bytes (a stream of writes), and will again; a block of one operation, a
+        # command, lasts as long as that does on its side.
+        own_length = load.min_operations == 1
+        blocks_s = sum(
+            2 * (t if own_length or t < 0.9 * asked_s else self._block_s)
+            for variant, t in self._took.items()
+            if variant in self.arms
+        )
+        switches = 2 * len(self.arms) - 1.5  # a group and its successor's beginning, on average
+        self._group_s = blocks_s + switches * self._switching_s / max(1, len(self._took))
+        return True
+
+    async def _warm(self, arm: Arm) -> None:
+        measured, _ = await self._block(arm, -1, "warmup")
+        onset_s = measured.onset.seconds if measured.onset is not None else 0.0
+        self._took[arm.variant] = measured.seconds + onset_s
+        if measured.operations > 0 and measured.seconds > 0:
+            needed = self.workload.min_operations * measured.seconds / measured.operations
+            self._longest_s = max(self._longest_s, needed + self.workload.onset_s)
+
+    async def measure(self, orders: Sequence[Sequence[str]]) -> Lap:
+        group = Group(self._index, orders[0])
+        self._index += 1
+        try:
+            await self._blocks_of(group)
+        except (Spent, Unfit) as why:
+            kind, gone = ("budget", "") if isinstance(why, Spent) else ("not applicable", why.variants[0])
+            group.disturbed.append(Disturbance(kind, subject=gone, text=str(why)))
+            self._emit(group)
+            raise
+        stalled = () if self.blocks.stopped else group.stalled(self.workload, self.pairs)
+        group.disturbed += [Disturbance("stall", subject=variant) for variant in stalled]
+        self._emit(group)
+        groups = [] if self.blocks.stopped else [group]
+        return Lap(groups, group, tuple(group.disturbed), stalled if len(stalled) == 1 else ())
+
+    async def _blocks_of(self, group: Group) -> None:
+        for variant in group.order:
+            measured, disturbed = await self._block(self.arms[variant], group.index, "steady")
+            group.add(variant, measured)
+            group.loud |= self.watch is not None and self.watch.sudden
+            others = await self.blocks.spare(self.workload.id, group.index)
+            group.disturbed += filter(None, [disturbed, others])
+            if self.blocks.stopped:
+                group.disturbed.append(Disturbance("stopped", text=self.blocks.stopped))
+                return
+
+    async def _block(self, arm: Arm, group: int, phase: ev.Phase) -> tuple[Measured, Disturbance | None]:
+        try:
+            await self._switch_to(arm)
+            return await self.blocks.measure(
+                self.workload.id,
+                arm.variant,
+                lambda: arm.block(self._block_s),
+                group=group,
+                phase=phase,
+            )
+        except NotApplicable as why:
+            self._active = None
+            if isinstance(why, Spent):
+                raise
+            raise Unfit([arm.variant], str(why)) from why
+
+    async def _switch_to(self, arm: Arm) -> None:
+        """Waits for what the other one has in flight before the next is made active."""
+        if self._active is arm:
+            return
+        began = self.run.clock.now()
+        await self.pause()
+        await arm.activate()
+        self._active = arm
+        self._switching_s += self.run.clock.now() - began
+
+    async def pause(self) -> None:
+        if self._active is not None:
+            before, self._active = self._active, None
+            await before.quiesce()
+
+    def _emit(self, group: Group) -> None:
+        if group.disturbed:
+            self.blocks.leave_out(self.workload.id, group.index)
+        self.run.emit(
+            ev.Group(
+                t=self.run.time(),
+                workload=self.workload.id,
+                index=group.index,
+                order=group.label,
+                log_ratios={} if group.disturbed else group.log_ratios(self.workload, self.pairs),
+                disturbed=tuple(dict.fromkeys(group.disturbed)),
+            )
+        )
+
+    def drop(self, variants: Sequence[str]) -> None:
+        before = len(self.arms)
+        self.arms = {variant: arm for variant, arm in self.arms.items() if variant not in variants}
+        self._group_s *= len(self.arms) / max(1, before)

@@ -1,0 +1,169 @@
+"""How long a slice must be, found in the warm-up: long enough to count in, and for the switch not to show.
+
+A slice is the shortest that holds enough operations of the slowest side and whose first quarter does not differ from
+its rest by more than a quarter of the margin: what a switch costs the side (cold caches, a drive waking up, a control
+group) lies there. Called again over all slices measured so far it knows the first quarter ever better.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+from scenarios import events as ev
+from scenarios.experiment.looks import CHEAP_FIRST
+from scenarios.experiment.statistics.distributions import t_quantile
+from scenarios.experiment.statistics.stats import deviation
+from scenarios.plan import Workload
+
+LEAST_S = 0.02
+LEAST_OPERATIONS = 50  # times the queue depth
+SLOW_S = 0.1  # a slice that its operations make longer holds fewer of them
+SLOW_OPERATIONS, SLOW_SHARE = 15, 0.3  # at least, and of those that it should hold
+FEWEST = 8  # slices of a side, before its first quarter can be told from noise
+SURE = 0.01  # a clean slice is called too short so often, all sides together
+FIRST_LOOK_S = 5.0
+_PART_OF_MARGIN = 4
+_ALIKE = 1.35  # slices whose lengths are within this factor are judged as of one length
+
+Why: TypeAlias = Literal["shortest", "operations", "switch", "block"]
+
+
+class Warm(NamedTuple):
+    """One slice as measured right after a switch to `variant`.
+
+    `parts`: the rate (any unit) of four equal parts of it, the first one first.
+    """
+
+    variant: str
+    seconds: float
+    operations: int
+    parts: Sequence[float]
+
+
+class FirstQuarter(NamedTuple):
+    """How a side's rate in the first quarter differs from its rest, as a share of its mean (-0.2: 20 % lower).
+
+    `low` to `high`: the interval at 99 %, all sides together.
+    """
+
+    variant: str
+    difference: float
+    low: float
+    high: float
+
+
+class SliceLength(NamedTuple):
+    """What to measure with, and why.
+
+    seconds     of a slice, `onset_s` included. onset_s: cut off at its start and never pooled with the rest; 0 where
+                the switch does not show.
+    why         what decided: `shortest` (20 ms), `operations`, `switch` (longer, so that the switch does not show),
+                `block` (as long as a block: cut off, or too slow).
+    settled     slices of this length were seen, at least 8 a side. If not: measure some and ask again.
+    rate        operations a second of the slowest side, 0 where none finished.
+    quarter     of the side where the switch shows most, in the longest slices judged; None before there are 8 a side.
+    """
+
+    seconds: float
+    onset_s: float
+    why: Why
+    settled: bool
+    rate: float
+    quarter: FirstQuarter | None
+
+
+def slice_length(
+    warm: Iterable[Warm],
+    *,
+    margin: float,
+    most_s: float,
+    least_operations: int = LEAST_OPERATIONS,
+    least_s: float = LEAST_S,
+) -> SliceLength:
+    """The length to go on with. Of slices of several lengths those count that are about as long as is asked for.
+
+    most_s            today's block: no slice is longer.
+    least_operations  50 times the queue depth; 15 where that takes over 100 ms (a hard disk).
+    """
+    seen = list(warm)
+    if not seen:
+        raise ValueError("no warm-up slice")
+    by_side: dict[str, list[Warm]] = {}
+    for w in seen:
+        by_side.setdefault(w.variant, []).append(w)
+    rate = min(sum(w.operations for w in side) / sum(w.seconds for w in side) for side in by_side.values())
+    needed = least_operations / rate if rate > 0 else most_s
+    if rate > 0 and needed > SLOW_S:
+        needed = max(SLOW_S, needed * min(1.0, max(SLOW_SHARE, SLOW_OPERATIONS / least_operations)))
+    length = min(most_s, max(least_s, _whole_ms(needed)))
+    why: Why = "block" if needed >= most_s else "operations" if needed > least_s else "shortest"
+    tolerated = margin / _PART_OF_MARGIN
+    worst: FirstQuarter | None = None
+    while True:
+        last = length >= 0.95 * most_s
+        # An operation under way is waited for, so a slice may be longer than asked for.
+        alike = [w for w in seen if length / _ALIKE < w.seconds and (last or w.seconds < length * _ALIKE)]
+        quarters = first_quarters(alike) if {w.variant for w in alike} == by_side.keys() else None
+        if quarters is None:
+            return SliceLength(length, 0.0, why, False, rate, worst)
+        worst = max(quarters, key=lambda q: max(q.low, -q.high))
+        if max(worst.low, -worst.high) <= tolerated:
+            return SliceLength(length, 0.0, why, True, rate, worst)
+        if last:
+            return SliceLength(most_s, most_s / 4, "block", True, rate, worst)
+        # What a switch costs does not grow with the slice, so its share of the first quarter falls with the length.
+        length = min(most_s, _whole_ms(length * max(2.0, abs(worst.difference) / tolerated)))
+        why = "switch"
+
+
+def _whole_ms(seconds: float) -> float:
+    return math.ceil(seconds * 1000) / 1000
+
+
+def first_quarters(slices: Sequence[Warm]) -> list[FirstQuarter] | None:
+    """Of each side, from slices of about one length; None while a side has fewer than 8 or stood still."""
+    by_side: dict[str, list[Sequence[float]]] = {}
+    for w in slices:
+        by_side.setdefault(w.variant, []).append(w.parts)
+    found = []
+    for variant, parts in by_side.items():
+        level = sum(math.fsum(p) / len(p) for p in parts) / len(parts)
+        if len(parts) < FEWEST or level <= 0:
+            return None
+        differences = [(p[0] - math.fsum(p[1:]) / (len(p) - 1)) / level for p in parts]
+        mean = math.fsum(differences) / len(differences)
+        half = t_quantile(1 - SURE / len(by_side) / 2, len(parts) - 1) * deviation(differences)
+        half /= math.sqrt(len(parts))
+        found.append(FirstQuarter(variant, mean, mean - half, mean + half))
+    return found
+
+
+def longest_slice(load: Workload, seen: Sequence[Warm], variants: int, affordable_s: float) -> float:
+    """No slice is longer than a block: half a second or its operations, at most its bound.
+
+    For the operations that it must hold a slice may get as long; for what a switch costs only as long as the first
+    look comes within seconds and enough groups within the bytes that may be written: then the onset is cut off.
+    """
+    rate = sum(w.operations for w in seen) / sum(w.seconds for w in seen)
+    needed = load.min_operations / rate if rate > 0 else load.max_block_s
+    block_s = min(max(load.block_s, needed), max(load.max_block_s, load.block_s))
+    counted_s = load.slice_operations / rate if rate > 0 else block_s
+    switched_s = min(FIRST_LOOK_S / (CHEAP_FIRST * 2 * variants), affordable_s)
+    return min(block_s, max(load.slice_s or LEAST_S, counted_s, switched_s))
+
+
+def length_event(t: float, workload: str, found: SliceLength) -> ev.SliceLength:
+    quarter = found.quarter
+    return ev.SliceLength(
+        t=t,
+        workload=workload,
+        seconds=found.seconds,
+        why=found.why,
+        onset_s=found.onset_s,
+        settled=found.settled,
+        variant=quarter.variant if quarter else "",
+        difference=round(quarter.difference, 5) if quarter else None,
+        ci99=(round(quarter.low, 5), round(quarter.high, 5)) if quarter else None,
+    )

@@ -1,0 +1,214 @@
+"""Groups of short slices, a second of them at a time: for what can be switched within a millisecond.
+
+Nothing of the runner lies between two slices. The guards look between the trains; a disturbed train is measured again
+as a whole. See `scheduler.Scheduler`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+from probes.bench.measured import Train
+from scenarios import events as ev
+from scenarios.disturbance import Disturbance
+from scenarios.experiment.carry_over import CarryLooks
+from scenarios.experiment.groups import Group
+from scenarios.experiment.places import Visits
+from scenarios.experiment.schedule.guarded import watched
+from scenarios.experiment.schedule.slices import (
+    LEAST_S,
+    SliceLength,
+    Warm,
+    length_event,
+    longest_slice,
+    slice_length,
+)
+from scenarios.experiment.schedule.trains import Trains, event_of, groups_of, in_blocks, sides_of, warm
+from scenarios.experiment.scheduler import Lap, Scheduler
+from scenarios.guards.watch import Watch, told
+from scenarios.model import Run
+from scenarios.plan import Workload
+
+TRAIN_S = 1.0  # of slices; a group of long ones is a train of its own
+WARM_UP_S = 3.0  # at most, where slices are long or a switch shows for long
+WARM_UP_LEAST_S = 1.0  # of it after the first slices, however long those took
+WARM_SLICES = 10  # of a side: enough to tell its first quarter from noise
+FEWER = 5  # times fewer operations than a slice should hold, where the first look came too late otherwise
+AFFORDED_GROUPS = 48
+# So many groups find work of a twentieth of a slice in two of three cases, of a tenth in 97 % (simulated, noise 3 %).
+TELLING_GROUPS = 48
+# A difference that was called early is held back until this can be told, where that costs no more:
+CARRY_TEST_S = 5.0
+
+
+class TrainScheduler(Scheduler):
+    """`counted`: the trains that hold the groups that count, of slices as long as now."""
+
+    noun = "train"
+
+    def __init__(self, run: Run, workload: Workload, trains: Trains, watch: Watch | None = None) -> None:
+        self.run, self.workload, self.watch = run, workload, watch
+        self.trains = trains
+        self.fewest = workload.min_groups
+        self.places = trains.places
+        self.counted: list[Train] = []
+        self.slice_s, self.onset_s = workload.slice_s or LEAST_S, 0.0
+        self.carry = CarryLooks(margin=run.margin, block_s=workload.block_s)
+        self._by_operations, self._rate = False, 0.0  # why slices are as long, and of the slowest side
+        self._numbers, self._group = itertools.count(), 0
+        self._visits = Visits(self.places, run.rng)
+        self._seen: list[Warm] = []
+        self._found: SliceLength | None = None
+        self._warm_until, self._once_more = 0.0, True
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        return self.trains.variants
+
+    @property
+    def group_s(self) -> float:
+        return 2 * len(self.variants) * self.slice_s
+
+    @property
+    def most_groups(self) -> int:
+        affordable = self.trains.affordable_s(1) / self.slice_s  # by the write limit; one too many says so
+        return max(1, int(min(round(TRAIN_S / self.group_s), affordable)))
+
+    async def warm_up(self, most_s: float) -> bool:
+        """A first look at every variant, then slices with a switch before each, until a switch no longer shows."""
+        load, names, found = self.workload, self.variants, self._found
+        if found is None:
+            self._warm_until = self._warm_until or self.run.clock.now() + min(WARM_UP_S, most_s)
+            train, cut_s = await self.trains.ready(), 0.0
+            self._warm_until = max(self._warm_until, self.run.clock.now() + WARM_UP_LEAST_S)
+        else:
+            left_s, cut_s = (self._warm_until - self.run.clock.now()) / len(names), load.slice_onset_s
+            left, length = int(left_s / found.seconds), found.seconds
+            if left < 1:
+                # Too slow to find out what a switch costs; but a cold start is not its pace either.
+                if not self._once_more:
+                    return self._warmed(found)
+                self._once_more, left, length = False, 1, max(load.slice_s or LEAST_S, left_s)
+            order = list(range(len(names))) * min(WARM_SLICES, left)
+            train = await self.trains.train(order, length, onset_s=cut_s, quarters=True)
+        self._record(train, "warmup", [])
+        self._seen = [w for w in self._seen if w.variant in names] + warm(train, names, cut_s)
+        self._found = found = slice_length(
+            self._seen,
+            margin=self.carry.margin,
+            most_s=longest_slice(load, self._seen, len(names), self.trains.affordable_s(AFFORDED_GROUPS)),
+            least_operations=load.slice_operations,
+            least_s=load.slice_s or LEAST_S,
+        )
+        if found.settled or (self.run.clock.now() >= self._warm_until and not self._once_more):
+            return self._warmed(found)
+        return False
+
+    def _warmed(self, found: SliceLength) -> bool:
+        found = found._replace(onset_s=max(found.onset_s, self.workload.slice_onset_s))
+        self.slice_s, self.onset_s = found.seconds, found.onset_s
+        self.run.emit(length_event(self.run.time(), self.workload.id, found))
+        self._by_operations = found.why in ("operations", "block") and not self.onset_s
+        self._rate = found.rate
+        return True
+
+    def shorten(self, factor: float) -> bool:
+        """Where it is their operations that make slices long. Fewer scatter more; the error stays what it is, for the
+        order is drawn all the same.
+        """
+        least_s = self.workload.slice_operations / FEWER / self._rate if self._rate > 0 else self.slice_s
+        wanted_s = max(least_s, self.slice_s * factor, self.workload.slice_s or LEAST_S)
+        shorter = math.ceil(1000 * wanted_s) / 1000
+        if not self._by_operations or shorter >= self.slice_s:
+            return False
+        self.slice_s = shorter
+        self.run.emit(
+            ev.SliceLength(t=self.run.time(), workload=self.workload.id, seconds=shorter, why="budget")
+        )
+        return True
+
+    async def measure(self, orders: Sequence[Sequence[str]]) -> Lap:
+        names, wanted = self.variants, len(orders)
+        order = [names.index(variant) for group in orders for variant in group]
+        places = self._visits.next(wanted) if self.places > 1 else []
+        where = [place for place in places for _ in range(2 * len(names))]
+        if self.carry.in_blocks:
+            work = in_blocks(self.trains, order, self.slice_s, where)
+        else:
+            work = self.trains.train(order, self.slice_s, onset_s=self.onset_s, places=where)
+        train, found = await watched(self.watch, self.workload.id, work, Train.together)
+        if self.watch is not None:
+            others = await self.watch.spare()
+            found = found or others
+        groups = groups_of(train, names, self._group, places, self.watch is not None and self.watch.sudden)
+        first, self._group = self._group, self._group + len(groups)
+        disturbed: tuple[Disturbance, ...] = ()
+        if found is not None:
+            told(found, self.run, self.workload.id, first if groups else 0, again="train")
+            disturbed = (found,)
+        elif self.watch is not None and self.watch.stopped:
+            disturbed = (Disturbance("stopped", text=self.watch.stopped),)
+        self._record(train, "steady", groups, disturbed)
+        if not disturbed:
+            self.counted.append(train)
+            self._visits.counted([group.place for group in groups if group.place is not None])
+        alone = [
+            each for each in (group.stalled(self.workload, self.pairs) for group in groups) if len(each) == 1
+        ]
+        return Lap(groups, sides_of(train, names, self._group), disturbed, [each[0] for each in alone])
+
+    def drop(self, variants: Sequence[str]) -> None:
+        self.trains = self.trains.without(variants)
+        self.counted = []
+
+    def anew(self, groups: Sequence[Group]) -> bool:
+        """Where one side leaves work to the other: with longer slices, or in blocks."""
+        then = self.carry.look(groups, self.workload.metrics[0].name, self.pairs, self.slice_s)
+        if then is None:
+            return False
+        self.slice_s, self.onset_s = then.seconds, 0.0
+        self.counted, self._visits = [], Visits(self.places, self.run.rng)
+        bias = then.carried.bias
+        self.run.emit(
+            ev.SliceLength(
+                t=self.run.time(),
+                workload=self.workload.id,
+                seconds=then.seconds,
+                why="carry-over",
+                blocks=then.todo == "blocks",
+                bias=None if bias is None else (round(bias.low, 5), round(bias.high, 5)),
+            )
+        )
+        return True
+
+    def untold(self, groups: int, *, called: bool, decided: bool) -> bool:
+        """Whether the sides carry work over to each other cannot be told yet."""
+        if self.carry.untold(groups):  # something was found already
+            return called or (not self.carry.in_blocks and decided)
+        return called and groups < TELLING_GROUPS and TELLING_GROUPS * self.group_s <= CARRY_TEST_S
+
+    def told(self, verdict: ev.Verdict) -> ev.Verdict:
+        return self.carry.told(verdict)
+
+    def _record(
+        self,
+        train: Train,
+        phase: ev.Phase,
+        groups: Sequence[Group],
+        disturbed: tuple[Disturbance, ...] = (),
+    ) -> None:
+        self.run.emit(
+            event_of(
+                self.run.time(),
+                train,
+                self.workload,
+                self.variants,
+                groups,
+                self.pairs,
+                index=next(self._numbers),
+                phase=phase,
+                disturbed=disturbed,
+            )
+        )

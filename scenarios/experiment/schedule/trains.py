@@ -1,0 +1,167 @@
+"""Trains: what serves all variants in turn, how an order is drawn, and from slices back to groups and events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from probes.bench.engine.histogram import coarser
+from probes.bench.measured import Measured, Train, joined
+from scenarios import events as ev
+from scenarios.disturbance import Disturbance
+from scenarios.experiment.groups import Group, Pair
+from scenarios.experiment.schedule.slices import Warm
+from scenarios.plan import Workload
+
+
+class Trains(Protocol):
+    """One workload on all variants, ready to be measured slice by slice: the same workers serve every side.
+
+    For what can be switched within a millisecond. Both raise NotApplicable (Unfit where it is some variants only),
+    Spent, BenchRefused; cancelling stops the load at once and leaves nothing running.
+    """
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """Their ids, as in the plan. `order` below numbers them."""
+        ...
+
+    @property
+    def places(self) -> int:
+        """How many pairs of places (see `places`) the variants have; 1 where they have none of their own."""
+        ...
+
+    async def ready(self) -> Train:
+        """Starts what is needed and measures one short slice of each, which tells how fast they are."""
+        ...
+
+    async def train(
+        self,
+        order: Sequence[int],
+        slice_s: float,
+        *,
+        onset_s: float = 0.0,
+        quarters: bool = False,
+        places: Sequence[int] = (),
+    ) -> Train:
+        """Slices of `slice_s` seconds in this order, the first `onset_s` of each not counted.
+
+        quarters  whether the rates within the slices are wanted.
+        places    where each slice is measured; without, it does not matter.
+        """
+        ...
+
+    def affordable_s(self, groups: int) -> float:
+        """How long slices may be, so that so many groups fit into the bytes that may be written; infinite without."""
+        ...
+
+    async def quiesce(self) -> None:
+        """Waits (bounded) until nothing is in flight, and what was written is on the device."""
+        ...
+
+    def without(self, variants: Sequence[str]) -> Trains:
+        """The same for the others."""
+        ...
+
+
+async def in_blocks(
+    trains: Trains, order: Sequence[int], block_s: float, places: Sequence[int] = ()
+) -> Train:
+    """Each block by itself; what a side has in flight or unwritten is waited for before the other one begins."""
+    parts: list[Train] = []
+    before = None
+    for at, side in enumerate(order):
+        if side != before:
+            await trains.quiesce()
+        parts.append(await trains.train([side], block_s, places=places[at : at + 1]))
+        if not parts[-1].order:  # it took far too long: no complete group can follow
+            break
+        before = side
+    return joined(parts)
+
+
+def groups_of(
+    train: Train, variants: Sequence[str], first: int, places: Sequence[int] = (), loud: bool = False
+) -> list[Group]:
+    """The complete groups of a train, numbered from `first`: two slices of every variant each.
+
+    `places`: the pair of places of each; `loud`: see `Group`.
+    """
+    size = 2 * len(variants)
+    found = []
+    for number, at in enumerate(range(0, len(train.order) - size + 1, size)):
+        order = train.order[at : at + size]
+        place = places[number] if places else None
+        group = Group(first + number, [variants[n] for n in order], place, loud)
+        for place, side in enumerate(order, at):
+            values = {metric: each[place] for metric, each in train.values.items()}
+            group.add(variants[side], Measured(seconds=train.lengths[place], values=values))
+        found.append(group)
+    return found
+
+
+def sides_of(train: Train, variants: Sequence[str], group: int) -> Group:
+    """The whole train as one group: for what is shown of it and needs many operations (p99)."""
+    whole = Group(group, variants)
+    for variant, side in zip(variants, train.sides, strict=True):
+        whole.add(variant, side)
+    return whole
+
+
+def warm(train: Train, variants: Sequence[str], onset_s: float) -> list[Warm]:
+    """The slices right after a switch, with what happened within them, without `onset_s` that was cut off."""
+    each = zip(
+        train.order, [None, *train.order], train.lengths, train.operations, train.quarters, strict=False
+    )
+    return [
+        Warm(variants[n], s + onset_s, count, within) for n, before, s, count, within in each if n != before
+    ]
+
+
+def event_of(
+    t: float,
+    train: Train,
+    workload: Workload,
+    variants: Sequence[str],
+    groups: Sequence[Group],
+    pairs: Sequence[Pair],
+    *,
+    index: int,
+    phase: ev.Phase,
+    disturbed: tuple[Disturbance, ...] = (),
+) -> ev.Train:
+    """A train as the event that records it: five digits of each value, no more."""
+    ratios: dict[str, list[float]] = {}
+    if not disturbed and phase == "steady":
+        for group in groups:
+            for key, value in group.log_ratios(workload, pairs).items():
+                ratios.setdefault(key, []).append(round(value, 5))
+    size = 2 * len(variants)
+    words = "".join(ev.SIDES[n] for n in train.order)
+    sides = dict(zip(variants, train.sides, strict=True))
+    return ev.Train(
+        t=t,
+        workload=workload.id,
+        index=index,
+        group=groups[0].index if groups else 0,
+        seconds=round(train.seconds, 4),
+        slice_s=round(train.slice_s, 5),
+        variants=list(variants),
+        order=" ".join(words[at : at + size] for at in range(0, len(words), size)),
+        values={metric: [float(f"{v:.5g}") for v in each] for metric, each in train.values.items()},
+        log_ratios=ratios,
+        places=[group.place for group in groups if group.place is not None],
+        phase=phase,
+        operations={v: side.operations for v, side in sides.items()},
+        bytes={v: side.bytes for v, side in sides.items() if side.bytes},
+        device_bytes=train.device_bytes,
+        cpu_s=round(sum(side.cpu_s for side in sides.values()), 4),
+        waited_s=round(train.waited_s, 4),
+        p50_ns={v: side.p50_ns for v, side in sides.items() if side.p50_ns is not None},
+        p99_ns={v: p99 for v in sides if (p99 := sides_of(train, variants, 0).p99_ns(v)) is not None},
+        histogram={v: coarser(side.histogram, COARSE) for v, side in sides.items() if side.histogram},
+        disturbed=disturbed,
+    )
+
+
+COARSE = 1.08  # of a recorded bucket's bounds: its latencies are known within 4 %

@@ -1,0 +1,95 @@
+"""A side that rises or falls while it is measured: then the effect is a function of how long one looked.
+
+What both sides do alike is the host's and cancels within the groups. A side's own course shows as a trend of the
+groups' log ratio. The line is Theil and Sen's (the median slope of all pairs of points), its certainty Kendall's:
+neither asks for normal noise, and a burst moves neither.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from scenarios.experiment.statistics.distributions import normal_tail
+from scenarios.experiment.statistics.walsh import middle_of
+
+HALVES = math.log(2)  # of a side, from its beginning to its end: a fall to a half, a rise to double
+TOGETHER = math.log(1.25)  # how far the ratio of the sides must move, for the course not to be the host's
+SURE = 0.01
+MOST_LOG = math.log(sys.float_info.max)
+FEWEST = 6  # points; with fewer no order of them is sure at 1 %
+_POINTS = 60  # more are averaged to so many: the pairs grow with the square
+
+
+class Course(NamedTuple):
+    """The fitted line's ends, in logs; `p` of a trend this sure or surer in values without one (two-sided)."""
+
+    first: float
+    last: float
+    p: float
+
+    @property
+    def change(self) -> float:
+        return self.last - self.first
+
+
+class Drift(NamedTuple):
+    """A side that halves or doubles within a load while the other does not follow it. Values in the metric's unit."""
+
+    variant: str
+    first: float
+    last: float
+
+
+def course(values: Sequence[float]) -> Course | None:
+    """Of values at equal distances; None with fewer than 6."""
+    points = _averaged(values)
+    n = len(points)
+    if n < FEWEST:
+        return None
+    slopes, above, below = [], 0, 0
+    for i, a in enumerate(points):
+        for distance, b in enumerate(points[i + 1 :], 1):
+            slopes.append((b - a) / distance)
+            above += b > a
+            below += b < a
+    slope = middle_of(sorted(slopes))
+    level = middle_of(sorted(point - slope * i for i, point in enumerate(points)))
+    deviation = math.sqrt(n * (n - 1) * (2 * n + 5) / 18)
+    z = max(0, abs(above - below) - 1) / deviation
+    return Course(level, level + slope * (n - 1), min(1.0, 2 * normal_tail(z)))
+
+
+def drifts(baseline: Sequence[float], variant: Sequence[float], pair: tuple[str, str]) -> list[Drift]:
+    """The sides with a course of their own, the stronger one first; not empty: no effect can be given.
+
+    baseline, variant: each group's mean of either side, in the metric's unit, in the order measured; groups where one
+    gave nothing are left out.
+    """
+    both = [(a, b) for a, b in zip(baseline, variant, strict=True) if a > 0 and b > 0]
+    ratio = course([math.log(b) - math.log(a) for a, b in both])
+    if ratio is None or ratio.p > SURE or abs(ratio.change) < TOGETHER:
+        return []
+    found = []
+    for name, values, against in (
+        (pair[0], [math.log(a) for a, _ in both], -ratio.change),
+        (pair[1], [math.log(b) for _, b in both], ratio.change),
+    ):
+        own = course(values)
+        if own is not None and own.p <= SURE and abs(own.change) >= HALVES and own.change * against > 0:
+            found.append((abs(own.change), Drift(name, _value(own.first), _value(own.last))))
+    return [drift for _, drift in sorted(found, reverse=True)]
+
+
+def _value(logarithm: float) -> float:
+    """A line through the largest numbers that there are ends beyond them."""
+    return math.exp(min(logarithm, MOST_LOG))
+
+
+def _averaged(values: Sequence[float]) -> list[float]:
+    """As they are, or the means of stretches of equal length; a rest at the beginning is left out."""
+    each = max(1, len(values) // _POINTS)
+    start = len(values) % each
+    return [math.fsum(values[i : i + each]) / each for i in range(start, len(values), each)]

@@ -1,0 +1,161 @@
+"""From a group's blocks to an estimate with an interval over the groups.
+
+The unit of inference is the group. Within a group every variant's blocks stand symmetrically (ABBA or
+BAAB), so a linear drift of the log rates cancels. Which of the two orders a group gets is drawn anew for
+each group; with a constant ratio delta, the group's log ratio is therefore delta + s * c with a fair coin s
+= +-1 and whatever c the noise of these seconds gave. Signs are independent and fair *whatever the noise
+is*: autocorrelated, drifting, periodic, bursting. So Wilcoxon's signed-rank test of "log ratio - delta"
+holds its level exactly, and the interval of all deltas that it does not reject (order statistics of the
+Walsh averages) is exact or conservative, without an assumption about the noise. A single wild group moves
+it by some ranks only.
+
+Fewer groups than a level can be reached with (2**(1-n) > alpha) have Student's interval instead: under
+symmetric noise with heavy tails it errs on the safe side (Efron 1969, "Student's t-test under symmetry
+conditions"). A neighbour in the groups' own rhythm gives all of them the same c, and then four coins that fall
+alike look like a sure effect: see `sequential.Comparison.agreement`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+from scenarios.experiment.statistics.distributions import binomial_tail, signed_rank_critical, t_quantile
+from scenarios.experiment.statistics.walsh import ends, middle_of
+
+Better = Literal["more", "less"]
+
+
+class Spread(NamedTuple):
+    """An estimate with the interval that goes with it, in the unit of the values."""
+
+    estimate: float
+    low: float
+    high: float
+
+    @property
+    def half_width(self) -> float:
+        return (self.high - self.low) / 2
+
+
+Sides: TypeAlias = tuple[tuple[float, ...], tuple[float, ...]]
+
+
+class GroupValue(NamedTuple):
+    """One group's log ratio (below 0 is slower) and how far blocks of the same variant lay apart in it.
+
+    `sides`: the blocks' values, baseline and variant, turned so that less is slower.
+    """
+
+    log_ratio: float
+    scatter: float
+    sides: Sides
+
+
+def group_value(
+    baseline: Sequence[float], variant: Sequence[float], better: Better = "more"
+) -> GroupValue | None:
+    """ln(variant/baseline) of one group from its blocks' values, turned so that below 0 is always slower.
+
+    The ratio of the means: what was done in the variant's seconds over what was done in the baseline's. A
+    drift of 1 % a block leaves less than 0.01 % of itself in ABBA. `scatter`: the pooled standard deviation of
+    the logs of equal blocks. None when a value is not positive and finite: a stalled block has no ratio.
+    """
+    if not baseline or not variant:
+        return None
+    if any(not (value > 0 and math.isfinite(value)) for value in (*baseline, *variant)):
+        return None
+    ratio = math.log(math.fsum(variant) / len(variant)) - math.log(math.fsum(baseline) / len(baseline))
+    squares = 0.0
+    for values in (baseline, variant):
+        logs = [math.log(value) for value in values]
+        mean = math.fsum(logs) / len(logs)
+        squares += math.fsum((log - mean) ** 2 for log in logs)
+    scatter = math.sqrt(squares / max(1, len(baseline) + len(variant) - 2))
+    sign = 1.0 if better == "more" else -1.0
+    sides = tuple(sign * value for value in baseline), tuple(sign * value for value in variant)
+    return GroupValue(sign * ratio, scatter, sides)
+
+
+def log_ratio(baseline: Sequence[float], variant: Sequence[float], better: Better = "more") -> float | None:
+    """The first field of `group_value` alone."""
+    value = group_value(baseline, variant, better)
+    return None if value is None else value.log_ratio
+
+
+def difference(baseline: Sequence[float], variant: Sequence[float]) -> float:
+    """variant - baseline of one group's blocks, in the metric's own unit and direction."""
+    return math.fsum(variant) / len(variant) - math.fsum(baseline) / len(baseline)
+
+
+def slower_pairs(sides: Sequence[Sides]) -> float:
+    """Of all pairs of a baseline's and a variant's block, over all groups, the share in which the variant is slower."""
+    baseline = [value for one, _ in sides for value in one]
+    variant = [value for _, other in sides for value in other]
+    return sum(b < a for a in baseline for b in variant) / max(1, len(baseline) * len(variant))
+
+
+def calm_weights(scatters: Sequence[float]) -> list[float]:
+    """Groups in a calm stretch count more: 1 / (local variance + usual variance).
+
+    `local` is the mean scatter of a group and its two neighbours, `usual` the median of all. The differences of
+    equal blocks know neither the effect nor which variant came first, so weights made of them leave the signs
+    fair coins and the interval exact. Neighbours are included so that a variant which stalls now and then
+    cannot hide its stalls in groups without weight.
+    """
+    usual = middle_of(sorted(scatters))
+    if usual <= 0:
+        return [1.0] * len(scatters)
+    weights = []
+    for i in range(len(scatters)):
+        near = scatters[max(0, i - 1) : i + 2]
+        local = sum(near) / len(near)
+        weights.append(1 / ((local / usual) ** 2 + 1))
+    return weights
+
+
+def deviation(values: Sequence[float]) -> float:
+    """The sample's standard deviation; two values at least."""
+    mean = math.fsum(values) / len(values)
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+
+
+def student(values: Sequence[float], alpha: float, floor: float = 0.0) -> Spread:
+    """The mean with Student's interval; two values at least. `floor`: the least deviation to reckon with."""
+    n = len(values)
+    mean = math.fsum(values) / n
+    half = t_quantile(1.0 - alpha / 2, n - 1) * max(floor, deviation(values)) / math.sqrt(n)
+    return Spread(mean, mean - half, mean + half)
+
+
+def usual_scatter(scatters: Sequence[float]) -> float:
+    """The median scatter: under white noise a group's log ratio deviates by as much, or a little more."""
+    return middle_of(sorted(scatters))
+
+
+def over_groups(
+    values: Sequence[float],
+    alpha: float = 0.05,
+    weights: Sequence[float] | None = None,
+    floor: float = 0.0,
+) -> Spread | None:
+    """Estimate (Hodges and Lehmann's) and interval at level 1 - alpha. None below two groups.
+
+    `floor`: the deviation that Student's interval reckons with at least. A handful of groups can agree by
+    chance; what their blocks scatter inside of the groups tells.
+    """
+    n = len(values)
+    if n < 2:
+        return None
+    critical = signed_rank_critical(n, alpha)
+    if critical is not None:
+        return Spread(*ends(values, weights, critical))
+    estimate = ends(values, weights, 0).middle
+    _, low, high = student(values, alpha, floor)
+    return Spread(estimate, min(low, estimate), max(high, estimate))
+
+
+def sign_test(a: int, b: int) -> float:
+    """The exact two-sided p of `a` against `b` events where each is as likely on either side; 1 without any."""
+    return min(1.0, 2 * binomial_tail(max(a, b), a + b, 0.5))

@@ -1,0 +1,62 @@
+"""The times of a load's operations as a histogram: of blocks that are given, in each of its forms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from app.lines import cells
+from app.recording.reader import load
+from app.recording.session import Session
+from app.report.figures.histogram import BUCKETS, histogram_lines, latencies
+from app.report.forms import html, markdown
+from app.report.forms.svg import histogram_svg
+from app.report.report import report
+from scenarios import events as ev
+from scenarios.results.document import Histogram
+
+DEMOS = Path(__file__).parents[4] / "app" / "recording" / "demos"
+
+
+def session(*blocks: tuple[str, list[tuple[int, int]]], disturbed: bool = False) -> Session:
+    told = Session()
+    for n, (variant, found) in enumerate(blocks):
+        told.apply(
+            ev.Block(
+                t=n, workload="w", index=n, group=n, seconds=1.0, variant=variant, values={}, histogram=found,
+                phase="warmup" if disturbed else "steady",
+            )
+        )  # fmt: skip
+    return told
+
+
+def test_what_is_ten_times_as_long_stands_further_right_and_every_operation_is_in_it() -> None:
+    told = session(("A", [(1000, 90)]), ("A", [(1000, 10), (2000, 5)]), ("B", [(10_000, 200)]))
+    (found,) = latencies(told, "w")
+    (_, first), (_, second) = found.rows
+    assert (sum(first), sum(second)) == (105, 200)
+    assert max(n for n, count in enumerate(first) if count) < second.index(200) < BUCKETS
+
+
+@pytest.mark.parametrize("found", [[], [(1000, 5)], [(0, 500)]])
+def test_too_few_operations_have_no_shape(found: list[tuple[int, int]]) -> None:
+    assert latencies(session(("A", found)), "w") == ()
+    assert latencies(session(("A", [(1000, 500)]), disturbed=True), "w") == ()
+
+
+def test_every_form_draws_each_side() -> None:
+    made = report(load(DEMOS / "storage.jsonl"), "demo:storage")
+    found = [part for section in made.sections for part in section.parts if isinstance(part, Histogram)]
+    assert len(found) == 7 and all(len(one.rows) == 2 for one in found)
+    for one in found:
+        drawn = ElementTree.fromstring(histogram_svg(one))
+        assert len([*drawn.iter("{http://www.w3.org/2000/svg}rect")]) == 2 * BUCKETS
+        assert one.title in markdown.rendered(made) and one.title in html.rendered(made)
+
+
+@pytest.mark.parametrize("width", [10, 40, 120])
+def test_no_line_is_wider_than_the_screen(width: int) -> None:
+    (found,) = latencies(session(("A", [(1000, 500)]), ("B", [(5000, 500)])), "w")
+    assert max(cells(line) for line in histogram_lines(found, width)) <= width

@@ -1,0 +1,184 @@
+"""The verdicts as a table, and the signs of trust, from events that are given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.recording.reader import load
+from app.recording.session import Session
+from app.report.figures.verdict_table import MEDIANS, beside, rows, table
+from app.report.following import to_do
+from app.report.summary import WIDE, summary
+from app.report.trust import trust
+from app.report.wording import resolution
+from probes import units
+from scenarios import events as ev
+from scenarios.disturbance import Disturbance
+from scenarios.plan import Metric, Plan, Variant, Workload
+from scenarios.results.document import Toned
+
+DEMOS = Path(__file__).parents[4] / "app" / "recording" / "demos"
+
+
+def verdict(workload: str, word: str, ratio: float | None, **more: object) -> ev.Verdict:
+    given = {"t": 9.0, "metric": "IOPS", "baseline": "A", "variant": "B", "groups": 6 if ratio else 0, **more}
+    return ev.Verdict(workload=workload, verdict=word, ratio=ratio, **given)  # type: ignore[arg-type]
+
+
+def session(*events: ev.AnyEvent) -> Session:
+    told = Session()
+    loads = tuple(
+        Workload(id=name, title=f"load {name}", metrics=(Metric("IOPS", "1/s"),), control=name == "c")
+        for name in ("small", "large", "same", "c")
+    )
+    sides = (Variant(id="A", label="/a"), Variant(id="B", label="/b"))
+    plan = Plan(scenario="storage", title="t", question="q", workloads=loads, variants=sides)
+    for event in (ev.Planned(t=0.0, plan=plan), *events):
+        told.apply(event)
+    return told
+
+
+def block(variant: str, value: float, group: int, **more: object) -> ev.Block:
+    given = {"t": 1.0, "workload": "large", "index": group, "seconds": 0.5, **more}
+    return ev.Block(variant=variant, group=group, values={"IOPS": value}, **given)  # type: ignore[arg-type]
+
+
+def test_both_sides_medians_and_the_largest_effect_first() -> None:
+    told = session(
+        verdict("c", "slower", 0.2, control=True),
+        verdict("same", "no material difference", 1.0),
+        verdict("small", "slower", 0.9),
+        verdict("large", "faster", 3.0, ci95=(2.5, 3.5)),
+        *(block("A", v, n) for n, v in enumerate((1000, 2000, 9000))),
+        *(block("B", v, n) for n, v in enumerate((6000, 6100))),
+        block("A", 1.0, 9, phase="warmup"),
+        block("A", 1.0, 9, disturbed=(Disturbance("cpu"),)),
+    )
+    assert [row.load for row in rows(told)] == ["load large", "load small", "load same", "load c (control)"]
+    found = table(told)
+    assert found is not None and found.header == ("load", "A", "B", "effect", "95 % CI", "groups")
+    assert found.rows[0] == (
+        "load large",
+        "2 k/s",
+        "6.05 k/s",
+        Toned("3 × faster", "ok"),
+        "2.5 to 3.5 ×",
+        "6",
+    )
+
+
+@pytest.mark.parametrize(("ratio", "word", "told"), [(3.0, "faster", ""), (1.05, "inconclusive", MEDIANS)])
+def test_what_the_values_are_is_said_where_they_do_not_fit_the_effect(
+    ratio: float, word: str, told: str
+) -> None:
+    blocks = (block("A", 2000, 0), block("B", 6000, 0))
+    assert beside(session(verdict("large", word, ratio), *blocks)) == told
+
+
+def test_nothing_measured_has_no_table_and_no_trust() -> None:
+    told = session(verdict("large", "not measured", None, reason="no time"))
+    assert table(told) is None and trust(told) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "shown"),
+    [
+        (8136, "IOPS", "8.14 k IOPS"), (213_000, "ns", "213 µs"), (0.0021, "s", "2.1 ms"), (98.4, "MB/s", "98.4 MB/s"),
+        (12, "1/s", "12/s"), (512, "ns/packet", "512 ns/packet"), (float("inf"), "IOPS", "? IOPS"),
+    ],
+)  # fmt: skip
+def test_a_value_has_its_unit(value: float, unit: str, shown: str) -> None:
+    assert str(units.amount(value, unit)) == shown
+
+
+@pytest.mark.parametrize(
+    ("events", "state", "says"),
+    [
+        ((verdict("c", "no material difference", 1.0, control=True),), "ok", "control equal (load c)"),
+        ((verdict("c", "slower", 0.9, control=True),), "critical", "10 % slower): do not use this run"),
+        ((verdict("c", "inconclusive", 0.9, control=True),), "unknown", "control inconclusive"),
+        ((verdict("c", "not measured", None, control=True),), "unknown", "control not measured"),
+        ((ev.Group(t=1, workload="large", index=0, order="ABBA"),), "ok", "0 of 1 groups disturbed"),
+        (
+            (ev.Group(t=1, workload="large", index=0, order="ABBA", disturbed=(Disturbance("cpu"),)),),
+            "critical",
+            "1 of 1 groups disturbed, measured again",
+        ),
+        ((block("A", 1.0, 0, bytes=100, device_bytes=99),), "ok", "reached the disk"),
+        ((block("A", 1.0, 0, bytes=100, device_bytes=40),), "notice", "load large 40 %"),
+        (
+            (verdict("small", "slower", 0.5, drift={"A": (400.0, 100.0)}),),
+            "notice",
+            "A falls from 400 to 100",
+        ),
+        ((), "ok", "no side drifted"),
+        (
+            (verdict("small", "inconclusive", 1.0, smallest_effect=0.03),),
+            "ok",
+            "smallest detectable effect: ±3 %",
+        ),
+    ],
+)
+def test_each_sign_of_trust(events: tuple[ev.AnyEvent, ...], state: str, says: str) -> None:
+    told = session(verdict("large", "slower", 0.5), *events)
+    assert any(sign.state == state and says in sign.text for sign in trust(told)), trust(told)
+
+
+def test_no_smallest_effect_is_said_of_a_large_one() -> None:
+    """Half an interval of 78 to 112 times is ±0.2 % of the ratio 0.01: that says nothing about small effects."""
+    told = session(verdict("large", "slower", 0.01, smallest_effect=0.002))
+    assert not any("smallest detectable" in sign.text for sign in trust(told))
+    assert resolution(next(iter(told.verdicts.values()))) == "–"
+
+
+def test_a_drift_is_seen_in_a_recording_whose_verdict_does_not_name_it() -> None:
+    falls = [
+        block(side, value, n) for n in range(12) for side, value in (("A", 400 - 30 * n), ("B", 300 + n % 3))
+    ]
+    told = session(verdict("large", "faster", 2.0), *falls)
+    (sign,) = (sign for sign in trust(told) if "while it is measured" in sign.text)
+    assert sign.state == "notice" and sign.text.startswith("load large: A falls from ")
+
+
+@pytest.mark.parametrize("path", sorted(DEMOS.glob("*.jsonl")), ids=lambda p: p.stem)
+def test_at_a_terminals_edge_no_word_is_cut(path: Path) -> None:
+    told = load(path)
+    pasted = {command for step in to_do(told) for command in step.commands}  # a line each, whole
+
+    def words(width: int) -> list[str]:
+        lines = ["".join(text for text, _ in line) for line in summary(told, None, width)]
+        longest = max(len(word) for line in lines for word in line.split())
+        assert all(len(line) <= max(width, 20 + longest) or line.strip() in pasted for line in lines)
+        drawn = set("◂▸░┄├┤")  # a chart is as wide as there is room
+        return sorted(word for line in lines if not drawn & set(line) for word in line.split())
+
+    narrow, wide = words(80), words(WIDE - 1)
+    lost = set(wide) - set(narrow)
+    assert not lost
+    assert set(narrow) <= set(wide)
+
+
+@pytest.mark.parametrize("name", ["storage", "rpfilter", "iosched", "null"])
+def test_at_80_cells_no_row_is_higher_than_two_lines(name: str) -> None:
+    told = load(DEMOS / f"{name}.jsonl")
+    lines = ["".join(text for text, _ in line) for line in summary(told, None, 80)]
+    first = next(n for n, line in enumerate(lines) if "effect" in line and "95 % CI" in line)
+    body = lines[first + 1 : lines.index("", first)]
+    assert len(body) <= 2 * len(rows(told)) + 2 * bool(beside(told))
+
+
+def test_of_one_load_the_rows_say_only_what_is_compared() -> None:
+    made = table(load(DEMOS / "rpfilter.jsonl"))
+    assert made is not None and made.header[0] == "compared"
+    assert [row[0] for row in made.rows] == ["check against none", "trivial against none (control)"]
+
+
+def test_what_the_headline_says_is_no_finding_below_it_and_a_hint_is_named_one() -> None:
+    null = " ".join("".join(t for t, _ in line) for line in summary(load(DEMOS / "null.jsonl"), None, 80))
+    assert null.count("This host can be measured") == 1
+    storage = " ".join(
+        "".join(t for t, _ in line) for line in summary(load(DEMOS / "storage.jsonl"), None, 80)
+    )
+    assert "▲ warning: a hint: sda" in storage

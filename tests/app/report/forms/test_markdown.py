@@ -1,0 +1,105 @@
+"""Whatever a host says, it stays text: judged by a CommonMark parser, as a ticket system would read it."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from app.printable import printable
+from app.report.forms import escape
+from app.report.forms.html import rendered as html
+from app.report.forms.markdown import rendered
+from scenarios.results.document import Bullets, Code, Document, Heading, Mono, Section, Strong, Table, say
+
+PARSER = MarkdownIt("gfm-like", {"html": True})
+assert PARSER.linkify is not None
+PARSER.linkify.set({"fuzzy_link": False})  # GFM links no bare `example.com`
+HOSTILE = st.one_of(
+    st.text(alphabet=st.characters()),
+    st.text(alphabet="\\`*_[]()<>#+-.!|~&:=1 \n\t$@/ahtp", max_size=40),
+    st.sampled_from([
+        "# x", "1. x", "1) x", "- x", "+ x", "> x", "===", "---", "***", "    code", "<script>alert(1)</script>",
+        "[a](javascript:x)", "![a](http://x)", "http://x.example/", "www.example.com", "a@b.example", "`", "``` sh",
+        "| a | b |", "~~x~~", "&lt;", "&#35;", "\\", "a\\", "__x__", "$x$", "a|b", "`|`", "\u202eevil", "\x1b[2J", "",
+    ]),
+)  # fmt: skip
+
+
+def parsed(source: str) -> list[Token]:
+    return PARSER.parse(source)
+
+
+def flat(tokens: list[Token]) -> list[Token]:
+    return [inner for token in tokens for inner in (token.children or [token])]
+
+
+def squeezed(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip()
+
+
+@settings(deadline=None, max_examples=60)
+@given(HOSTILE)
+def test_text_is_a_paragraph_of_text(value: str) -> None:
+    kinds = {token.type for token in flat(parsed(escape.text(value)))}
+    assert kinds <= {"paragraph_open", "paragraph_close", "text", "text_special"}, kinds
+    shown = "".join(t.content for t in flat(parsed(escape.text(value))) if t.type.startswith("text"))
+    assert squeezed(shown) == squeezed(printable(value).strip())
+
+
+@settings(deadline=None, max_examples=60)
+@given(HOSTILE)
+def test_code_is_code(value: str) -> None:
+    tokens = flat(parsed(f"x {escape.code(value)} y"))
+    kinds = {token.type for token in tokens} - {"paragraph_open", "paragraph_close", "text"}
+    shown = [token.content for token in tokens if token.type == "code_inline"]
+    if printable(value).strip():
+        assert kinds == {"code_inline"}
+        assert squeezed(shown[0]) == squeezed(printable(value))
+
+
+@settings(deadline=None, max_examples=60)
+@given(HOSTILE)
+def test_block_stays_one_block(value: str) -> None:
+    tokens = parsed(f"{escape.block(value)}\n\nafter")
+    assert [token.type for token in tokens] == ["fence", "paragraph_open", "inline", "paragraph_close"]
+
+
+def document(value: str) -> Document:
+    return Document(
+        value,
+        (value,),
+        (
+            Section(
+                value,
+                (
+                    say(value, Mono(value), Strong(value)),
+                    Bullets(((value,), (Mono(value), value))),
+                    Table(("a", "b"), ((value, Mono(value)), (Mono(value), value))),
+                    Heading(value),
+                    Code((value,), "sh"),
+                ),
+            ),
+        ),
+    )
+
+
+@settings(deadline=None, max_examples=60)
+@given(HOSTILE.filter(lambda value: bool(printable(value).strip())))
+def test_a_document_keeps_its_shape(value: str) -> None:
+    shape = [t.type for t in parsed(rendered(document(value))) if t.type != "inline"]
+    assert shape == [t.type for t in parsed(rendered(document("plain"))) if t.type != "inline"]
+    inner = {t.type for t in flat(parsed(rendered(document(value))))}
+    assert not inner & {"html_inline", "html_block", "image", "link_open"}
+
+
+@settings(deadline=None, max_examples=60)
+@given(HOSTILE)
+def test_a_page_keeps_its_tags(value: str) -> None:
+    def tags(page: str) -> list[str]:
+        return re.findall(r"<[^>]*>", page)
+
+    assert tags(html(document(value))) == tags(html(document("plain")))

@@ -1,0 +1,153 @@
+"""Inside the runs: which runs count, rates of sums, the variants over each other; table, drawing and SVG."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from app.recording.session import Session
+from app.report.forms import markdown
+from app.report.forms.svg import chart_svg
+from app.report.results.inside import FIELDS, curves, inside, middle
+from app.tui.feed import RunFeed
+from app.tui.screens.inside import InsideScreen
+from app.tui.screens.live import LiveScreen
+from app.tui.screens.verdict import VerdictScreen
+from scenarios import events as ev
+from scenarios.results.document import Chart, Document, Section, Table
+from tests.fakes.streams.stories import HOSTILE, write
+from tests.fakes.terminals.screen import grid, keys, opened
+
+CPU, PSS, THREADS, READ, WRITTEN, HEAT, CLOCK = FIELDS
+MIB = 1 << 20
+
+
+def run(t: float, variant: str, number: int, seconds: int, cpus: float) -> list[ev.AnyEvent]:
+    """Samples of a run that began at `t`."""
+    return [
+        ev.Inside(
+            t=t + s,
+            variant=variant,
+            run=number,
+            at_s=float(s),
+            values={
+                "PSS": s * MIB,
+                "CPU": s * cpus,
+                "threads": 2,
+                "processes": 1,
+                "read": 0,
+                "written": s * 5e6,
+            },
+        )
+        for s in range(1, seconds + 1)
+    ]
+
+
+def block(t: float, variant: str, seconds: float, phase: ev.Phase = "steady", **rest: object) -> ev.Block:
+    values = {"wall": seconds} if not rest.pop("failed", False) else {}
+    return ev.Block(
+        t=t,
+        workload="command",
+        variant=variant,
+        group=0,
+        index=0,
+        seconds=seconds,
+        values=values,
+        phase=phase,
+    )
+
+
+def story(a: str = "A", b: str = "B") -> list[ev.AnyEvent]:
+    """A warm-up and a failed run of A that do not count, one run of A, two of B, and one of A under way."""
+    return [
+        ev.Began(
+            t=0.0,
+            schema=ev.SCHEMA,
+            version="0",
+            scenario="workload",
+            command=["run"],
+            host="h",
+            wall="2026-11-01T00:00:00Z",
+            seed=1,
+            pid=1,
+            pid_start=1,
+            boot_id="b",
+        ),
+        *run(0.0, a, 1, 4, 9.0),
+        block(4.2, a, 4.2, "warmup"),
+        *run(5.0, a, 2, 4, 9.0),
+        block(9.2, a, 4.2, failed=True),
+        *run(10.0, a, 3, 4, 0.5),
+        block(14.2, a, 4.2),
+        *run(15.0, b, 1, 8, 1.0),
+        block(23.2, b, 8.2),
+        *run(24.0, b, 2, 8, 2.0),
+        block(32.2, b, 8.2),
+        *run(33.0, a, 4, 3, 0.25),
+    ]
+
+
+def session(events: list[ev.AnyEvent]) -> Session:
+    one = Session()
+    for event in events:
+        one.apply(event)
+    return one
+
+
+def test_the_runs_that_count_and_the_one_under_way() -> None:
+    found = curves(session(story()), CPU)
+    assert [[points[0][1] for points in runs] for runs in found.values()] == [[0.5, 0.25], [1.0, 2.0]]
+    assert middle(found["B"]) == [(float(s), 1.5) for s in range(1, 9)]
+    assert curves(session(story()), WRITTEN)["B"][0][3] == (4.0, 5e6)
+    assert curves(session(story()), PSS)["A"][0][-1] == (4.0, 4 * MIB)
+
+
+@pytest.mark.parametrize("name", ["A", HOSTILE])
+def test_the_report_has_a_table_and_pictures(name: str) -> None:
+    parts = inside(session(story(a=name)))
+    table = next(part for part in parts if isinstance(part, Table))
+    cpu = [row for row in table.rows if row[0] == CPU.title]
+    assert [row[2:] for row in cpu] == [
+        ("0.375", "0.375", "0.375", "0.5", "0.5"),
+        ("1.5", "1.5", "1.5", "1.5", "2"),
+    ]
+    assert {row[0] for row in table.rows} == {
+        f.title for f in FIELDS if f not in (READ, HEAT, CLOCK)
+    }  # nothing read, no sensors
+    charts = [part for part in parts if isinstance(part, Chart)]
+    assert len(charts) == 4
+    for chart in charts:
+        root = ElementTree.fromstring(chart_svg(chart))
+        assert len(root.findall("{*}polyline")) == 4
+    text = markdown.rendered(Document("t", ("",), (Section("Inside a run", tuple(parts)),)))
+    assert "| CPUs busy |" in text and "\x1b" not in text
+
+
+def test_nothing_without_samples() -> None:
+    assert inside(Session()) == []
+    odd = [ev.Inside(t=1.0, variant="A", run=1, at_s=-1.0, values={"CPU": 1.0}),
+           ev.Inside(t=1.0, variant="A", run=2, at_s=1e300, values={"PSS": float("inf"), "CPU": 1e308})]  # fmt: skip
+    assert inside(session(list(odd)))  # drawn or not, it is survived
+
+
+@pytest.mark.parametrize("size", ["narrow", "wide"])
+async def test_the_curves_on_the_screen_live_and_after_the_end(size: str, tmp_path: Path) -> None:
+    events = story()
+    feed = RunFeed(write(tmp_path / "r.jsonl", [*events, ev.Ended(t=40.0, status="done")]))
+    feed.playback.seek(30.0)
+    async with opened(tmp_path, run=feed, size=size) as (app, pilot):
+        assert isinstance(app.screen, LiveScreen)
+        await keys(pilot, "i")
+        assert isinstance(app.screen, InsideScreen)
+        shown = grid(app)
+        assert "CPUs busy, median over the runs" in shown and "1 run\n" in shown and "2 runs\n" in shown
+        await keys(pilot, "j")
+        assert "memory (PSS) in B" in grid(app) and "8 MiB" in grid(app)
+        await keys(pilot, "k", "k", "k", "k")
+        assert "written in B/s" in grid(app) and "5 MB/s" in grid(app)
+        await keys(pilot, "Z")
+        assert isinstance(app.screen, VerdictScreen)
+        await keys(pilot, "i", "escape")
+        assert isinstance(app.screen, VerdictScreen)

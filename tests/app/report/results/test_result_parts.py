@@ -1,0 +1,52 @@
+"""A result without a view of its own: a table of its fields, without what is empty in all of its rows."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from app.recording.session import Session
+from app.report.results.result_parts import result_parts
+from scenarios.results.document import Heading, Table
+from scenarios.results.result import Result
+
+
+class Row(msgspec.Struct, omit_defaults=True):
+    workload: str
+    remarks: tuple[str, ...] = ()
+    share: float | None = None
+    mean: float | None = None
+    limit: float | None = None
+
+
+class Rows(Result, frozen=True, tag="test.rows/1"):
+    name: ClassVar[str] = "rows"
+    value: tuple[Row, ...]
+
+
+class Whole(msgspec.Struct):
+    best_of: str
+    rows: tuple[Row, ...]
+
+
+class One(Result, frozen=True, tag="test.one/1"):
+    name: ClassVar[str] = "one"
+    value: Whole
+
+
+ROWS = (Row("a", mean=0.0), Row("b", limit=2.5))
+
+
+def test_rows_are_a_table_that_has_no_empty_column() -> None:
+    (table,) = result_parts(Session(), Rows(t=1.0, value=ROWS))
+    assert isinstance(table, Table)
+    assert table.header == ("workload", "mean", "limit")
+    assert table.rows == (("a", "0", "–"), ("b", "–", "2.5"))
+    assert table.right == {1, 2}
+
+
+def test_a_record_is_its_fields_and_what_holds_more_comes_after_it() -> None:
+    first, heading, rows = result_parts(Session(), One(t=1.0, value=Whole("three", ROWS)))
+    assert first == Table(("what", "value"), (("best of", "three"),))
+    assert heading == Heading("rows") and isinstance(rows, Table)

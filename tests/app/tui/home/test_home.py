@@ -1,0 +1,298 @@
+"""Home says all of it: the host with its firewall, and of every suspect and scenario more than fits on its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from textual._compositor import LayoutUpdate
+from textual.screen import Screen
+
+from app.lines import Line, cells, flowed
+from app.recording.session import Session
+from app.tui import theme
+from app.tui.questions import QUESTIONS
+from app.tui.screens.finding import FindingScreen
+from app.tui.screens.home import HomeScreen
+from app.tui.shell import Shell
+from app.tui.widgets.fact_words import missing, value_words
+from app.tui.widgets.home.host_glance import headline, things
+from app.tui.widgets.home.host_table import firewall_words, table
+from app.tui.widgets.home.scenario_list import ScenarioList
+from app.tui.widgets.picker import Picker
+from app.tui.widgets.selected_line import Whole
+from scenarios import events as ev
+from scenarios.finding import Evidence, Finding
+from tests.fakes.hosts.facts import parted
+from tests.fakes.streams.stories import FACTS, HOSTILE, OFFERS
+from tests.fakes.terminals.screen import SIZES, grid, keys, opened, settled
+
+both = pytest.mark.parametrize("size", ["narrow", "wide"])
+
+
+def session(*removed: str, **more: object) -> Session:
+    """The made-up host; `more` are facts by name, an `AbsentFact` among them."""
+    one = Session()
+    for short, (value, source, unit) in FACTS.items():
+        if not short.startswith(removed or ("nothing",)):
+            subject, name = parted(short)
+            one.apply(ev.FactRead(t=0.0, subject=subject, name=name, value=value, source=source, unit=unit))
+    for short, value in more.items():
+        subject, name = parted(short)
+        if isinstance(value, ev.AbsentFact):
+            one.apply(msgspec.structs.replace(value, subject=subject, name=name))
+        else:
+            one.apply(ev.FactRead(t=0.0, subject=subject, name=name, value=value, source="here"))
+    return one
+
+
+def words(line: Line) -> str:
+    return "".join(part for part, _ in line)
+
+
+def whole(app: Shell) -> str:
+    """What is said of the item under the cursor, in one line."""
+    return " ".join(" ".join(words(line) for line in app.screen_stack[0].query_one(Whole)._drawn).split())
+
+
+def marked(app: Shell) -> str:
+    """The list's line with the cursor."""
+    return next(row for row in grid(app).splitlines() if "▸" in row).strip()
+
+
+@both
+async def test_the_first_screen_is_painted_at_most_twice(
+    size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Textual itself repaints a screen once after its first layout; each whole paint is 4 to 10 kB on the line."""
+    paints: list[object] = []
+    display = Shell._display
+
+    def counted(self: Shell, screen: Screen[object], renderable: object) -> None:
+        if isinstance(renderable, LayoutUpdate):  # not a line that came later: on a busy machine one may
+            paints.append(renderable)
+        display(self, screen, renderable)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Shell, "_display", counted)
+    async with opened(tmp_path, size=size, drawn=True) as (app, pilot):
+        await pilot.pause(0.1)
+        assert 1 <= len(paints) <= 2
+        assert isinstance(app.screen, HomeScreen)
+
+
+@pytest.mark.parametrize("name", [theme.DARK_NAME, theme.LIGHT_NAME])
+async def test_the_first_screen_has_the_ground_of_the_theme_that_was_kept(name: str, tmp_path: Path) -> None:
+    (tmp_path / "hostdx").mkdir()
+    (tmp_path / "hostdx" / theme.KEPT).write_text(name)
+    async with opened(tmp_path) as (app, pilot):
+        assert app.screen.styles.background.hex.lower() == theme.style(name, "text").bgcolor.name  # type: ignore[union-attr]
+        await pilot.press("ctrl+t")
+        await settled(pilot)
+        assert app.theme != name
+        if app.theme != theme.TERMINAL_NAME:
+            ground = theme.style(app.theme, "text").bgcolor
+            assert ground is not None and app.screen.styles.background.hex.lower() == ground.name
+
+
+@both
+async def test_all_of_every_scenario_can_be_read_without_leaving_home(size: str, tmp_path: Path) -> None:
+    left = {offer[0]: offer for offer in OFFERS}
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        heights = set()
+        for _ in app.screen.query_one(ScenarioList).rows():
+            shown = grid(app)
+            row = next(line for line in shown.splitlines() if "▸" in line).partition("HOST")[0]
+            ident = next((name for name in left if f" {name} " in row), "")
+            if ident:  # each stands once: under its question, else by its title
+                _, title, question, answers, takes, needs, blocked = left.pop(ident)
+                assert (f"{takes:.0f} s" if takes < 120 else f"{takes / 60:.0f} min") in row
+                assert row.split()[1].isdecimal() or title in row
+                said = whole(app)
+                for text in (question, answers, blocked, needs if blocked else ""):
+                    assert text in said, (ident, text)
+                assert bool(blocked) is ("✗ cannot run here" in said)
+            heights.add(app.screen.query_one("#whole").size.height)
+            await keys(pilot, "down")
+        assert not left
+        assert len(heights) == 1  # nothing moves while the cursor does
+
+
+@both
+async def test_what_a_suspect_says_in_full_follows_the_cursor_and_the_focus(
+    size: str, tmp_path: Path
+) -> None:
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        await keys(pilot, "shift+tab")
+        shown = grid(app)
+        assert "▸ ! critical  host" in shown and "▸ 1 slower" not in shown  # the mark is where the focus is
+        assert "! critical machine check events in the kernel log (cpu 3)" in whole(app)
+        await keys(pilot, "down")
+        said = whole(app)
+        assert "every IPv6 packet takes a route lookup: firewalld, strict IPv6_rpfilter=strict" in said
+        await keys(pilot, "tab", *["down"] * len(QUESTIONS))
+        assert OFFERS[0][2] in whole(app) and "null  " in marked(app)
+        await keys(pilot, "slash", *"stuck")
+        assert OFFERS[-1][2] in whole(app)  # while the filter is typed
+        await keys(pilot, "escape")
+        assert OFFERS[0][2] in whole(app)
+        line = next(n for n, row in enumerate(grid(app).splitlines()) if OFFERS[0][2][:40] in row)
+        await pilot.click(offset=(10, line))
+        await keys(pilot)
+        assert isinstance(app.screen, HomeScreen)
+
+
+@pytest.mark.parametrize("rows", [20, 21, 23, 24, 31, 32, 50])
+async def test_every_item_can_be_reached_at_every_height(
+    rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SIZES, "low", (60, rows))
+    async with opened(tmp_path, triage="triage", size="low") as (app, pilot):
+        assert "SUSPECTS" in grid(app) and "WHAT IS WRONG?" in grid(app) and "RECORDINGS" in grid(app)
+        found = app.home_session().offers
+        found += [
+            msgspec.structs.replace(found[0], id=f"site{n}") for n in range(9)
+        ]  # third parties' scenarios
+        app.draw()
+        await settled(pilot)
+        for question in QUESTIONS:
+            assert f"▸ {question.key} {question.words}" in grid(app)
+            offer = next((o for o in OFFERS if o[0] in question.scenarios), None)
+            if offer is not None and offer[6]:
+                assert "cannot run here" in grid(app)
+                await keys(pilot, "enter")
+            assert offer is None or " ".join(offer[2].split()[:4]) in grid(app)
+            await keys(pilot, "down")
+        assert OFFERS[0][0] in marked(app) and " ".join(OFFERS[0][2].split()[:4]) in grid(app)
+        await keys(pilot, "end")
+        assert "site8" in marked(app) and "RECORDINGS" in grid(app)
+        await keys(pilot, "tab", "end")
+        assert "▸ · notice" in grid(app)
+
+
+async def test_what_is_too_long_even_then_says_where_the_rest_is(tmp_path: Path) -> None:
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        long = Finding(
+            id="x.y", severity="critical", title="t", evidence=tuple(Evidence(f"line {n}") for n in range(20))
+        )
+        shown = app.home_session()
+        shown.findings = {"x.y|": long}
+        offers = shown.offers
+        long_offer = msgspec.structs.replace(offers[0], question="why " * 400, blocked=HOSTILE)
+        shown.offers = [long_offer, *offers[1:]]
+        broken = ev.Offer(t=0.0, id="z", title="z", question="", takes_s=0.0, blocked="cannot be loaded: x")
+        shown.offers.append(broken)
+        app.draw()
+        await keys(pilot, *["down"] * len(QUESTIONS))
+        assert "Enter: all of it" in grid(app) and "\x1b" not in grid(app) and "RECORDINGS" in grid(app)
+        await keys(pilot, "shift+tab")
+        assert "line 0" in grid(app) and "line 19" not in grid(app) and "Enter: all of it" in grid(app)
+        await keys(pilot, "enter")
+        assert isinstance(app.screen, FindingScreen)
+        await keys(pilot, "escape", "tab", "end")
+        assert marked(app).endswith("✗ cannot be load…") and whole(app).endswith(
+            "cannot run here: cannot be loaded: x"
+        )
+
+
+@both
+async def test_the_glance_names_what_was_asked_for(size: str, tmp_path: Path) -> None:
+    """CPU, sockets, nodes, memory, kernel, virtualisation, disks, file systems, cards, firewall."""
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        shown = grid(app)
+        for word in (
+            *("2 × Intel Xeon Gold 6530", "64 cores", "2 nodes", "512 GiB", "5.14.0-427.13.1.el9_4.x86_64"),
+            *("bare metal", "nvme", "sata", "ext4", "xfs", "ens1f0", "100 Gbit/s", "firewalld"),
+        ):
+            assert word in shown, word
+        if size == "wide":
+            assert "rules: 17 in inet firewalld" in shown and "IPv4 reverse path rp_filter loose" in shown
+        await keys(pilot, "f", "end")
+        assert "strict, every packet" in grid(app)
+
+
+def test_what_firewall_there_is_in_a_few_words() -> None:
+    none: dict[str, object] = {
+        "firewall.service": "none", "firewall.rule_count": 0, "firewall.reverse_path_rules": [],
+    }  # fmt: skip
+    denied = ev.AbsentFact(t=0.0, name="", reason="nft said no", kind="permission")
+    for facts, expected in (
+        ({}, "firewalld, rpfilter"),
+        ({"firewall.service_running": False}, "firewalld, not running, rpfilter"),
+        (none, "no firewall"),
+        (
+            {**none, "firewall.rule_count": 9},
+            "nftables 9 rules",
+        ),
+        (
+            {**none, "firewall.iptables_legacy": "IPv4 filter"},
+            "iptables",
+        ),
+    ):
+        assert words(things(session(**facts), 100)).endswith(f" · {expected}"), expected
+    unread = session("firewall", **{"firewall.service": "none", "firewall.rules": denied})
+    assert words(things(unread, 100)).endswith(" · firewall ? needs root")
+    assert missing(unread, "firewall", "rules") == "needs root"
+    assert ("? rules: needs root", "unknown") in firewall_words(unread)
+    assert words(things(session("firewall", "disk", "nic"), 100)) == ""  # nothing was read yet
+
+
+def test_many_disks_are_counted_and_push_nothing_out() -> None:
+    many: dict[str, object] = {}
+    for number in range(30):
+        name = f"disk.sd{chr(97 + number % 26)}{number // 26}"
+        many |= {f"{name}.transport": "sas", f"{name}.file_systems": ["xfs"], f"{name}.size": 18 * 10**12}
+    many |= {"disk.loop0.transport": "loop", "disk.dm-0.transport": "sas", "disk.dm-0.kind": "lvm"}
+    host = session("disk", **many)
+    line = words(things(host, 78))
+    assert line.startswith("30 × sas xfs · ens1f0 100 Gbit/s") and line.endswith("firewalld, rpfilter")
+    rows = [words(row) for row in table(host, 44, 16)]
+    assert len(rows) == 16
+    assert any("lines more: f" in row for row in rows)
+    for word in ("firewalld 1.3.4, running", "ens1f0", "/scratch", "18 TB"):
+        assert any(word in row for row in rows), word
+
+
+@pytest.mark.parametrize("width", [58, 78, 100, 118])
+def test_the_host_s_lines_fit_and_what_says_least_gives_way(width: int) -> None:
+    host = session()
+    host.apply(
+        ev.Began(
+            t=0.0, schema=ev.SCHEMA, version="0", scenario="triage", command=[], seed=0, pid=1, pid_start=1,
+            boot_id="", wall="", host="worker-017.rack42.example.org",
+        )
+    )  # fmt: skip
+    first, second = (words(line) for line in headline(host, width))
+    assert max(len(first), len(second), len(words(things(host, width)))) <= width
+    assert "5.14.0-427.13.1.el9_4.x86_64" in first and "worker-017" in first
+    assert "512 GiB" in second and "2 nodes" in second
+    assert ("rack42" in first) is (width > 78)
+
+
+def test_parts_are_not_torn_where_a_line_ends() -> None:
+    rows = flowed([("1.92 TB", "text"), ("ext4", "dim"), ("scheduler none", "text")], 14, "  ")
+    assert [words(row) for row in rows] == ["1.92 TB  ext4", "scheduler none"]
+    rows = flowed([("a word that is far too long for it", "text"), ("日本語", "dim")], 10)
+    assert all(cells(row) <= 10 for row in rows) and words(rows[-1]) == "it 日本語"
+    assert flowed([], 10) == [] and flowed([("", "text")], 10) == []
+    assert value_words(1500, "B") == "1500 B" and value_words(4096, "B") == "4 KiB"
+    assert value_words(9000, "B") == "9000 B" and value_words(2**30 + 1, "B") == "1 GiB"
+
+
+async def test_names_of_the_host_are_harmless_in_the_glance(tmp_path: Path) -> None:
+    async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
+        for subject, name in (
+            (f"disk:{HOSTILE}", "transport"),
+            (f"nic:{HOSTILE}", "speed"),
+            ("firewall", "rules"),
+            ("firewall", "manager"),
+            ("firewall", "service"),
+        ):
+            fact = ev.FactRead(t=0.0, subject=subject, name=name, value=HOSTILE, source=HOSTILE)
+            app.home_session().apply(fact)
+        for size in ((120, 40), (80, 24)):
+            await pilot.resize_terminal(*size)
+            await settled(pilot)
+            shown = grid(app)
+            assert "\x1b" not in shown and "\x07" not in shown and "\u202e" not in shown
+            assert isinstance(app.screen.query_one("#scenarios"), Picker | ScenarioList)

@@ -1,0 +1,341 @@
+"""Home: seven complaints, each leads to its scenario, filled in as far as the host tells; directories; the pulse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+from rich.cells import cell_len
+from textual import events
+
+from app.lines import wrapped
+from app.recording.session import Session
+from app.tui.command import Outcome
+from app.tui.questions import QUESTIONS, filled_in, scenario_for
+from app.tui.screens.ask import AskScreen, Words
+from app.tui.screens.before.directories import NONE_SUCH, PATH_HINT, DirectoriesScreen, Place
+from app.tui.screens.before.plan import ALONE, PlanScreen
+from app.tui.widgets.home.checkup_lines import checkup_lines
+from app.tui.widgets.measuring.live_line import LiveLine
+from scenarios import events as ev
+from scenarios import registry
+from scenarios.checkup.results import CheckupAnswer
+from scenarios.finding import Finding, NextStep
+from scenarios.plan import Option, Plan, Variant
+from scenarios.results.result import Item
+from tests.fakes.terminals.screen import grid, keys, opened, planned, recorded, settled, until
+
+
+def host(*mounts: str, blocked: str = "", finding: Finding | None = None) -> Session:
+    session = Session()
+    for name in (name for question in QUESTIONS for name in question.scenarios):
+        why = "needs root" if name == blocked else ""
+        session.apply(ev.Offer(t=0.0, id=name, title=name, question="?", takes_s=60.0, blocked=why))
+    for mount in mounts:
+        path, kind, _, source, options = mount.split()
+        for name, value in (("type", kind), ("source", source), ("options", options.strip("()"))):
+            session.apply(
+                ev.FactRead(t=0.0, subject=f"mount:{path}", name=name, value=value, source="mountinfo")
+            )
+    if finding is not None:
+        session.apply(ev.Found(t=0.0, finding=finding))
+    return session
+
+
+def pulse(cpu: float = 0.0, io: float = 0.0, **devices: tuple[float, float, float]) -> ev.Pulse:
+    return ev.Pulse(t=3.0, load1=3.1, cpu=0.4, psi_cpu=cpu, psi_io=io, psi_memory=0.0, devices=devices)
+
+
+def test_every_question_leads_to_scenarios_that_there_are() -> None:
+    assert [q.key for q in QUESTIONS] == list("1234567")
+    assert {name for q in QUESTIONS for name in q.scenarios} <= set(registry.names())
+
+
+def test_who_starves_the_others_is_looked_for_where_they_wait() -> None:
+    starved = QUESTIONS[5]
+    assert scenario_for(starved, host(), None) == scenario_for(starved, host(), pulse(cpu=0.5)) == "cpuwatch"
+    assert scenario_for(starved, host(), pulse(io=0.5)) == "iosched"
+    assert scenario_for(starved, host(blocked="iosched"), pulse(io=0.5)) == "cpuwatch"
+    assert scenario_for(starved, Session(), None) == "cpuwatch"  # triage has not answered yet
+
+
+ROOT, DATA, FAST = (
+    "/ ext4 on /dev/vda1 (rw,relatime)",
+    "/data xfs on /dev/sdb1 (rw)",
+    "/fast ext4 on /dev/nvme0n1p2 (rw)",
+)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "mounts", "now", "expected"),
+    [
+        ("storage", (ROOT, DATA), None, ["--dir=/var/tmp", "--dir=/data"]),
+        ("storage", (ROOT,), None, []),
+        ("storage", (ROOT, "/boot ext4 on /dev/vda2 (rw)", "/r xfs on /dev/sdc (ro)", "/n nfs on a:/n (rw)"), None, []),
+        ("checkup", (ROOT, DATA, FAST), None, ["--dir=/var/tmp", "--dir=/data", "--dir=/fast"]),
+        ("fstrim", (ROOT,), None, []),
+        ("iosched", (ROOT, DATA, FAST), pulse(sdb=(1.0, 1.0, 0.1), nvme0n1=(9.0, 9.0, 0.9)), ["--dir=/fast"]),
+        ("rpfilter", (ROOT,), None, []),
+    ],
+)  # fmt: skip
+def test_the_plan_is_filled_in_as_far_as_the_host_tells(
+    scenario: str, mounts: tuple[str, ...], now: ev.Pulse | None, expected: list[str]
+) -> None:
+    assert filled_in(scenario, host(*mounts), now) == expected
+    found = Finding(id="a.b", severity="notice", title="x", prove=scenario, prove_options=("--dir", "/named"))
+    if scenario not in ("storage", "checkup"):
+        assert filled_in(scenario, host(*mounts, finding=found), now) == ["--dir", "/named"]
+
+
+@pytest.mark.parametrize(
+    ("scenario", "mounts", "named", "expected"),
+    [
+        (
+            "storage",
+            ("/s ext4 on /dev/loop1 (rw,sync)", "/d ext4 on /dev/loop2 (rw)"),
+            "/s",
+            ["/var/tmp", "/s"],
+        ),
+        ("storage", (ROOT, DATA, FAST), "/fast", ["/var/tmp", "/fast", "/data"]),
+        ("checkup", (ROOT, DATA, FAST), "/fast", ["/var/tmp", "/fast", "/data"]),
+        ("storage", (ROOT, DATA, FAST), "nvme0n1", ["/var/tmp", "/fast", "/data"]),
+        ("storage", (ROOT, DATA), "/", ["/var/tmp", "/data"]),  # the usual directory lies there
+        ("checkup", ("/s ext4 on /dev/loop1 (rw,sync)",), "/s", []),  # it asks for suspects by itself
+    ],
+)
+def test_what_a_finding_names_is_compared_with_the_usual_directory(
+    scenario: str, mounts: tuple[str, ...], named: str, expected: list[str]
+) -> None:
+    found = Finding(id="storage.x", severity="warning", title="x", subject=named, prove="storage",
+                    prove_options=("--dir", named) if named.startswith("/") else ())  # fmt: skip
+    assert filled_in(scenario, host(*mounts, finding=found), None) == [f"--dir={path}" for path in expected]
+
+
+def test_an_image_in_a_file_is_not_proposed_for_a_comparison() -> None:
+    """It was, and the plan that key 2 opened could not run: too little space on a loop device of 1 GiB."""
+    mounts = ("/mnt/image ext4 on /dev/loop0 (rw)", "/data xfs on /dev/sdb1 (rw)")
+    assert filled_in("storage", host(*mounts), None) == ["--dir=/var/tmp", "--dir=/data"]
+    assert filled_in("storage", host(*mounts[:1]), None) == []
+
+
+async def test_a_number_opens_the_plan_and_the_pulse_changes_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = planned(monkeypatch, "storage")
+    async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
+        before = grid(app).splitlines()
+        app.pulse = pulse(io=0.22, sda=(12e6, 3e6, 0.45))
+        app.screen.query_one(LiveLine).redraw()
+        await settled(pilot)
+        changed = [new for old, new in zip(before, grid(app).splitlines(), strict=True) if old != new]
+        assert len(changed) == 1
+        for words in ("load 3.1 on 128 CPUs", "cpu 40 %", "sda 15 MB/s 45 % busy", "io 22 %"):
+            assert words in changed[0], words
+        await keys(pilot, "2")
+        assert isinstance(app.screen, PlanScreen) and asked[-1][0] == "storage"
+        await keys(pilot, "escape", "4")
+        assert "cannot run here: nft is not installed" in grid(app)
+
+
+PLACES = [
+    {
+        "path": "/var/tmp",
+        "device": "vda",
+        "model": "",
+        "fstype": "ext4",
+        "free_bytes": 76 << 30,
+        "refusal": "",
+    },
+    {
+        "path": "/scratch",
+        "device": "nvme0n1",
+        "model": "PM9A3",
+        "fstype": "xfs",
+        "free_bytes": 1 << 40,
+        "refusal": "",
+    },
+    {
+        "path": "/home",
+        "device": "fs:/h",
+        "model": "",
+        "fstype": "nfs4",
+        "free_bytes": None,
+        "refusal": "a file server",
+    },
+]
+
+
+async def test_directories_are_marked_in_order_typed_and_completed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+
+    def planner(argv: list[str]) -> object:
+        asked.append(list(argv))
+        return recorded("storage")
+
+    def child(shell: Any, argv: list[str], then: Callable[[Outcome], None]) -> None:
+        told: Any = PLACES if "--mounts" in argv else []
+        if argv[1] == "--complete=/mnt/o":
+            told = {"text": "/mnt/one disk", "choices": []}
+        then(Outcome(msgspec.json.encode(told).decode(), ""))
+
+    monkeypatch.setattr("app.tui.screens.before.plan.planner", planner)
+    monkeypatch.setattr("app.tui.screens.before.directories.hostdx", child)
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        app.open_plan("storage")
+        await until(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen.ready)
+        await keys(pilot, "d")
+        shown = grid(app)
+        for words in ("nvme0n1", "PM9A3", "xfs", "1 TiB", "76 GiB", "✗ a file server", "directory", "free"):
+            assert words in shown, words
+        await keys(pilot, "end", "space")
+        assert "it cannot be measured: a file server" in grid(app)
+        await keys(pilot, "home", "space", "down", "space")  # what is measured unasked
+        await keys(pilot, "home", "space", "down", "down", "space")
+        assert "[B] /var/tmp" in grid(app) and "[A] /scratch" in grid(app)
+        await keys(pilot, "slash", *"mnt/o", "tab", "enter")
+        assert "[C] /mnt/one disk" in grid(app)
+        await keys(pilot, "home", "down", "down", "space", "enter")
+        assert asked[-1] == ["storage", "--dir=/scratch", "--dir=/mnt/one disk"]
+
+
+async def test_what_is_measured_unasked_is_marked_already(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`d adds one` replaced the directory of the plan: nothing was marked that nobody had named."""
+    asked = planned(monkeypatch, "storage")
+    told = Outcome(msgspec.json.encode(PLACES).decode(), "")
+    monkeypatch.setattr("app.tui.screens.before.directories.hostdx", lambda shell, argv, then: then(told))
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        app.open_plan("storage")
+        await until(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen.ready)
+        await keys(pilot, "d")
+        assert "[A] /scratch" in grid(app) and "[B] /data" in grid(app)
+        await keys(pilot, "end", "up", "space", "enter")
+        assert asked[-1] == ["storage", "--dir=/scratch", "--dir=/data", "--dir=/var/tmp"]
+
+
+@pytest.mark.parametrize("width", [56, 76, 116, 196])
+def test_no_column_of_the_directories_is_cut_where_there_is_room(width: int) -> None:
+    screen = DirectoriesScreen([], True, lambda _: None)
+    screen._places = [msgspec.convert(place, Place) for place in PLACES]
+    screen._places.append(
+        Place(
+            "/mnt/a/path/that/is/as/long/as/paths/can/be",
+            "fs.example.org:/a",
+            "M" * 20,
+            "nfs4",
+            None,
+            "x" * 90,
+        )
+    )
+    rows = ["".join(part for part, _ in screen._line(place, width)) for place in screen._places]
+    assert all(cell_len(row) <= width for row in rows) and rows[-1].split("✗ ")[1] in ("refused", "x" * 90)
+    assert rows[0].split()[2:] == ["/var/tmp", "vda", "ext4", "76", "GiB"]
+    assert ("/mnt/a/path/that/is/as/long/as/paths/can/be" in rows[-1]) is (width > 76)
+
+
+async def test_a_slash_begins_a_path_and_what_cannot_be_added_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = PLACES[2] | {"path": "/srv/none", "refusal": "/srv/none does not exist"}
+
+    def child(shell: Any, argv: list[str], then: Callable[[Outcome], None]) -> None:
+        told: Any = PLACES if "--mounts" in argv else [refused] if argv[-1] == "/srv/none" else []
+        if argv[1].startswith("--complete"):
+            told = {"text": "/srv/data", "choices": []}
+        then(Outcome(msgspec.json.encode(told).decode(), ""))
+
+    monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda argv: recorded("storage"))
+    monkeypatch.setattr("app.tui.screens.before.directories.hostdx", child)
+    taken: list[list[str]] = []
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        screen = DirectoriesScreen(["/var/tmp"], True, taken.append)
+        app.push_screen(screen)
+        await settled(pilot)
+        await keys(pilot, "slash", "enter")
+        assert isinstance(app.screen, AskScreen)  # nothing is dropped, and / itself is not meant
+        await keys(pilot, *"srv/da", "tab")
+        hint = app.screen.query_one(Words)
+        assert hint.words == PATH_HINT  # completed: nothing is missing
+        await keys(pilot, "tab")
+        assert hint.words == NONE_SUCH
+        await keys(pilot, "enter")
+        assert app.screen is screen and screen.marked == ["/var/tmp", "/srv/data"]
+        await keys(pilot, "slash", *"srv/none", "enter")
+        assert screen.marked == ["/var/tmp", "/srv/data"] and refused["refusal"] in app.message
+        screen.post_message(events.Paste("/srv/pasted\n"))
+        await until(pilot, lambda: isinstance(app.screen, AskScreen))
+        await keys(pilot, "enter", "enter")
+        await settled(pilot)
+        late = Outcome(msgspec.json.encode([refused]).decode(), "")
+        screen._looked_up(["/var/tmp"], late)  # the answer about a path comes when the screen has been left
+    assert taken == [["/var/tmp", "/srv/data", "/srv/pasted"]]
+
+
+@pytest.mark.parametrize(
+    ("sides", "several", "alone"), [("A", True, True), ("AB", True, False), ("A", False, False)]
+)
+def test_a_plan_with_one_directory_says_that_there_is_nothing_to_compare_it_with(
+    sides: str, several: bool, alone: bool
+) -> None:
+    option = Option(name="dir", kind="path", help="", multiple=several)
+    offer = ev.Offer(t=0.0, id="storage", title="", question="", takes_s=1.0, options=(option,))
+    variants = tuple(Variant(id=letter, label=f"/{letter}") for letter in sides)
+    told = Session()
+    told.apply(ev.Planned(t=0.0, plan=Plan(scenario="storage", title="t", question="q", variants=variants)))
+    screen = PlanScreen(offer, {})
+    screen._child = SimpleNamespace(session=told)  # type: ignore[assignment]
+    assert screen.alone is alone
+    assert (wrapped(ALONE, 76, "warning")[0] in screen._lines(76)) is alone
+
+
+async def test_the_plan_is_filled_in_while_the_host_is_read_until_the_user_sets_something(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = planned(monkeypatch, "storage")
+    proposed: list[str] = []
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        assert app.triage is not None
+        app.triage.ended = False
+        app.open_plan("storage", [], lambda: proposed)
+        await settled(pilot)
+        assert asked[-1] == ["storage"]
+        proposed.append("--dir=/scratch")
+        await until(pilot, lambda: asked[-1] == ["storage", "--dir=/scratch"])
+        screen = app.screen
+        assert isinstance(screen, PlanScreen)
+        screen.set_option(next(o for o in screen.offer.options if o.name == "budget"), "90")
+        proposed.append("--dir=/data")
+        screen._poll()
+        assert asked[-1] == ["storage", "--dir=/scratch", "--budget=90"]
+
+
+def test_a_checkups_list_fits_a_low_screen_and_tells_all_on_a_high_one() -> None:
+    session = Session()
+    step = NextStep("compare it", "hostdx run storage --dir /a --dir /b")
+    items = [
+        Item(scenario="w", state="cause", severity="warning", rank=1, words="the firewall: " + "slow " * 30),
+        Item(scenario="s", state="open", rank=2, words="the disk: no yardstick [red]x[/]", following=(step,)),
+    ]
+    session.apply(CheckupAnswer(t=1.0, value=tuple(items)))
+    brief, whole = (
+        ["".join(part for part, _ in row) for row in checkup_lines(session, 78, room)] for room in (2, 1000)
+    )
+    assert len(brief) == 2 and all(len(row) <= 78 for row in [*brief, *whole])
+    assert (
+        brief[0].startswith("▲ 1. the firewall: slow") and brief[1] == "? 2. the disk: no yardstick [red]x[/]"
+    )
+    assert "     next: compare it  hostdx run storage --dir /a --dir /b" in whole
+    assert checkup_lines(Session(), 78) == []
+    led = Session()
+    led.apply(CheckupAnswer(t=1.0, value=(items[1], items[0])))
+    low = checkup_lines(led, 78, 3)
+    two = checkup_lines(session, 78, 3)  # what there is room for is not cut
+    assert len(two) == 3 and two[1][0][0] == "  "
+    assert len(low) == 3 and any(part == step.command for part, _ in low[1])

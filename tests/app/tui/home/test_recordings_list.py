@@ -1,0 +1,90 @@
+"""The list of recordings tells what each found, where, and when; it deletes what was agreed to, and compares."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.recording import store
+from app.tui import theme
+from app.tui.screens.ask import ChoiceScreen
+from app.tui.screens.before.plan import PlanScreen
+from app.tui.screens.recordings import RecordingsScreen
+from app.tui.widgets.picker import Picker
+from scenarios import events as ev
+from tests.fakes.streams.story import RECORDINGS
+from tests.fakes.terminals.screen import feed, grid, keys, opened, until
+
+
+@pytest.mark.parametrize("size", ["narrow", "wide"])
+async def test_the_list_tells_results_and_deletes_only_what_was_agreed_to(size: str, tmp_path: Path) -> None:
+    kept = tmp_path / "hostdx" / "recordings"
+    kept.mkdir(parents=True)
+    for name in ("one", "two"):
+        first, rest = (RECORDINGS / "storage.jsonl").read_bytes().split(b"\n", 1)
+        began = msgspec.json.decode(first, type=ev.Common)
+        named = msgspec.structs.replace(began, options={"dir": ["/scratch", "/my data"]})
+        (kept / f"{name}.jsonl").write_bytes(msgspec.json.encode(named) + b"\n" + rest)
+        (kept / f"{name}.log").touch()  # what its runner said goes with it
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        await keys(pilot, "r")
+        screen = app.screen
+        assert isinstance(screen, RecordingsScreen)
+        await until(pilot, lambda: not screen._unread)
+        shown = grid(app)
+        assert "2 recorded here" in shown and "examples" in shown
+        assert shown.count("done ") >= 2 and "! " in shown  # the headline with its severity
+        assert "slower than A" in shown and "/scratch : /my data" in shown
+        await keys(pilot, "D")
+        assert isinstance(app.screen, ChoiceScreen)
+        await keys(pilot, "escape")
+        assert len(list(kept.iterdir())) == 4
+        await keys(pilot, "delete", "y")
+        assert len(list(kept.iterdir())) == 2 and "deleted" in grid(app)
+        await keys(pilot, "end", "D")
+        assert isinstance(app.screen, RecordingsScreen)  # an example belongs to the program
+        assert len(store.demos()) > 5
+
+
+async def test_the_first_mark_is_a_and_the_next_are_b(tmp_path: Path) -> None:
+    async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
+        await keys(pilot, "r", "space", "j", "space", "j", "space")
+        screen = app.screen
+        assert isinstance(screen, RecordingsScreen)
+        assert sorted(screen._marks.values()) == ["A", "B", "B"]
+        assert "compare" in grid(app).splitlines()[-1]
+        await keys(pilot, "k", "space")
+        assert sorted(screen._marks.values()) == ["A", "A", "B"]
+        await keys(pilot, "space")
+        assert sorted(screen._marks.values()) == ["A", "B"]
+
+
+async def test_the_footer_names_what_works_here_only(tmp_path: Path) -> None:
+    async with opened(tmp_path, run=feed("storage", 20.0), size="wide") as (app, pilot):
+        foot = grid(app).splitlines()[-1]
+        assert "play, pause" in foot and "next step" in foot and "freeze" not in foot and "stop" not in foot
+        await keys(pilot, "Z")
+        assert "stop" not in grid(app).splitlines()[-1]
+    async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
+        await keys(pilot, "r")
+        assert "compare" not in grid(app).splitlines()[-1]  # nothing is marked
+        assert app.screen.query_one(Picker).selected
+        assert not isinstance(app.screen, PlanScreen)
+
+
+async def test_the_chosen_theme_is_kept_and_a_light_ground_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        assert app.theme == theme.DARK_NAME
+        await keys(pilot, "ctrl+t")
+        chosen = app.theme
+    assert chosen != theme.DARK_NAME
+    async with opened(tmp_path, triage="triage") as (app, _):
+        assert app.theme == chosen
+    (tmp_path / "hostdx" / theme.KEPT).write_text("no such theme\x1b[2J")
+    monkeypatch.setenv("COLORFGBG", "0;15")
+    async with opened(tmp_path, triage="triage") as (app, _):
+        assert app.theme == theme.LIGHT_NAME

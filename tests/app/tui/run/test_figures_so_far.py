@@ -1,0 +1,192 @@
+"""What stands on the live screen where no load is under way, and the words of an axis, a legend and a list's head."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.lines import Line
+from app.recording import store
+from app.recording.playback import Playback, mark
+from app.recording.reader import load
+from app.recording.session import Session
+from app.report.answer import answer
+from app.report.figures.interval_chart import Scale, axis
+from app.report.following import following
+from app.tui.feed import RunFeed
+from app.tui.widgets.measuring.block_plot import label
+from app.tui.widgets.measuring.figures_table import figure_lines
+from app.tui.widgets.measuring.live_line import live_line
+from app.tui.widgets.verdict_list import entries, layout
+from scenarios import events as ev
+from scenarios.finding import Finding, Remedy
+from scenarios.plan import Plan, Variant, Workload
+from tests.fakes.terminals.screen import grid, opened
+
+both = pytest.mark.parametrize("size", ["narrow", "wide"])
+
+
+def words(lines: list[Line]) -> list[str]:
+    return ["".join(part for part, _ in line).rstrip() for line in lines]
+
+
+def sample(series: str, value: float, unit: str, variant: str = "", block: int = 0) -> ev.SampleTaken:
+    return ev.SampleTaken(t=float(block), series=series, variant=variant, block=block, value=value, unit=unit)
+
+
+def test_a_surveys_figures_stand_in_columns_with_the_median_of_their_rounds() -> None:
+    session = Session()
+    for block, rate in enumerate((90.0, 1370.0, 100.0)):
+        session.apply(sample("integer", rate, "loops/s", "one core", block))
+        session.apply(sample("integer", 2 * rate, "loops/s", "all cores", block))
+        session.apply(sample("zlib", 2000.0 + block, "MB/s", "one core", block))
+    head, columns, integer, zlib = words(figure_lines(session, 78, 12))
+    assert head.startswith("SO FAR") and head.endswith("median of 3 rounds")
+    assert columns.split() == ["one", "core", "all", "cores"]
+    assert integer.split("  ")[0] == "integer" and "100 loops/s" in integer and "200 loops/s" in integer
+    assert zlib.endswith("2 GB/s")  # never 2 kMB/s, and as the verdict's table says it
+
+
+def test_figures_of_a_kind_stand_together_by_name_in_whatever_order_they_were_read() -> None:
+    session = Session()
+    read = (
+        ("copy, 0 to 1", "MB/s"),
+        ("latency, 1 to 1", "ns"),
+        ("latency, 0 to 0", "ns"),
+        ("copy, 0 to 0", "MB/s"),
+    )
+    for series, unit in read:
+        session.apply(sample(series, 3.0, unit, "one core", 0))
+    shown = [line.split("  ")[0] for line in words(figure_lines(session, 78, 12))[2:]]
+    assert shown == ["copy, 0 to 0", "copy, 0 to 1", "latency, 0 to 0", "latency, 1 to 1"]
+
+
+def test_a_plots_title_has_a_whole_name_instead_of_a_torn_label() -> None:
+    session = load(store.resolve("demo:numa"))
+    assert label(session, "far") == "far" and label(session, "small") == "small pages"
+    assert figure_lines(Session(), 78, 12) == []
+
+
+def test_a_watchs_figures_have_their_course_and_what_has_no_room_is_counted() -> None:
+    session = Session()
+    for series in range(9):
+        session.apply(sample(f"figure {series}", 0.25, "share", block=series))
+    lines = words(figure_lines(session, 78, 6))
+    assert len(lines) == 6 and "25 %" in lines[1] and lines[-1] == "and 5 more in the report"
+
+
+@both
+async def test_a_watch_that_saw_nothing_stuck_says_so_and_draws_no_other_series(
+    size: str, tmp_path: Path
+) -> None:
+    """It showed a scatter of whichever series came last: the I/O pressure, under the question who is stuck."""
+    run = RunFeed(store.resolve("demo:dstate"))
+    run.playback.seek(4.0)
+    async with opened(tmp_path, run=run, size=size) as (app, pilot):
+        assert "tasks in D" in grid(app) and "no task was stuck in D" in grid(app) and "psi" not in grid(app)
+        run.playback.seek(20.0)
+        app.show_run("live")
+        await pilot.pause()
+        assert "STUCK TASKS" in grid(app)
+
+
+async def test_a_run_without_findings_is_not_said_to_be_reading_the_host(tmp_path: Path) -> None:
+    run = RunFeed(store.resolve("demo:fstrim"))
+    run.playback.seek(60.0)
+    async with opened(tmp_path, run=run, size="wide") as (app, _):
+        assert not run.session.findings and not app.screen.query_one("#found").display
+
+
+@pytest.mark.parametrize("end", [1.15, 10.0, 1000.0, 1e6])
+def test_an_axis_has_no_powers_of_ten(end: float) -> None:
+    drawn = "".join(part for part, _ in axis(60, Scale(1 / end, end)))
+    assert "e+" not in drawn and f"{end:.10g} ×" in drawn
+
+
+def test_a_legend_says_each_word_once() -> None:
+    session = Session()
+    variants = (("one", "one CPU"), ("A", "/scratch"), ("none", "no rule"), ("bfq", ""))
+    plan = Plan(
+        scenario="s", title="t", question="q", variants=tuple(Variant(id=i, label=w) for i, w in variants)
+    )
+    session.apply(ev.Planned(t=0.0, plan=plan))
+    assert [label(session, i, 30) for i, _ in variants] == ["one CPU", "A /scratch", "none (no rule)", "bfq"]
+
+
+def test_what_comes_next_in_a_replay_is_named_as_the_plan_names_it() -> None:
+    load_ = Workload(id="fsync-4k-qd1", title="synced write 4k QD1", metrics=())
+    plan = Plan(scenario="s", title="t", question="q", workloads=(load_,))
+    verdict = ev.Verdict(t=1.0, workload=load_.id, metric="m", baseline="A", variant="B", verdict="slower")
+    found = ev.Found(t=2.0, finding=Finding(id="dstate.frozen", severity="warning", title="it is frozen"))
+    play = Playback([ev.Planned(t=0.0, plan=plan), verdict, found])
+    play.seek(0.5)
+    assert play.next_mark == "verdict: synced write 4k QD1" and mark(found) == "finding: it is frozen"
+
+
+def test_nothing_decided_is_never_a_green_headline() -> None:
+    """`CPUs and memory: nothing found that slows them`, when no comparison could have seen a factor of 3.6."""
+    for name, weight in (("numa", "notice"), ("null", "ok")):
+        assert answer(load(store.resolve(f"demo:{name}"))).weight == weight
+
+
+def test_a_battery_names_its_kernel_in_the_headline() -> None:
+    said = [
+        answer(load(store.resolve(f"demo:{n}"))).sentence for n in ("kernel-5-10", "kernel-6-1", "kernel")
+    ]
+    assert len({s.split(":")[0] for s in said}) == 3 and all(s.startswith("kernel ") for s in said)
+
+
+def test_on_a_wide_screen_the_names_get_the_room_that_the_picture_does_not_need() -> None:
+    found = entries(load(store.resolve("demo:numa")))
+    assert layout(found, 116).name > layout(found, 100).name and layout(found, 76).bar >= 8
+
+
+@both
+async def test_what_to_do_stands_on_a_low_screen_too(size: str, tmp_path: Path) -> None:
+    run = RunFeed(store.resolve("demo:rpfilter"))
+    run.playback.finish()
+    async with opened(tmp_path, run=run, size=size) as (app, _):
+        assert "copies the commands" in grid(app) and "nft -a list chain" in grid(app)
+
+
+def stopped(*findings: Finding) -> Session:
+    session = Session()
+    session.apply(ev.Began(t=0.0, schema=ev.SCHEMA, version="1", scenario="dstate", command=[], host="h", wall="",
+                           seed=1, pid=1, pid_start=1, boot_id="", options={}))  # fmt: skip
+    for finding in findings:
+        session.apply(ev.Found(t=1.0, finding=finding))
+    session.apply(ev.Ended(t=14.0, status="interrupted", reason="stopped by request"))
+    return session
+
+
+def test_a_watch_that_was_stopped_still_says_what_it_found_and_what_to_do() -> None:
+    frozen = Finding(
+        id="dstate.frozen",
+        severity="warning",
+        confidence="measured",
+        title="touch waits for /mnt to be thawed",
+        remedy=(Remedy(title="thaw it", commands=("fsfreeze -u /mnt",)),),
+    )
+    said = answer(stopped(frozen))
+    assert frozen.title in said.sentence and said.weight == "warning"
+    assert [step.command for step in following(stopped(frozen))] == ["fsfreeze -u /mnt"]
+    assert (answer(stopped()).weight, answer(stopped()).finding) == ("warning", None)
+    assert [step.command for step in following(stopped())] == ["hostdx run dstate"]
+
+
+def test_no_command_is_advised_that_lacks_what_the_run_needs() -> None:
+    """`hostdx run workload` alone ends in `name a command`."""
+    session = stopped()
+    assert session.began is not None
+    session.began.options.update(cmd="make", variant=["a:", "b: X=1"])
+    assert [step.command for step in following(session)] == [""]
+
+
+def test_the_line_of_now_has_room_for_all_that_a_busy_host_says() -> None:
+    pulse = ev.Pulse(
+        t=0.0, cpu=1.0, load1=15.5, psi_cpu=0.93, psi_io=0.37, psi_memory=0.0, steal=0.0,
+        devices={"vda": (1.0e8, 1.05e8, 0.56)},
+    )  # fmt: skip
+    line = words([live_line(pulse, 2, 78)])[0]
+    assert len(line) <= 78 and line.endswith("io 37 %")

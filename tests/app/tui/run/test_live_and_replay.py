@@ -1,0 +1,247 @@
+"""What a replay shows is what the live screen showed, and the screen survives what terminals do."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.glyphs import clean, plain, wants_ascii
+from app.process import identity
+from app.recording.session import Session
+from app.tui.app import prepare_environment
+from app.tui.feed import RunFeed
+from app.tui.screens.base import Base
+from app.tui.screens.live import LiveScreen
+from app.tui.screens.verdict import VerdictScreen
+from app.tui.widgets.measuring.block_plot import plot_lines
+from app.tui.widgets.measuring.effects import running
+from app.tui.widgets.panel import Panel
+from app.tui.widgets.picker import Picker
+from scenarios import events as ev
+from tests.fakes.streams.stories import HOSTILE, dstate, hostile, interrupted
+from tests.fakes.streams.story import RECORDINGS, iosched, storage
+from tests.fakes.terminals.screen import environment, feed, grid, keys, opened, settled
+
+both = pytest.mark.parametrize("size", ["narrow", "wide"])
+
+
+def without_transport(shown: str) -> str:
+    """Before the end, the line that tells live from replay may differ, and the keys that go with it."""
+    return "\n".join(shown.splitlines()[:-2])
+
+
+@both
+@pytest.mark.parametrize("story", [storage, iosched, dstate, interrupted, hostile])
+async def test_a_replay_at_full_speed_ends_on_the_live_screen_cell_for_cell(
+    story: object, size: str, tmp_path: Path
+) -> None:
+    run: list[ev.AnyEvent] = story()  # type: ignore[operator]
+    me = identity()
+    assert isinstance(run[0], ev.Began)
+    run[0] = msgspec.structs.replace(run[0], pid=me.pid, pid_start=me.start, boot_id=me.boot_id)
+    path = tmp_path / "r.jsonl"
+    lines = [msgspec.json.encode(e) + b"\n" for e in run]
+    half = len(lines) // 2
+    path.write_bytes(b"".join(lines[:half]))
+    live = RunFeed(path, live=True)
+    async with opened(tmp_path, run=live, size=size) as (app, pilot):
+        assert isinstance(app.screen, LiveScreen) and "● live" in grid(app)
+        midway = without_transport(grid(app))
+        with path.open("ab") as file:
+            for start in range(
+                half, len(lines), 40
+            ):  # as a runner writes: some at a time, the screen drawn between
+                file.write(b"".join(lines[start : start + 40]))
+                file.flush()
+                app.feed.poll()
+                app.settle()
+                await pilot.pause()
+        await settled(pilot)
+        at_end = grid(app)
+        again = RunFeed(path, speed=float("inf"))
+        app.open_feed(again)
+        again.playback.seek(run[half - 1].t)
+        app.settle()
+        await settled(pilot)
+        if again.playback.position == half:
+            assert without_transport(grid(app)) == midway
+        await keys(pilot, "0", "space")
+        while again.playback.playing:
+            await pilot.pause(0.02)
+        await settled(pilot)
+        assert isinstance(app.screen, VerdictScreen)
+        assert grid(app) == at_end and "‖ at the end" in at_end
+        await keys(pilot, "minus")
+        assert "speed 64×" in grid(app)
+
+
+async def test_too_small_says_so_and_a_resize_keeps_the_place(tmp_path: Path) -> None:
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        await keys(pilot, "tab", "home", "down", "down")
+        picker = app.screen.query_one("#suspects", Picker)
+        chosen = picker.selected
+        for size in ((59, 24), (80, 19), (10, 5)):
+            await pilot.resize_terminal(*size)
+            await settled(pilot)
+            assert "60x20"[: size[0]] in grid(app) or size[0] < 20
+            assert "SUSPECTS" not in grid(app)
+        for size in ((60, 20), (120, 40), (200, 60), (80, 24)):
+            await pilot.resize_terminal(*size)
+            await settled(pilot)
+            shown = grid(app)
+            assert "SUSPECTS" in shown and len(shown.splitlines()) <= size[1]
+            assert picker.has_focus and picker.selected == chosen
+            row = next(line for line in shown.splitlines() if "▸" in line)
+            assert "x2 of x4" in row or "nvme1n1" in row
+    async with opened(tmp_path, run=feed("storage", 30.0)) as (app, pilot):
+        for size in ((60, 20), (300, 80), (61, 21), (110, 32), (80, 24)):
+            await pilot.resize_terminal(*size)
+            await settled(pilot)
+            assert "00:30 / 01:02" in grid(app)
+
+
+async def test_only_what_changed_is_repainted(tmp_path: Path) -> None:
+    """A pulse more on the live screen touches a few spans of a few lines, not the screen."""
+    async with opened(tmp_path, run=feed("storage", 42.0), size="wide") as (app, _):
+        painted: list[int] = []
+        original = Panel.refresh
+
+        def counting(self: Panel, *regions: object, **more: object) -> object:
+            painted.append(sum(r.area for r in regions) if regions else self.size.area)  # type: ignore[attr-defined]
+            return original(self, *regions, **more)  # type: ignore[arg-type]
+
+        Panel.refresh = counting  # type: ignore[method-assign, assignment]
+        try:
+            app.feed.playback.seek(42.0)
+            app.draw()
+            assert painted == []  # the same moment drawn again
+            app.feed.playback.seek(43.3)  # of the same load
+            app.draw()
+        finally:
+            Panel.refresh = original  # type: ignore[method-assign]
+        assert 0 < sum(painted) < 120 * 40 / 4
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+async def test_a_closed_terminal_ends_the_app_and_leaves_the_runner(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    sent: list[int] = []
+    async with opened(tmp_path, run=feed("storage", 30.0)) as (app, pilot):
+        app.feed.stop = lambda: sent.append(1) or ""  # type: ignore[method-assign, func-returns-value]
+        os.kill(os.getpid(), number)
+        await pilot.pause(0.05)
+        [last_resort] = [one for one in threading.enumerate() if isinstance(one, threading.Timer)]
+        last_resort.cancel()
+    assert sent == []
+    status = 0 if number == signal.SIGHUP else 143
+    assert app.return_code == status
+    assert (last_resort.function, tuple(last_resort.args)) == (os._exit, (status,))
+
+
+def test_an_ssh_line_gets_fewer_frames_and_nothing_moves_by_itself() -> None:
+    names = ("TEXTUAL_FPS", "TEXTUAL_ANIMATIONS", "TEXTUAL_SMOOTH_SCROLL")
+    with environment(SSH_CONNECTION="1 2 3 4", **dict.fromkeys(names)):
+        prepare_environment()
+        assert os.environ["TEXTUAL_FPS"] == "10" and os.environ["TEXTUAL_ANIMATIONS"] == "none"
+    with environment(
+        SSH_CONNECTION=None, TEXTUAL_FPS=None, TEXTUAL_ANIMATIONS="basic", TEXTUAL_SMOOTH_SCROLL=None
+    ):
+        prepare_environment()
+        assert "TEXTUAL_FPS" not in os.environ and os.environ["TEXTUAL_ANIMATIONS"] == "basic"
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({"LC_ALL": "C", "TERM": "xterm-256color"}, True),
+        ({"LC_ALL": "POSIX", "TERM": "xterm-256color"}, True),
+        ({"LC_ALL": "de_DE.ISO-8859-1", "TERM": "xterm"}, True),
+        ({"LC_ALL": "C.UTF-8", "TERM": "xterm-256color"}, False),
+        ({"LC_ALL": "en_US.utf8", "TERM": "tmux-256color"}, False),
+        ({"LC_ALL": "C.UTF-8", "TERM": "linux"}, True),
+    ],
+)
+def test_where_the_terminal_cannot_draw_more(
+    values: dict[str, str], expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Utf8:
+        encoding = "utf-8"
+
+    monkeypatch.setattr("sys.__stderr__", Utf8())
+    for name in ("LC_ALL", "LC_CTYPE", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    assert wants_ascii() is expected
+
+
+def test_text_of_the_host_is_harmless() -> None:
+    shown = clean(HOSTILE)
+    assert "\x1b" not in shown and "\x00" not in shown and "\u202e" not in shown and "\\x1b[2J" in shown
+    assert all(ord(c) >= 32 for c in shown)
+    assert plain(shown).isascii()
+    assert clean("e\u0301") == "é" and plain("é") == "e" and plain("日") == "??"
+    assert clean("\ud800") == "\\ud800"
+    assert not any(b in (RECORDINGS / "hostile.jsonl").read_bytes() for b in (b"\x1b", b"\x00"))
+
+
+def test_plot_title_estimate_and_time_left_are_of_the_same_load() -> None:
+    """At the change of loads the head said the next one while plot and estimate still showed the last."""
+    one = feed("storage")
+    planned = {w.id: w.title for w in one.session.plan.workloads} if one.session.plan else {}
+    session, changes = Session(), 0
+    for event in one.playback.events:
+        session.apply(event)
+        if isinstance(event, ev.Step) and event.state == "started" and event.id in planned:
+            changes += 1
+            assert session.workload == event.id
+            assert session.told is None or session.told.step == event.id  # no time left of the last one
+            drawn = "".join(part for part, _ in plot_lines(session, 120, 12, session.workload)[0])
+            assert drawn.startswith("waiting for")
+            assert not running(session)
+        if isinstance(event, ev.Block) and session.ended is None:
+            drawn = "".join(part for part, _ in plot_lines(session, 120, 12, session.workload)[0])
+            assert drawn.startswith(f"{planned[event.workload]}: ")
+    assert changes > 2
+
+
+@pytest.mark.parametrize(
+    ("interval", "words", "dim"),
+    [
+        ((0.06, 12.0), "not known yet", True),
+        ((0.81, 1.19), "too early to say  (19 % slower to 19 % faster)", True),
+        ((0.4, 1.4), "too early to say  (2.5 × slower to 40 % faster)", True),
+        ((0.72, 0.9), "19 % slower  10 to 28 %", False),
+    ],
+)
+def test_no_direction_before_the_interval_allows_one(
+    interval: tuple[float, float], words: str, dim: bool
+) -> None:
+    session = Session()
+    session.workload = "reads"
+    session.apply(
+        ev.Estimate(
+            t=1.0, workload="reads", metric="IOPS", baseline="A", variant="B", groups=5, ratio=0.81, ci95=interval
+        )
+    )  # fmt: skip
+    session.workload = "reads"
+    [effect] = running(session)
+    assert f"{effect.words}  {effect.figures}".rstrip() == words
+    assert (effect.role == "dim") is dim
+
+
+@pytest.mark.parametrize("screen", [LiveScreen, VerdictScreen])
+async def test_a_screen_that_is_just_coming_is_drawn_when_its_parts_are_there(
+    tmp_path: Path, screen: type[Base]
+) -> None:
+    async with opened(tmp_path, run=feed("storage", 30.0)) as (app, pilot):
+        app.push_screen(screen())
+        app.draw()  # the replay goes on meanwhile
+        await settled(pilot)
+        assert grid(app).strip()

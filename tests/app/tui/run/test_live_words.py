@@ -1,0 +1,186 @@
+"""What the live screen says of the bundled runs, second by second, and the plan on a broad screen."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from app.lines import Line
+from app.recording import store
+from app.recording.playback import Playback
+from app.recording.reader import events_of
+from app.recording.session import Session
+from app.report.figures.plot import _ticks, nice_axis
+from app.tui.feed import RunFeed
+from app.tui.screens.before.plan import PlanScreen
+from app.tui.widgets.home.pulse_line import pulse_lines
+from app.tui.widgets.measuring.block_plot import plot_lines
+from app.tui.widgets.measuring.effects import _outlook, effect_lines, judged_lines, running
+from app.tui.widgets.measuring.event_log import remark_lines
+from app.tui.widgets.measuring.figures_table import figure_lines
+from app.tui.widgets.measuring.group_plot import WAY, courses, group_plot_lines, under_way
+from app.tui.widgets.measuring.stepper import step_rows
+from app.tui.widgets.word_list import WORDS
+from probes import units
+from tests.fakes.terminals.screen import grid, keys, opened, planned, ready
+
+RUNS = ("storage", "rpfilter", "iosched", "null", "workload")
+
+
+def at(demo: str, seconds: float) -> Session:
+    play = Playback()
+    play.extend(list(events_of(store.resolve(f"demo:{demo}"))))
+    play.seek(seconds)
+    return play.session
+
+
+def words(lines: list[Line]) -> str:
+    return "\n".join("".join(part for part, _ in line).rstrip() for line in lines)
+
+
+@pytest.mark.parametrize("demo", RUNS)
+def test_the_next_look_is_never_one_that_is_over(demo: str) -> None:
+    """`12 of at most 48 groups … next interim look after 10 groups`: of a pair that had been decided before."""
+    play = Playback()
+    play.extend(list(events_of(store.resolve(f"demo:{demo}"))))
+    seen = 0
+    for second in range(int(play.end)):
+        play.seek(float(second))
+        session = play.session
+        said = re.search(r"after (\d+) groups", _outlook(session))
+        if said:
+            seen += 1
+            taken = [g for g in session.groups.get(session.workload, ()) if not g.disturbed]
+            assert int(said[1]) > len(taken), second
+    assert seen or demo == "null"
+
+
+@pytest.mark.parametrize("demo", [*RUNS, "fstrim", "numa", "dstate"])
+def test_one_step_is_under_way_and_head_and_plot_are_of_its_load(demo: str) -> None:
+    """Undecided loads wait for a second turn; all of them had the sign of the one that went on."""
+    play = Playback()
+    play.extend(list(events_of(store.resolve(f"demo:{demo}"))))
+    for tenth in range(int(10 * play.end)):
+        play.seek(tenth / 10)
+        session = play.session
+        steps = words(step_rows(session, 400, 9))
+        going = session.at_step
+        begun = [step.id for step in session.steps.values() if step.state == "started"]
+        assert steps.count("▸") == bool(begun), tenth
+        if session.workload in begun and going in begun:
+            assert going == session.workload, tenth
+
+
+def test_a_pair_that_was_decided_before_the_others_says_so() -> None:
+    check, trivial = running(at("rpfilter", 10.0))
+    assert check.words.endswith("decided") and "decided" not in trivial.words
+    at_66 = words(effect_lines([check, trivial], 66, 0.05))
+    assert "decided" in at_66 and len(check.words.split()) == 1 and "●" in at_66
+
+
+@pytest.mark.parametrize("width", [58, 66, 78, 118])
+def test_no_interval_is_cut_in_half(width: int) -> None:
+    said = words(judged_lines(at("storage", 100.0), width, 12))
+    assert "no material difference" in said and "…" not in said
+
+
+@pytest.mark.parametrize("width", [58, 78, 118, 198])
+@pytest.mark.parametrize("demo", ["storage", "rpfilter", "iosched"])
+def test_a_plot_of_ratios_always_says_which_way_is_slower(demo: str, width: int) -> None:
+    session = at(demo, {"storage": 40.0, "rpfilter": 12.0, "iosched": 300.0}[demo])
+    chosen = under_way(session)
+    found = courses(session, *chosen)
+    title, *_, foot = group_plot_lines(session, chosen.workload, found, chosen.metric, width, 12)
+    assert words([title]).count(found[0].baseline) == 1 and ("…" not in words([title]) or width == 58)
+    assert WAY in words([foot]) and "group" in words([foot])
+
+
+@pytest.mark.parametrize(
+    ("demo", "second", "name"), [("fstrim", 100.0, "before anything"), ("workload", 50.0, "disk")]
+)
+def test_the_sides_of_a_plot_are_named_whole_and_their_values_have_units(
+    demo: str, second: float, name: str
+) -> None:
+    session = at(demo, second)
+    head = words(plot_lines(session, 78, 12, session.workload)[:2])
+    assert name in head and "…" not in head
+    assert re.search(r"[0-9] (k )?(IOPS|s)\b", head)
+
+
+@pytest.mark.parametrize("top", [1.0, 1.5, 14.0, 15.0, 28.0, 45.0, 70.0, 990.0, 14_200.0, 7.2e6])
+@pytest.mark.parametrize("most", [3, 5])
+def test_an_axis_is_labelled_with_what_stands_there(top: float, most: int) -> None:
+    """11.25 was labelled 11.2, and 3.75 is nobody's idea of a step."""
+    ticks = _ticks(nice_axis([0.0, top]), most)
+    assert 3 <= len(ticks) <= 6
+    for tick in ticks:
+        label = units.prefixed(tick).split()
+        factor = {"k": 1e3, "M": 1e6}.get(label[1] if len(label) > 1 else "", 1.0)
+        assert float(label[0]) * factor == pytest.approx(tick)
+        assert len(label[0].replace(".", "").strip("0")) <= 2
+
+
+def test_waiting_is_no_warning_while_we_load_the_disk_ourselves() -> None:
+    loading = at("storage", 40.0)
+    line = [span for row in pulse_lines(loading, 198) for span in row]
+    said = f"{loading.pulses[-1].psi_io:.0%}".replace("%", " %")
+    assert (said, "text") in line and "busy" in words([line])
+    watched = at("dstate", 15.0)
+    pulse = watched.pulses[-1]
+    watched.pulses[-1] = type(pulse)(t=pulse.t, psi_io=0.63, cpu=0.1, load1=1.0)
+    assert ("63 %", "warning") in [span for row in pulse_lines(watched, 198) for span in row]
+
+
+def test_a_trim_is_done_and_not_kept() -> None:
+    said = words(remark_lines(at("fstrim", 100.0), 120, 5))
+    assert "done, cannot be undone: trim /mnt/image" in said and "kept" not in said
+
+
+def test_a_figures_name_is_whole_where_there_is_room() -> None:
+    said = words(figure_lines(at("numa", 30.0), 118, 12))
+    assert "SHA-256" in said and "…" not in said
+
+
+async def test_a_plan_on_a_broad_screen_has_its_steps_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned(monkeypatch, "storage")
+    async with opened(tmp_path, triage="triage", size="huge") as (app, pilot):
+        app.open_plan("storage")
+        await ready(app, pilot)
+        first = grid(app).splitlines()[1]
+        assert "Is one of these disks slower" in first[:111] and first[111:].strip() == "STEPS"
+        assert "fio" in "".join(row[111:] for row in grid(app).splitlines())
+        await keys(pilot, "x")
+        assert grid(app).splitlines()[1].strip() == "STEPS"
+        await keys(pilot, "x")
+        assert isinstance(app.screen, PlanScreen) and "compares" in grid(app)
+        await pilot.resize_terminal(120, 40)
+        await keys(pilot)
+        assert "STEPS" not in grid(app)
+
+
+async def test_the_help_has_the_screens_own_keys_first_and_the_words(tmp_path: Path) -> None:
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        await keys(pilot, "question_mark")
+        shown = grid(app)
+        assert shown.index("recordings") < shown.index("WORDS") and "page up" not in shown
+        for term, said in WORDS[:5]:
+            assert f"{term} " in shown and said in shown  # whole, at 80 cells
+        await keys(pilot, "tab", "end")
+        assert WORDS[-1][1] in grid(app) and "Enter" not in grid(app).splitlines()[-1]
+        await keys(pilot, "escape", "ctrl+p")
+        assert "WORDS" not in grid(app)
+
+
+async def test_a_finding_of_a_run_under_way_has_its_title(tmp_path: Path) -> None:
+    """On the verdict it stands above as the answer; live nothing does, and `why: dd (17837): 3 s` was all of it."""
+    feed = RunFeed(store.resolve("demo:dstate"))
+    feed.playback.seek(15.0)
+    async with opened(tmp_path, run=feed, size="wide") as (app, pilot):
+        found = grid(app).partition("FOUND SO FAR")[2].partition("next:")[0]
+        assert "2 tasks wait for" in found and "why" not in found
+        await keys(pilot, "Z")
+        assert "why: dd (17837)" in grid(app)

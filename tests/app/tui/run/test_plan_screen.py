@@ -1,0 +1,225 @@
+"""Plan, options and consent where something is missing, refused, lasting, or typed faster than it is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+from textual import events
+
+from app.lines import Line
+from app.locks import Holder
+from app.tui.event_child import EventChild
+from app.tui.option_values import parsed, shown
+from app.tui.screens.ask import AskScreen
+from app.tui.screens.before.consent import ConsentScreen
+from app.tui.screens.before.options import OptionsScreen
+from app.tui.screens.before.plan import PlanScreen
+from app.tui.screens.explain import ExplainScreen, page_lines
+from probes.action import Action
+from scenarios.events import Offer
+from scenarios.plan import Option, Plan
+from tests.fakes.terminals.screen import grid, keys, opened, ready, recorded, settled, until
+
+both = pytest.mark.parametrize("size", ["narrow", "wide"])
+HELP = "a directory on the device whose schedulers are compared, on a file system that can be written to"
+OFFER = Offer(
+    t=0.0,
+    id="iosched",
+    title="Which scheduler?",
+    question="Who would starve?",
+    takes_s=480.0,
+    options=(
+        Option(name="dir", kind="path", required=True, help=HELP),
+        Option(name="ioprio", kind="flag", help="also two groups of readers of different priority"),
+        Option(name="budget", kind="number", help="wall seconds of measuring, without the preparation"),
+    ),
+)
+
+
+@both
+async def test_what_is_needed_is_asked_for_before_anything_is_planned(
+    size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+
+    def planner(argv: Sequence[str]) -> EventChild:
+        asked.append(list(argv))
+        return recorded("iosched")
+
+    monkeypatch.setattr("app.tui.screens.before.plan.planner", planner)
+    monkeypatch.setattr(
+        "app.tui.screens.before.directories.hostdx", lambda *_: None
+    )  # the mounts are told by a child
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        app.push_screen(PlanScreen(OFFER, {}))
+        await settled(pilot)
+        assert "one thing must be named" in grid(app) and not asked
+        assert "Enter name it" in grid(app) and "Enter start" not in grid(app)
+        await keys(pilot, "enter", "slash")  # from the list of mounts to a path of one's own
+        for key in (*"/dot", "enter"):  # a slow line brings what is typed in one piece
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await until(pilot, lambda: "/dot" in grid(app))
+        await keys(pilot, "enter")
+        await until(pilot, lambda: bool(asked))
+        await ready(app, pilot)
+        assert asked == [["iosched", "--dir=/dot"]]
+        assert "Enter start" in grid(app) and "Enter name it" not in grid(app)
+        await keys(pilot, "b")
+        assert "; now 200" in grid(app)
+        await keys(pilot, *"340", "enter")
+        assert asked[-1] == ["iosched", "--dir=/dot", "--budget=340"]
+
+
+@both
+async def test_options_are_explained_whole_and_changed_in_place(
+    size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda argv: recorded("iosched"))
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        app.push_screen(PlanScreen(OFFER, {}))
+        await keys(pilot, "O")
+        assert isinstance(app.screen, OptionsScreen)
+        below = " ".join(" ".join(grid(app).splitlines()[-5:]).split())
+        assert HELP in below and "needed" in grid(app)
+        await keys(pilot, "down", "enter")
+        rows = {row.split()[0]: row.split()[1] for row in grid(app).replace("▸", "").splitlines()[2:5]}
+        assert rows == {"dir": "needed", "ioprio": "yes", "budget": "default"}
+        await keys(pilot, "down", "enter")
+        assert isinstance(app.screen, AskScreen)
+        await keys(pilot, *"90", "enter")
+        assert isinstance(app.screen, OptionsScreen) and "budget         90 " in grid(app)
+        await keys(pilot, "slash", *"nothing like it", "enter", "enter")
+        assert isinstance(app.screen, OptionsScreen)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "value", "seen"),
+    [
+        ("number", "340", 340, "340"),
+        ("number", "0.05", 0.05, "0.05"),
+        ("integer", "7", 7, "7"),
+        ("flag", "yes", True, "yes"),
+    ],
+)
+def test_a_value_is_shown_as_it_was_typed(kind: str, words: str, value: object, seen: str) -> None:
+    option = Option(name="x", kind=kind, help="x")  # type: ignore[arg-type]
+    got = parsed(option, words)
+    assert got == value and shown(option, {"x": got}) == seen
+
+
+def consent(*actions: Action) -> str:
+    plan = Plan(scenario="fstrim", title="t", question="q", actions=actions)
+    rows: list[Line] = ConsentScreen(plan)._lines(78)
+    return "\n".join("".join(part for part, _ in row) for row in rows)
+
+
+def test_consent_never_says_that_a_trim_is_undone() -> None:
+    trim = Action(
+        kind="command",
+        title="trim",
+        target="/data",
+        apply=("fstrim", "/data"),
+        irreversible=True,
+        consent=True,
+    )
+    other = Action(kind="attribute", title="set", target="/sys/x", old="1", new="2", consent=True)
+    quiet = Action(kind="resource", resource="directory", title="own", target="/data/.hostdx-*")
+    said = consent(trim, quiet)
+    assert (
+        "1 change to this host" in said and "It cannot be undone." in said and "undone at the end" not in said
+    )
+    said = consent(trim, other, quiet)
+    assert "1 of them cannot be undone." in said and "Every other one is recorded in the undo journal" in said
+    said = consent(other, quiet)
+    assert "It is recorded in the undo journal" in said and "cannot be undone" not in said
+
+
+@both
+async def test_e_shows_the_page_of_the_scenario_as_explain_prints_it(
+    size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda argv: recorded("iosched"))
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        app.push_screen(PlanScreen(OFFER, {"dir": "/x"}))
+        await ready(app, pilot)
+        assert "e explain" in grid(app)
+        await keys(pilot, "e")
+        await until(pilot, lambda: isinstance(app.screen, ExplainScreen))
+        await settled(pilot)
+        written = Path("scenarios/iosched/README.md").read_text()
+        assert isinstance(app.screen, ExplainScreen) and app.screen.page.split() == written.split()
+        title = written.splitlines()[0].removeprefix("# ")
+        assert title in " ".join(grid(app).split())
+        await keys(pilot, "escape")
+        assert isinstance(app.screen, PlanScreen)
+
+
+def test_a_page_is_folded_anew_and_its_commands_stay_as_they_are() -> None:
+    page = "# one: two\n\nprose that\ngoes on\n\n- an item\n  of two lines\n- b\n\n```\na  command\n```\n\n| a | b |\n"
+    shown = ["".join(part for part, _ in row) for row in page_lines(page, 40)]
+    assert shown == [
+        *("one: two", "", "prose that goes on", "", "- an item of two lines", "- b"),
+        *("", "a  command", "", "| a | b |", ""),
+    ]
+
+
+async def test_a_plan_opened_before_the_host_was_read_gets_its_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key typed in the first second left a plan without `d` and `b`, and asked for nothing that it needs."""
+    monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda _: recorded("iosched"))
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        told = [o for o in app.home_session().offers if o.id != "iosched"]
+        app.home_session().offers[:] = told
+        app.open_plan("iosched", ["--budget=90"])
+        await settled(pilot)
+        assert isinstance(app.screen, PlanScreen) and app.screen.title_words == "plan"
+        assert not app.screen.check_action("budget", ())
+        app.home_session().offers.append(OFFER)
+        await until(pilot, lambda: "one thing must be named" in grid(app))
+        assert app.screen.check_action("budget", ()) and app.screen.offer is OFFER
+
+
+@both
+async def test_a_plan_that_is_refused_offers_no_start(
+    size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda _: recorded("iosched"))
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        screen = PlanScreen(OFFER, {"dir": "/x"})
+        app.push_screen(screen)
+        await ready(app, pilot)
+        assert "Enter start" in grid(app)
+        refused = Plan(scenario="iosched", title="t", question="q", refusal="no space")
+        monkeypatch.setattr(PlanScreen, "plan", refused)
+        screen.show()
+        await settled(pilot)
+        assert "Enter start" not in grid(app) and "d directory" in grid(app)
+
+
+@both
+async def test_a_plan_is_not_started_beside_a_run_that_measures(
+    size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Refused by the runner it would leave a recording of nothing."""
+    now: list[Holder] = [Holder(pid=7, start=1, scenario="null", since="12:00:00 UTC")]
+    monkeypatch.setattr("app.tui.screens.before.plan.measuring_now", lambda: now[0] if now else None)
+    monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda _: recorded("storage"))
+    started: list[str] = []
+    offer = msgspec.structs.replace(OFFER, id="storage", options=())
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        app.start_run = lambda scenario, *_: started.append(scenario)  # type: ignore[method-assign, misc, assignment]
+        screen = PlanScreen(offer, {})
+        app.push_screen(screen)
+        await ready(app, pilot)
+        assert screen.plan is not None and screen.plan.measuring_s > 0 and screen.busy == now[0]
+        assert not screen.check_action("start", ()) and screen.check_action("attach", ())
+        await keys(pilot, "enter")
+        assert not started
+        now.clear()
+        screen._look()
+        await keys(pilot, "enter")
+        assert started == ["storage"] and not screen.check_action("attach", ())

@@ -1,0 +1,102 @@
+"""The report on the screen: no line is wider than the screen, and no letter is lost in folding."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.lines import cells, wrapped
+from app.recording.reader import load
+from app.report.forms.cells import document_lines
+from app.report.report import report
+from scenarios.results.document import (
+    Bullets,
+    Code,
+    Document,
+    Heading,
+    Mono,
+    Paragraph,
+    Section,
+    Strong,
+    Table,
+)
+
+DRAWN = ("Picture", "Intervals", "Chart", "Histogram")
+DEMOS = Path(__file__).parents[4] / "app" / "recording" / "demos"
+WIDE = Document(
+    "漢字 " * 30,
+    ("the answer", Mono("a-path-that-is-longer-than-any-line/" * 5)),
+    (
+        Section(
+            "Table", (Table(("name", "value"), (("long " * 20, Mono("x" * 90)), ("", "1")), frozenset({1})),)
+        ),
+        Section(
+            "Rest",
+            (
+                Heading("h" * 70),
+                Paragraph((Strong("now"), "then")),
+                Bullets((("b " * 50,),)),
+                Code(("c" * 99,)),
+            ),
+        ),
+    ),
+)
+
+
+def letters(document: Document) -> list[str]:
+    """Every letter of every text in it, in any order; a drawing is cut at the edge, not folded."""
+    found: list[str] = []
+
+    def walk(value: object) -> None:
+        if isinstance(value, str):
+            found.extend(value)
+        elif isinstance(value, dict) and value.get("type") not in DRAWN:
+            for key, inner in value.items():
+                if key not in ("type", "language", "right", "role"):
+                    walk(inner)
+        elif isinstance(value, list | tuple):
+            for inner in value:
+                walk(inner)
+
+    walk(msgspec.to_builtins(document))
+    return sorted(re.sub(r"\W", "", "".join(found)).lower())
+
+
+@pytest.mark.parametrize("width", [40, 57, 78, 118])
+@pytest.mark.parametrize("demo", ["storage", "rpfilter", "dstate", ""])
+def test_words_survive_the_folding(demo: str, width: int) -> None:
+    document = report(load(DEMOS / f"{demo}.jsonl"), demo) if demo else WIDE
+    again = msgspec.json.decode(msgspec.json.encode(document), type=Document)
+    assert again == document
+    lines = document_lines(document, width)
+    assert max(cells(line) for line in lines) <= width
+    shown = "".join(part for line in lines for part, _ in line)
+    seen = sorted(re.sub(r"\W", "", shown).lower())
+    missing = [c for c in set(letters(document)) if seen.count(c) < letters(document).count(c)]
+    assert not missing, missing
+
+
+def test_numbers_stand_at_the_right_edge_of_their_column() -> None:
+    table = Document(
+        "t", (), (Section("s", (Table(("n", "v"), (("a", "1"), ("b", "100")), frozenset({1})),)),)
+    )
+    lines = ["".join(part for part, _ in line) for line in document_lines(table, 60)]
+    assert lines[-2:] == ["a    1", "b  100"]
+
+
+@pytest.mark.parametrize("width", range(40, 80))
+def test_a_long_path_is_folded_after_a_slash(width: int) -> None:
+    path = "/scratch/" + "/".join(f"a-folder-{n}-deep" for n in range(9)) + "/.hostdx-3f8c1a"
+    rows = wrapped(f"remove the directory {path}", width, hang=2)
+    first, *words = ["".join(part for part, _ in row).strip() for row in rows]
+    assert max(map(cells, rows)) <= width
+    assert first == "remove the directory" and "".join(words) == path
+    assert all(row.endswith("/") for row in words[:-1]) and ".hostdx-3f8c1a" in words[-1]
+
+
+def test_a_word_without_a_slash_is_cut_where_the_row_ends() -> None:
+    rows = ["".join(part for part, _ in row) for row in wrapped("x" * 50 + "/" + "y" * 50, 40)]
+    assert rows == ["x" * 40, "x" * 10 + "/" + "y" * 29, "y" * 21]

@@ -1,0 +1,220 @@
+"""Runs started, followed, left and stopped from the screen; recordings, reports and what is saved."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.process import start_time
+from app.run import launch
+from app.tui import requests
+from app.tui.command import Outcome
+from app.tui.screens.home import HomeScreen
+from app.tui.screens.live import LiveScreen
+from app.tui.screens.recordings import RecordingsScreen
+from app.tui.screens.report import ReportScreen
+from app.tui.screens.undo import UndoScreen
+from app.tui.screens.verdict import VerdictScreen
+from app.tui.shell import Shell
+from scenarios.results.document import Document, Mono, Section, Table
+from tests.fakes.streams.stories import write
+from tests.fakes.streams.story import storage
+from tests.fakes.terminals.screen import grid, keys, opened, ready, recorded, settled, until
+
+both = pytest.mark.parametrize("size", ["narrow", "wide"])
+
+DOCUMENT = msgspec.json.encode(
+    Document("Is it the disk?", ("no",), (Section("Numbers", (Table(("a", "b"), (("1", Mono("2")),)),)),))
+).decode()
+
+
+@both
+async def test_a_run_is_started_followed_left_and_stopped(
+    size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda argv: recorded("storage"))
+    code = (
+        "import sys,signal,time\n"
+        "path=sys.argv[sys.argv.index('--recording')+1]\n"
+        'signal.signal(signal.SIGINT, lambda *a: (open(path,\'a\').write(\'{"type":"end","t":1.5,"status":'
+        '"interrupted","reason":"stopped (Ctrl-C)","exit":130}\\n\'), sys.exit(130)))\n'
+        "from app.process import identity\n"
+        "me=identity()\n"
+        "held=open(path,'w')\n"
+        "held.write(open(sys.argv[1]).read().replace('4194304',str(me.pid)).replace('\"pid_start\":1,',"
+        "f'\"pid_start\":{me.start},').replace('0'*8+'-0000-0000-0000-'+'0'*12, me.boot_id))\n"
+        "held.flush()\n"
+        "time.sleep(60)\n"
+    )
+    cut = write(tmp_path / "cut.jsonl", storage(cut="live")[:9])
+    monkeypatch.setattr(launch, "HOSTDX", (sys.executable, "-c", code, str(cut), "app.cli"))
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        app.open_plan("storage")
+        await ready(app, pilot)
+        await keys(pilot, "enter")
+        assert isinstance(app.screen, LiveScreen)
+        for _ in range(1000):
+            await pilot.pause(0.01)
+            if app.feed.playback.events:
+                break
+        runner = app.feed.playback.events[0].pid  # type: ignore[union-attr]
+        assert os.getsid(runner) == runner
+        await keys(pilot, "q")
+        assert isinstance(app.screen, HomeScreen)
+        app.look_for_runs()
+        await settled(pilot)
+        assert "a follows it" in grid(app) and "storage" in grid(app)
+        await keys(pilot, "a")
+        assert isinstance(app.screen, LiveScreen) and app.feed.playback.live and "● live" in grid(app)
+        await keys(pilot, "space")
+        assert not app.feed.playback.live and "Z returns to live" in grid(app)
+        await keys(pilot, "Z", "s")
+        assert "press s again" in grid(app) and start_time(runner) is not None
+        await keys(pilot, "s")
+        for _ in range(1000):
+            await pilot.pause(0.01)
+            if app.feed.session.ended is not None and isinstance(app.screen, VerdictScreen):
+                break
+        await settled(pilot)
+        assert "interrupted" in grid(app)
+
+
+async def test_a_runner_refused_at_once_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda argv: recorded("storage"))
+    monkeypatch.setattr(
+        launch, "HOSTDX", ("sh", "-c", "echo 'hostdx: run storage: someone else measures' >&2; exit 3")
+    )
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        app.open_plan("storage")
+        await ready(app, pilot)
+        await keys(pilot, "enter")
+        for _ in range(1000):
+            await pilot.pause(0.01)
+            if app.message:
+                break
+        assert "not run: run storage: someone else measures" in grid(app)
+        assert isinstance(app.screen, HomeScreen)
+
+
+@both
+async def test_recordings_reports_and_saving(
+    size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "hostdx" / "recordings" / "20261120T140210Z-storage-abc123.jsonl", storage())
+    older = write(
+        tmp_path / "hostdx" / "recordings" / "20261119T140210Z-storage-dead00.jsonl", storage(cut="live")
+    )
+    os.utime(older, (1e9, 1e9))
+    monkeypatch.setattr(
+        "app.tui.command.HOSTDX",
+        (
+            "sh",
+            "-c",
+            f"case $* in *md*) printf '# Is it the disk?\\n';; *) printf %s '{DOCUMENT}';; esac",
+            "sh",
+        ),
+    )
+    monkeypatch.chdir(tmp_path)
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        await keys(pilot, "r")
+        assert isinstance(app.screen, RecordingsScreen)
+        shown = grid(app)
+        assert "✓ done" in shown and "▲ killed" in shown
+        await keys(pilot, "o")
+        await until(pilot, lambda: isinstance(app.screen, ReportScreen))
+        assert "Is it the disk?" in grid(app)
+        await keys(pilot, "c")
+        assert app.clipboard.startswith("# Is it the disk?")
+        await keys(pilot, "m")
+        saved = tmp_path / "hostdx-20261120T140210Z-storage-abc123.md"
+        assert saved.read_text().startswith("# Is it the disk?") and "saved" in grid(app)
+        saved.write_text("somebody's notes")
+        await keys(pilot, "m")
+        assert saved.read_text() == "somebody's notes"
+        assert (tmp_path / "hostdx-20261120T140210Z-storage-abc123-2.md").exists()
+        await keys(pilot, "escape", "m")
+        await until(pilot, lambda: "saved" in app.message)
+        await keys(pilot, "slash", *"killed", "enter")
+        await keys(pilot, "slash", *["backspace"] * 6, *"dead", "enter", "enter")
+        assert isinstance(app.screen, LiveScreen) and "the runner is gone" in grid(app)
+        await keys(pilot, "o")
+        await until(pilot, lambda: isinstance(app.screen, ReportScreen))
+        await keys(pilot, "escape", "v", "m")
+        await until(pilot, lambda: "saved" in app.message)
+        await keys(pilot, "escape")
+        assert isinstance(app.screen, RecordingsScreen)
+        await keys(pilot, "R", "slash", *["backspace"] * 4, "enter", "home", "0")
+        assert isinstance(app.screen, LiveScreen) and app.feed.playback.playing
+
+
+async def test_two_marked_recordings_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in (1, 2):
+        name = f"2026112{number}T140210Z-storage-abc12{number}.jsonl"
+        written = write(tmp_path / "hostdx" / "recordings" / name, storage())
+        os.utime(written, (1e9 + number, 1e9 + number))
+    script = f"echo \"$@\" > asked; printf %s '{DOCUMENT}'"
+    monkeypatch.setattr("app.tui.command.HOSTDX", ("sh", "-c", script, "sh"))
+    monkeypatch.chdir(tmp_path)
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        await keys(pilot, "r", "C")
+        assert "marks a recording" in app.message
+        await keys(pilot, "space", "down", "space")
+        assert "A ✓ done" in grid(app) and "B ✓ done" in grid(app)
+        await keys(pilot, "C")
+        await until(pilot, lambda: isinstance(app.screen, ReportScreen))
+    asked = (tmp_path / "asked").read_text().split()
+    assert asked[0] == "compare" and asked[1].endswith("abc122.jsonl")
+    assert asked[2:5] == ["--format", "document", "--"] and asked[5].endswith("abc121.jsonl")
+
+
+async def test_a_left_over_change_is_offered_to_be_undone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "hostdx" / "journal").mkdir(parents=True)
+    (tmp_path / "hostdx" / "journal" / "j.jsonl").write_text("{}\n")
+    told = 'echo \'{"schema": "hostdx/1", "changes": [{"title": "scheduler of sda", %s}]}\''
+    looks, acts = told % '"state": "open", "would": "write back"', told % '"state": "reverted"'
+    script = f'if [ "$2" = --dry-run ]; then {looks}; else touch done; {acts}; fi'
+    again: list[int] = []
+    monkeypatch.setattr(Shell, "read_host", lambda self: again.append(1))
+    monkeypatch.setattr("app.tui.command.HOSTDX", ("sh", "-c", script, "sh"))
+    monkeypatch.chdir(tmp_path)
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, UndoScreen))
+        assert "scheduler of sda" in grid(app) and not (tmp_path / "done").exists()
+        await keys(pilot, "n")
+        assert "1 change not undone" in grid(app)
+        await keys(pilot, "u")
+        await until(pilot, lambda: isinstance(app.screen, UndoScreen))
+        await keys(pilot, "y")
+        await until(pilot, lambda: "✓ scheduler of sda: reverted" in grid(app))
+        assert (tmp_path / "done").exists() and again == [1]
+        assert "y undo" not in grid(app) and "Nothing of it is left" in grid(app)
+        await keys(pilot, "escape")
+        assert "not undone" not in grid(app)
+
+
+async def test_a_file_is_imported_from_the_recordings_screen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+
+    def instead(_shell: object, argv: list[str], then: Callable[[Outcome], None]) -> None:
+        asked.append(list(argv))
+        then(
+            Outcome("", "import: x: is empty; import another") if len(asked) == 1 else Outcome("x: IO500", "")
+        )
+
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        monkeypatch.setattr(requests, "hostdx", instead)
+        await keys(pilot, "r", "I", "slash", "x", "enter")
+        assert "not imported: x: is empty; import another" in grid(app)
+        write(tmp_path / "hostdx" / "recordings" / "import-io500-1.jsonl", storage())
+        await keys(pilot, "I", "slash", "x", "enter")
+        assert asked == [["import", "--", "/x"]] * 2
+        assert "x: IO500" in grid(app) and "done" in grid(app)

@@ -1,0 +1,236 @@
+"""The verdict's table, the plot of its groups and the live outlook: what they say is what the recording holds."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.lines import cells
+from app.recording import store
+from app.recording.progress import next_look, share_done, time_left
+from app.recording.reader import events_of, load
+from app.recording.session import Session
+from app.report.figures.interval_chart import Scale, bar_line
+from app.tui.feed import RunFeed
+from app.tui.screens.groups import GroupsScreen
+from app.tui.screens.verdict import VerdictScreen, headline_lines, trust_lines
+from app.tui.widgets.home.suspects import subject_words
+from app.tui.widgets.measuring.block_plot import plot_lines
+from app.tui.widgets.measuring.effects import judged_lines, running
+from app.tui.widgets.measuring.group_plot import Chosen, courses, group_plot_lines
+from app.tui.widgets.stuck_table import stuck_lines
+from app.tui.widgets.verdict_list import Layout, VerdictList, effect_of, entries, layout, named, sides
+from probes import units
+from scenarios import events as ev
+from scenarios.dstate.results import InD
+from scenarios.results.result import StuckTask
+from tests.fakes.streams.story import RECORDINGS
+from tests.fakes.terminals.screen import feed, grid, keys, opened
+
+
+@pytest.fixture(scope="module")
+def storage() -> Session:
+    return load(RECORDINGS / "storage-loop.jsonl")
+
+
+def test_the_table_is_sorted_by_size_and_each_side_fits_its_effect(storage: Session) -> None:
+    """The medians are of the groups that the verdict rests on: their ratio is the effect that stands beside them."""
+    found = entries(storage)
+    judged = [e for e in found if e.measured and e.verdict is not None and not e.verdict.control]
+    decided = [e for e in judged if e.role in ("critical", "ok")]
+    sizes = [abs(math.log(e.ratio or 1)) for e in decided]
+    assert len(decided) > 3 and sizes == sorted(sizes, reverse=True)
+    assert found[-1].verdict is not None and found[-1].verdict.control
+    iops = [e for e in decided if e.right.unit == "k IOPS"]
+    assert len(iops) == 3
+    for entry in iops:
+        left, right = (float(side.number) for side in (entry.left, entry.right))
+        assert entry.ci95 is not None and entry.ci95[0] <= right / left <= entry.ci95[1]
+
+
+@pytest.mark.parametrize("demo", ["demo:storage", "demo:rpfilter", "demo:iosched"])
+@pytest.mark.parametrize("width", [58, 76, 96, 130, 200])
+def test_no_width_cuts_the_effects_words(demo: str, width: int) -> None:
+    found = entries(load(store.resolve(demo)))
+    at = layout(found, width)
+    whole = at.name + sum(2 + c for c in (at.left.cells, at.right.cells, at.bar, at.size, at.interval) if c)
+    assert whole <= width
+    wide = width >= 96
+    assert at.size == max(len(effect_of(e, wide=wide)) for e in found if e.measured)
+    assert not wide or all(effect_of(e, wide=wide) == e.size for e in found)
+
+
+@pytest.mark.parametrize("demo", [d for d in store.demos() if d != "demo:trend"])
+@pytest.mark.parametrize("width", [78, 118])
+def test_no_unit_is_cut(demo: str, width: int) -> None:
+    found = entries(load(store.resolve(demo)))
+    at: Layout = layout(found, width)
+    for entry in found:
+        for value, column in zip(sides(entry, wide=width >= 96), (at.left, at.right), strict=True):
+            assert cells([(value.unit, "dim")]) <= column.unit
+
+
+@pytest.mark.parametrize("width", [78, 118, 160])
+@pytest.mark.parametrize("demo", ["storage", "numa", "iosched", "rpfilter"])
+def test_no_two_rows_look_alike(demo: str, width: int) -> None:
+    found = entries(load(store.resolve(f"demo:{demo}")))
+    at = layout(found, width)
+    shown = ["".join(part for part, _ in named(e.name, at)) for e in found]
+    assert len(set(shown)) == len(shown)
+
+
+def test_the_margin_shines_through_an_interval_that_reaches_into_it() -> None:
+    scale = Scale(0.5, 2.0)
+    line = bar_line(1.0, (0.9, 1.2), 61, scale, margin=0.05)
+    roles = {role for _, role in line}
+    assert "strong@band" in roles and "strong" in roles
+    drawn = "".join(part for part, _ in line)
+    assert "┄" in drawn and "─" in drawn
+    beyond = bar_line(0.7, (0.65, 0.75), 61, scale, margin=0.05)
+    assert "strong@band" not in {role for _, role in beyond} and "░" in "".join(p for p, _ in beyond)
+
+
+@pytest.mark.parametrize("size", [(60, 8), (100, 30)])
+def test_groups_are_drawn_with_the_margin_as_a_band_and_units_on_both_axes(
+    storage: Session, size: tuple[int, int]
+) -> None:
+    chosen = Chosen("fsync-4k-qd1", "IOPS", ("A", "B"))
+    found = courses(storage, *chosen)
+    assert [len(c.values) for c in found] == [48] and found[0].counted == 12
+    lines = group_plot_lines(storage, chosen.workload, found, chosen.metric, *size)
+    assert len(lines) == size[1] and all(cells(line) <= size[0] for line in lines)
+    shown = "\n".join("".join(part for part, _ in line) for line in lines)
+    assert "1 ×┤" in shown and " group" in shown and "synced write 4k QD1" in shown
+    marks = [(part, role) for line in lines[1:-2] for part, role in line if set(part) & set("▀▄█")]
+    assert {role for _, role in marks} <= {"b", "dim", "b@band", "dim@band"}
+    assert any(role == "dim" for _, role in marks)  # what came after the decision
+    assert any(role == "shade@band" for line in lines for _, role in line)
+
+
+def test_a_red_sign_stands_first_and_in_the_headline(storage: Session) -> None:
+    session = load(RECORDINGS / "storage-loop.jsonl")
+    session.groups = {
+        name: [
+            ev.Group(t=g.t, workload=name, index=g.index, order=g.order, disturbed="rsync") for g in groups
+        ]
+        for name, groups in session.groups.items()
+    }
+    trust = trust_lines(session, 200)
+    assert trust[0][0][1] == "critical" and "disturbed" in trust[0][0][0]
+    words = " ".join("".join(p for p, _ in line) for line in headline_lines(session, 200))
+    assert "Do not trust this run" in words
+
+
+def test_time_left_is_of_the_whole_run_and_falls(storage: Session) -> None:
+    one = feed("storage", 10.0)
+    first = time_left(one.session)
+    one.playback.seek(40.0)
+    second, share = time_left(one.session), share_done(one.session)
+    assert first is not None and second is not None and second < first
+    assert share is not None and 0 < share < 1
+    one.playback.finish()
+    assert time_left(one.session) is None and time_left(Session()) is None
+
+
+def test_the_next_look_is_a_planned_one_and_decides_only_beyond_the_margin() -> None:
+    session = Session()
+    for n in range(4):
+        session.apply(ev.Group(t=2.0 * (n + 1), workload="w", index=n, order="ABBA"))
+
+    def estimate(low: float, high: float) -> ev.Estimate:
+        return ev.Estimate(
+            t=8.0, workload="w", metric="IOPS", baseline="A", variant="B", groups=4, ratio=(low + high) / 2,
+            ci95=(low, high), planned_groups=30,
+        )  # fmt: skip
+
+    clear = next_look(session, estimate(0.7, 0.8), 0.05)
+    assert clear is not None and clear.groups == 6 and clear.decides and clear.seconds > 0
+    told = next_look(session, msgspec.structs.replace(estimate(0.7, 0.8), next_look=8), 0.05)
+    assert told is not None and told.groups == 8  # of places, which the planned groups alone do not tell
+    vague = next_look(session, estimate(0.8, 1.1), 0.05)
+    assert vague is not None and not vague.decides
+
+
+def test_stuck_tasks_stand_longest_first_and_their_seconds_go_on() -> None:
+    session = Session()
+    tasks = (
+        StuckTask(
+            now=True, pid=7, tid=7, comm="dd", seconds=3.0, wchan="io_schedule", cause="disk", subject="sda",
+            where="/mnt (sda)",
+        ),
+        StuckTask(
+            now=False, pid=8, tid=8, comm="[b]touch\x1b[2J", seconds=9.0, wchan=None, cause="frozen", subject="",
+            where="",
+        ),
+    )  # fmt: skip
+    session.apply(InD(t=10.0, value=tasks))
+    session.apply(ev.Note(t=22.0, text="later"))
+    shown = ["".join(part for part, _ in line) for line in stuck_lines(session, 100, 10)]
+    assert "1 now, 2 in all" in shown[0]
+    assert "dd" in shown[2] and "15 s" in shown[2] and "/mnt (sda)" in shown[2]
+    assert "9 s" in shown[3] and "\x1b" not in shown[3]
+    assert stuck_lines(Session(), 100, 10) == []
+
+
+async def test_a_row_is_chosen_with_j_and_k_and_enter_opens_its_groups(tmp_path: Path) -> None:
+    async with opened(tmp_path, run=feed("storage"), size="wide") as (app, pilot):
+        table = app.screen.query_one(VerdictList)
+        first = table.selected
+        await keys(pilot, "j")
+        second = table.selected
+        assert table.has_focus and second != first
+        await keys(pilot, "k", "j", "enter")
+        assert isinstance(app.screen, GroupsScreen)
+        assert second.startswith(app.screen.verdict.workload)
+        await keys(pilot, "p")
+        assert app.raw_values
+        await keys(pilot, "p", "escape")
+        assert isinstance(app.screen, VerdictScreen) and not app.raw_values
+        assert "Enter: its groups" in grid(app)
+
+
+def at(path: Path, seconds: float) -> Session:
+    run = RunFeed(path)
+    run.playback.seek(seconds)
+    return run.session
+
+
+def test_a_live_run_says_what_it_has_decided() -> None:
+    session = at(RECORDINGS / "storage-loop.jsonl", 20.0)
+    decided = {v.workload for v in session.verdicts.values()}
+    assert decided and session.workload not in decided
+    assert len(judged_lines(session, 70, 20)) == 1 + len(decided)
+    short = judged_lines(session, 70, 3)
+    assert len(short) == 3 and all(cells(line) <= 70 for line in short)
+    assert judged_lines(at(RECORDINGS / "storage-loop.jsonl", 2.0), 70, 20) == []
+
+
+def test_estimates_of_one_pair_are_told_apart_by_their_metric() -> None:
+    path = store.resolve("demo:workload")
+    first = min(event.t for event in events_of(path) if isinstance(event, ev.Verdict))
+    found = running(at(path, first - 0.1))
+    assert len(found) > 1 and len({e.name for e in found}) == len(found)
+
+
+@pytest.mark.parametrize("demo", store.demos())
+def test_no_finding_is_about_an_id_of_ours(demo: str) -> None:
+    session = load(store.resolve(demo))
+    ids = {w.id for w in session.plan.workloads if w.id != w.title} if session.plan else set()
+    assert not ids & {subject_words(session, f) for f in session.findings.values()}
+
+
+def test_values_beside_a_plot_are_those_of_a_load_under_way(storage: Session) -> None:
+    """Afterwards the table has one figure for each side, and the last block's would be another."""
+    last = storage.blocks["cpu"][-1].values
+    legend = "".join(part for part, _ in plot_lines(storage, 200, 20, "cpu")[0])
+    assert not any(units.prefixed(value).strip() in legend for value in last.values())
+
+
+async def test_a_wide_screen_shows_the_values_under_the_ratios(tmp_path: Path) -> None:
+    run = RunFeed(RECORDINGS / "storage-loop.jsonl")
+    run.playback.finish()
+    async with opened(tmp_path, run=run, size="huge") as (app, _):
+        assert app.screen.query_one("#values").size.height > 10

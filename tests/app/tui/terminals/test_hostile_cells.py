@@ -1,0 +1,180 @@
+"""Hostile text in every field of every event, on every screen: in the cells, and in the bytes that reach a terminal."""
+
+from __future__ import annotations
+
+import base64
+import re
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from app.tui.event_child import EventChild
+from app.tui.feed import RunFeed
+from app.tui.screens.before.consent import ConsentScreen
+from app.tui.screens.undo import UndoScreen
+from app.tui.shell import Shell
+from app.undo.change_report import Change
+from scenarios import events as ev
+from tests.fakes.streams import hostile
+from tests.fakes.streams.story import RECORDINGS
+from tests.fakes.terminals.screen import COPY, SIZES, grid, keys, opened, ready, settled, until
+from tests.fakes.terminals.terminal import Terminal
+
+TALL = (140, 120)  # little is cut off below
+HOSTDX = [sys.executable, "-P", "-m", "app.cli"]
+# what Textual writes on purpose: CSI, the pointer's shape (OSC 22), the clipboard (OSC 52)
+_SEQUENCES = re.compile(r"\x1b\[[0-9:;<=>?]*[ !$]*[@-~]|\x1b\]22;[a-z]*\x07|\x1b\]52;c;[A-Za-z0-9+/=]*\x07")
+_CLIPBOARD = re.compile(rb"\x1b\]52;c;([A-Za-z0-9+/=]*)\x07")
+
+
+def said_by(path: Path) -> EventChild:
+    return EventChild([sys.executable, "-c", COPY, str(path)])
+
+
+@asynccontextmanager
+async def on(
+    tmp_path: Path, size: str, monkeypatch: pytest.MonkeyPatch, **how: object
+) -> AsyncIterator[tuple[Shell, Pilot[int]]]:
+    monkeypatch.setitem(SIZES, "tall", TALL)
+    async with opened(tmp_path, size=size, **how) as (app, pilot):  # type: ignore[arg-type]
+        yield app, pilot
+
+
+def harmless(app: Shell) -> bool:
+    """Whether hostile text is there to be seen; fails where it is more than that."""
+    shown = grid(app)
+    assert hostile.leaks(shown) == [], f"{type(app.screen).__name__}: {shown!r:.2000}"
+    assert all(strip.cell_length <= app.size.width for strip in app.screen._compositor.render_strips())
+    return "\\x1b" in shown
+
+
+@pytest.mark.parametrize(
+    ("stream", "size"),
+    [
+        ("done", "tall"),
+        ("interrupted", "narrow"),
+        ("storage", "tall"),
+        ("iosched", "narrow"),
+        ("dstate", "narrow"),
+    ],
+)
+async def test_run_screens(stream: str, size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = stream in ("done", "interrupted")
+    events = hostile.stream(stream) if own else hostile.attacked(RECORDINGS / f"{stream}.jsonl")  # type: ignore[arg-type]
+    path = hostile.write(tmp_path / "hostdx" / "recordings" / "r.jsonl", events)
+    async with on(tmp_path, size, monkeypatch, run=RunFeed(path)) as (app, pilot):
+        for at in (0.0, 3.5, 1e6):
+            for which in ("live", "verdict"):
+                app.feed.playback.seek(at)
+                app.show_run(which)
+                await settled(pilot)
+                assert harmless(app) or at == 0.0
+        await keys(pilot, "f")
+        assert harmless(app) or not app.feed.session.facts
+        await keys(pilot, "escape", "question_mark")
+        harmless(app)
+        await keys(pilot, "escape")
+        if size == "tall":
+            await keys(pilot, "o")
+            await until(pilot, lambda: type(app.screen).__name__ == "ReportScreen")
+            assert harmless(app)
+            copied: list[str] = []
+            monkeypatch.setattr(app, "copy_to_clipboard", copied.append)
+            await keys(pilot, "c")
+            assert copied and hostile.leaks(copied[0]) == []
+            await keys(pilot, "escape")
+        for finding in list(app.feed.session.findings.values())[:3]:
+            app.open_finding(finding)
+            await settled(pilot)
+            assert harmless(app)
+            await keys(pilot, "escape")
+
+
+@pytest.mark.parametrize(("stream", "size"), [("made", "narrow"), ("made", "tall"), ("triage", "tall")])
+async def test_home_plan_and_the_rest(
+    stream: str, size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = hostile.stream() if stream == "made" else hostile.attacked(RECORDINGS / "triage.jsonl")
+    path = hostile.write(tmp_path / "hostdx" / "recordings" / "r.jsonl", events)
+    monkeypatch.setattr("tests.fakes.terminals.screen.recorded", lambda _name: said_by(path))
+    monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda _argv: said_by(path))
+    async with on(tmp_path, size, monkeypatch, triage="triage") as (app, pilot):
+        assert harmless(app)
+        for key in ("f", "r", "ctrl+p"):
+            await keys(pilot, key)
+            assert harmless(app) or key == "ctrl+p"
+            while len(app.screen_stack) > 1:
+                await keys(pilot, "escape")
+        for finding in list(app.home_session().findings.values())[:2]:
+            app.open_finding(finding)
+            await settled(pilot)
+            assert harmless(app)
+            await keys(pilot, "escape")
+        for offer in app.home_session().offers[:3]:
+            app.open_plan(offer.id)
+            await settled(pilot)
+            assert harmless(app)
+            while len(app.screen_stack) > 1:
+                await keys(pilot, "escape")
+
+
+async def test_plan_consent_and_undo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = hostile.write(tmp_path / "r.jsonl", hostile.stream())
+    monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda _argv: said_by(path))
+    monkeypatch.setattr("tests.fakes.terminals.screen.recorded", lambda _name: said_by(path))
+    async with on(tmp_path, "tall", monkeypatch, triage="triage") as (app, pilot):
+        home = app.home_session()
+        home.offers[:] = [
+            ev.Offer(t=0.0, id="free", title=hostile.ATTACK, question=hostile.ATTACK, takes_s=1.0,
+                     options=tuple(o for offer in home.offers for o in offer.options if not o.required)),
+        ]  # fmt: skip
+        app.open_plan("free")
+        await ready(app, pilot)
+        for pressed in ("", "x", "O"):
+            await keys(pilot, *filter(None, [pressed]))
+            assert harmless(app)
+        app.push_screen(ConsentScreen(hostile.plan()))
+        await settled(pilot)
+        assert harmless(app)
+        app.push_screen(UndoScreen([Change(title=hostile.ATTACK, state="open", would=hostile.ATTACK)]))
+        await settled(pilot)
+        assert harmless(app)
+        app.say(hostile.ATTACK)
+        await settled(pilot)
+        assert harmless(app)
+
+
+@pytest.mark.real
+@pytest.mark.beside
+def test_what_reaches_a_terminal(tmp_path: Path) -> None:
+    path = hostile.write(tmp_path / "r.jsonl", hostile.stream())
+    places = {"XDG_STATE_HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path / "run")}
+    terminal = Terminal([*HOSTDX, "replay", str(path), "--speed", "64"], (160, 60), places)
+    try:
+        terminal.wait("verdict")
+        terminal.until(lambda: "at the end" in terminal.shown, "the end")
+        for key, words in (
+            ("f", "FACTS"),
+            ("q", "at the end"),
+            ("v", "verdict"),
+            ("?", "KEYS"),
+            ("q", "verdict"),
+        ):
+            terminal.press(key)
+            terminal.wait(words)
+        terminal.press("o")
+        terminal.wait("save as markdown")
+        terminal.press("c")
+        terminal.wait("sent to the terminal")
+    finally:
+        terminal.close()
+    raw = bytes(terminal.raw)
+    assert hostile.leaks(_SEQUENCES.sub("", raw.decode()).replace("\r", "")) == []
+    (copied,) = _CLIPBOARD.findall(raw)
+    on_clipboard = base64.b64decode(copied).decode()
+    assert "owned" in on_clipboard and hostile.leaks(on_clipboard) == []
+    assert raw.count(b"]0;owned") > 3  # as letters: it was there to be seen

@@ -1,0 +1,87 @@
+"""A pane of a few rows: nothing acts unseen, nothing crashes, and a crash would be one line."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from textual.widget import Widget
+
+from app.tui.command import Outcome
+from app.tui.event_child import EventChild
+from app.tui.feed import RunFeed
+from app.tui.screens.before.plan import PlanScreen
+from app.tui.screens.undo import UndoScreen
+from app.tui.widgets.panel import Panel
+from app.undo.change_report import Change
+from scenarios import events as ev
+from tests.fakes.streams.stories import write
+from tests.fakes.streams.story import storage
+from tests.fakes.terminals.screen import SIZES, feed, grid, keys, opened
+
+KEYS = (
+    "down", "up", "pagedown", "end", "home", "tab", "shift+tab", "enter", "escape", "space", "question_mark",
+    "slash", "f", "r", "u", "p", "o", "v", "y", "n", "s", "j", "J", "ctrl+p", "left", "right", "plus", "1",
+)  # fmt: skip
+
+
+async def nothing_said(argv: Sequence[str]) -> Outcome:
+    return Outcome("", f"{argv[0]} is not asked here")
+
+
+@pytest.mark.parametrize("height", range(12, 25))
+@pytest.mark.parametrize("where", ["home", "run"])
+async def test_any_keys_at_any_height(
+    where: str, height: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SIZES, "small", (80, height))
+    monkeypatch.setattr("app.run.launch.start", lambda *_, **__: pytest.fail("a run was started"))
+    monkeypatch.setattr("app.run.launch.stop", lambda *_: pytest.fail("a run was stopped"))
+    monkeypatch.setattr("app.tui.command.answer", nothing_said)
+    monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda _argv: EventChild(["true"]))
+    rng = random.Random(f"{where}{height}")
+    shown = {"triage": "triage"} if where == "home" else {"run": feed("storage", 3.0)}
+    async with opened(tmp_path, size="small", **shown) as (app, pilot):  # type: ignore[arg-type]
+        for _ in range(12):
+            await keys(pilot, rng.choice([key for key in KEYS if where == "home" or key not in ("s",)]))
+            if app._exit:
+                break
+            assert max(len(row) for row in grid(app).splitlines()) <= 80
+
+
+@pytest.mark.parametrize("key", ["enter", "y", "s", "u"])
+async def test_no_key_acts_on_what_is_not_shown(
+    key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SIZES, "small", (80, 18))
+    done: list[object] = []
+    monkeypatch.setattr("app.tui.screens.undo.hostdx", lambda *said: done.append(said))
+    async with opened(tmp_path, size="small", triage="triage") as (app, pilot):
+        app.push_screen(UndoScreen([Change(title="set", state="open", would="write it back")]))
+        await keys(pilot, key)
+        assert done == [] and isinstance(app.screen, UndoScreen) and "60x20" in grid(app)
+        app.push_screen(PlanScreen(ev.Offer(t=0, id="null", title="t", question="q", takes_s=1.0), {}))
+        await keys(pilot, key)
+        assert isinstance(app.screen, PlanScreen)
+        await keys(pilot, "q", "q")
+        assert app.screen.title_words == "hostdx" or len(app.screen_stack) == 1
+
+
+async def test_a_crash_is_one_line_and_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> Widget:
+        secret = "hunter2"
+        raise RuntimeError(f"two\nlines {len(secret)}")
+
+    path = write(tmp_path / "r.jsonl", storage())
+    with pytest.raises(RuntimeError, match="two"):
+        async with opened(tmp_path, run=RunFeed(path)) as (app, pilot):
+            monkeypatch.setattr(Panel, "redraw", broken)
+            await keys(pilot, "v", "f")
+    (saved,) = (tmp_path / "hostdx" / "bugs").iterdir()
+    said = "".join(capsys.readouterr())
+    assert "hunter2" not in said + saved.read_text() and said.count("Traceback") == 0
+    assert app.return_code == 3 and "RuntimeError" in saved.read_text()

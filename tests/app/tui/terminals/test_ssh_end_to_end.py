@@ -1,0 +1,143 @@
+"""Through a real sshd on loopback: a run is started, the line is cut, the next login follows it and saves a report."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.fakes.terminals.terminal import Terminal
+from tests.needs import needs, program
+from tests.real.polled import within
+
+SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.beside,
+    needs(program("sshd", "ssh", "ssh-keygen")),
+]
+WATCHED_S = 300  # longer than any login takes: the second one stops it
+
+
+@pytest.fixture
+def line(tmp_path: Path) -> Iterator[list[str]]:
+    """The ssh command that logs in to a throw-away sshd."""
+    assert SSHD is not None
+    tmp_path.chmod(0o700)
+    for name in ("host", "user"):
+        subprocess.run(
+            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / name)], check=True
+        )
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    config = tmp_path / "sshd_config"
+    config.write_text(
+        f"ListenAddress 127.0.0.1\nPort {port}\nHostKey {tmp_path}/host\nPidFile none\n"
+        f"AuthorizedKeysFile {tmp_path}/user.pub\nStrictModes no\nUsePAM no\nPasswordAuthentication no\n"
+        "PermitRootLogin prohibit-password\nPrintMotd no\n"
+    )
+    made = os.geteuid() == 0 and not Path("/run/sshd").exists()
+    if made:
+        Path("/run/sshd").mkdir(mode=0o755)
+    with (tmp_path / "sshd.log").open("wb") as log:
+        server = subprocess.Popen([SSHD, "-D", "-e", "-f", str(config)], stderr=log, stdin=subprocess.DEVNULL)
+    try:
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.05)
+        yield [
+            "ssh", "-tt", "-F", "none", "-p", str(port), "-i", f"{tmp_path}/user", "-o", "IdentitiesOnly=yes",
+            "-o", "StrictHostKeyChecking=no", "-o", f"UserKnownHostsFile={tmp_path}/known", "-o", "LogLevel=ERROR",
+            "127.0.0.1",
+        ]  # fmt: skip
+    finally:
+        server.terminate()
+        server.wait(10)
+        if made:
+            Path("/run/sshd").rmdir()
+
+
+def ours(mark: str) -> dict[int, list[str]]:
+    """Processes that carry the test's directory in their environment: the app, the runner and its helpers."""
+    found = {}
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get("XDG_STATE_HOME") == mark and "app.cli" in " ".join(process.cmdline()):
+                found[process.pid] = process.cmdline()
+        except (psutil.Error, OSError):
+            continue
+    return found
+
+
+def test_a_cut_line_loses_nothing(line: list[str], tmp_path: Path) -> None:
+    state = str(tmp_path / "state")
+    command = (
+        f"cd {tmp_path} && env LC_ALL=C.UTF-8 XDG_STATE_HOME={state} XDG_RUNTIME_DIR={tmp_path}/run "
+        f"{sys.executable} -P -m app.cli"
+    )
+    first = Terminal([*line, command], (100, 30))
+    first.wait("WHAT IS WRONG?")
+    first.wait("checks found")
+    first.press("/dstate\r")
+    first.until(lambda: "/dstate" in first.shown and "rpfilter" not in first.shown, "the filtered list")
+    first.press("\r")
+    first.wait("Enter start")
+    first.wait("takes")
+    first.press("O")
+    first.wait("OPTIONS")
+    first.press("/seconds\r")
+    first.until(lambda: "/seconds" in first.shown, "the option")
+    first.press("\r")
+    first.wait("seconds:")
+    first.press("\x7f" * 6 + f"{WATCHED_S}\r")
+    first.until(lambda: "Enter change" in first.shown and f" {WATCHED_S} " in first.shown, "the value taken")
+    first.press("\x1b")  # the filter
+    first.until(lambda: "/seconds" not in first.shown, "all options")
+    first.press("\x1b")
+    first.wait(f"--seconds={WATCHED_S}")
+    first.press("\r")
+    first.wait("● live")
+    runner = {pid for pid, argv in ours(state).items() if "run" in argv}
+    assert runner, ours(state)
+
+    first.close(hang_up=True)  # the client dies, the server hangs up on the app
+    assert within(lambda: all("run" in argv for argv in ours(state).values()), 60.0), ours(state)
+    assert runner <= set(ours(state)), "the runner went down with the line"
+
+    again = Terminal([*line, command], (100, 30))
+    try:
+        again.wait("● dstate")  # the offer
+        again.press("a")
+        again.wait("● live")
+        again.press("s")
+        again.wait("press s again to stop the run")
+        again.press("s")
+        again.wait("verdict", 60.0)
+        again.wait("interrupted after")
+        again.press("m")
+        again.wait("saved")
+        reports = list(tmp_path.glob("hostdx-*-dstate-*.md"))
+        assert len(reports) == 1
+        again.until(lambda: reports[0].name in "".join(again.shown.split()), "the whole path")
+        assert "Which tasks hang in D" in reports[0].read_text()
+        again.press("q")
+        again.wait("WHAT IS WRONG?")
+        again.press("q")
+    finally:
+        again.close()
+    assert within(lambda: not ours(state), 60.0), ours(state)
+    assert not (tmp_path / "state" / "hostdx" / "bugs").exists()
+    recordings = list((tmp_path / "state" / "hostdx" / "recordings").glob("*.jsonl"))
+    assert len(recordings) == 1 and b'"status":"interrupted"' in recordings[0].read_bytes().splitlines()[-1]

@@ -1,0 +1,66 @@
+"""A run whose runner and supervisor were killed: the next start of the app offers to undo, and does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.terminals.same_screen import opened
+from tests.needs import KNOWN_DISK, needs, not_here
+from tests.real.iosched_kill import ONLY_SWITCHED, journals, kill_all, left_behind, ours, start
+from tests.real.loop_disk import LoopDisk
+from tests.scenarios.iosched.test_iosched_real import wait_for
+
+pytestmark = [pytest.mark.real, pytest.mark.beside, needs(KNOWN_DISK)]
+
+
+def refused_for_hanging_tasks(place: Path) -> bool:
+    recordings = (place / "state/hostdx/recordings").glob("*.jsonl")
+    return any(b" tasks hang in D " in path.read_bytes() for path in recordings)
+
+
+def test_what_a_killed_run_left_is_offered_kept_offered_again_and_undone(tmp_path: Path) -> None:
+    with LoopDisk(tmp_path) as disk:
+        before = disk.queue()
+        runner = start(tmp_path, disk, ONLY_SWITCHED)
+        try:
+            wait_for(disk, "[bfq]", runner)
+        except AssertionError:
+            if refused_for_hanging_tasks(tmp_path):
+                not_here("tasks of others hang in D here: hostdx refuses to switch a scheduler")
+            raise
+        finally:
+            kill_all(tmp_path)
+            runner.wait()
+        assert "[bfq]" in disk.read("scheduler"), "it was undone although the supervisor was killed as well"
+        assert len(journals(tmp_path)) == 1 and list(disk.directory.iterdir())
+
+        app = opened(tmp_path)
+        try:
+            app.wait("A run was killed before it could undo")
+            assert "write 'mq-deadline' back to" in app.shown and ".hostdx-" in app.shown
+            app.press("n")
+            app.wait("2 changes not undone, u shows them")
+            app.wait("checks found")
+            assert "[bfq]" in disk.read("scheduler") and len(journals(tmp_path)) == 1
+
+            app.press("u")
+            app.wait("A run was killed before it could undo")
+            app.press("y")
+            app.wait("Nothing of it is left to undo.")
+            assert app.shown.count("✓") == 2 and "▲" not in app.shown and "y undo" not in app.shown
+            assert "[mq-deadline]" in disk.read("scheduler") and not journals(tmp_path)
+
+            app.press("q")
+            app.wait("WHAT IS WRONG?")
+            app.until(lambda: "not undone" not in app.shown, "a home screen with nothing left over")
+        finally:
+            app.close()
+        app = opened(tmp_path)  # once more: nothing is offered any more
+        try:
+            app.wait("checks found")
+            assert "put it back" not in app.shown
+        finally:
+            app.close()
+        assert left_behind(tmp_path, disk, before) == [] and not ours(tmp_path)

@@ -1,0 +1,99 @@
+"""One run of the reverse-path scenario on a host of files and answers, with a bench of numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from probes.types import Absent, Json
+from scenarios import events as ev
+from scenarios.finding import Finding
+from scenarios.guards.watch import Watch
+from scenarios.model import Options
+from scenarios.rpfilter import scenario as rpfilter
+from scenarios.rpfilter.results import AtLineRate, CheckCost, Cost, LineRate
+from scenarios.rpfilter.scenario import Rpfilter
+from tests.fakes.answering import Answering
+from tests.fakes.bench_network import FakeBench
+from tests.fakes.clock import FakeClock
+from tests.fakes.run import FakeRun
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "rulesets"
+EMPTY = '{"nftables": [{"metainfo": {}}]}'
+ZERO = "0" * 32
+BASE = {
+    "/proc/self/status": "CapEff:\t000001ffffffffff\n",
+    "/proc/self/ns/net": "",
+    "/proc/net/if_inet6": "fe80 02 40 20 80 eth0\n",
+    "/proc/net/ipv6_route": f"{ZERO} 00 {ZERO} 00 {ZERO[:-1]}1 00000400 00000002 00000000 00000003 eth9\n",
+    "/proc/net/route": "Iface\tDestination\n",
+    "/proc/sys/net/ipv4/conf/all/rp_filter": "0\n",
+    "/proc/net/snmp6": "Ip6InReceives 1000\n",
+    "/proc/net/snmp": "Ip: InReceives\nIp: 5\n",
+    "/sys/class/net/eth9/device/vendor": "0x15b3\n",
+    "/sys/class/net/eth9/speed": "100000\n",
+    "/sys/class/net/eth9/mtu": "1500\n",
+}
+
+
+def quieten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No guards on this machine's own load, and nft is there whether or not this machine has it."""
+    monkeypatch.setattr(rpfilter, "watch_for", lambda run: Watch(run))
+    monkeypatch.setattr(rpfilter, "tool", lambda name: f"/usr/sbin/{name}")
+    monkeypatch.setattr(
+        "scenarios.rpfilter.measurement.measured_check.tool", lambda name: f"/usr/sbin/{name}"
+    )
+
+
+class Story:
+    """One run from options and a host to its events."""
+
+    def __init__(
+        self, root: Path, ruleset: str | Absent = EMPTY, options: dict[str, Json] | None = None, **bench: Any
+    ) -> None:
+        without = bench.pop("without", ())
+        files = {path: text for path, text in BASE.items() if path not in without} | bench.pop("files", {})
+        save = (FIXTURES / "with" / "ip6tables-nft.save").read_text()
+        commands: dict[str, str | Absent] = {"nft -j -t list ruleset": ruleset, "ip6tables-nft-save -c": save}
+        if saved4 := bench.pop("saved4", ""):
+            commands["iptables-nft-save -c"] = saved4
+        self.host = Answering(root, commands, files)
+        self.clock = FakeClock()
+        self.bench = FakeBench(self.clock, **bench)
+        self.names: list[str] = []
+        self.scenario = Rpfilter(self.start)
+        self.options = Options(options or {}, self.scenario.options)
+        self.plan = self.scenario.plan(self.host, self.options)
+        self.fake = FakeRun(host=self.host, clock=self.clock, options=self.options.values, plan=self.plan)
+
+    async def start(self, name: str) -> FakeBench:
+        self.names.append(name)
+        return self.bench
+
+    async def run(self) -> FakeRun:
+        await self.scenario.run(self.fake)
+        return self.fake
+
+    @property
+    def verdicts(self) -> dict[tuple[str, str], str]:
+        return {(v.workload, v.variant): v.verdict for v in self.fake.of(ev.Verdict)}
+
+    @property
+    def cost(self) -> Finding:
+        return next(e.finding for e in self.fake.of(ev.Found) if e.finding.id == "rpfilter.cost")
+
+    @property
+    def lines(self) -> tuple[LineRate, ...]:
+        (found,) = self.fake.of(AtLineRate)
+        return found.value
+
+    @property
+    def told(self) -> CheckCost:
+        (found,) = self.fake.of(Cost)
+        return found.value
+
+
+def with_check(name: str) -> str:
+    return (FIXTURES / "with" / f"{name}.json").read_text()

@@ -1,0 +1,199 @@
+"""The screen as a grid of cells, and the app on made-up streams: what the tests of the terminal app share."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import textual.app
+import textual.pilot
+from textual._compositor import Compositor
+from textual.pilot import Pilot
+
+from app.tui.event_child import EventChild
+from app.tui.feed import RunFeed
+from app.tui.screens.before.plan import PlanScreen
+from app.tui.shell import Shell
+from tests.fakes.streams.story import RECORDINGS
+
+SIZES = {"narrow": (80, 24), "wide": (120, 40), "huge": (200, 60)}
+COPY = "import sys; sys.stdout.buffer.write(open(sys.argv[1], 'rb').read())"
+
+
+def grid(app: Shell) -> str:
+    """What is on the screen, a question on its last lines included; blanks at the ends of lines are left out."""
+    rows: list[str] = []
+    below = app._background_screens if app.screen.is_modal else []
+    for screen in (*below, app.screen):
+        strips = [strip.text for strip in screen._compositor.render_strips()]
+        rows = [over if over.strip() or not rows else rows[n] for n, over in enumerate(strips)]
+    return "\n".join(row.rstrip() for row in rows) + "\n"
+
+
+def recorded(name: str) -> EventChild:
+    """A child that says what a triage or a plan said."""
+    return EventChild([sys.executable, "-c", COPY, str(RECORDINGS / f"{name}.jsonl")])
+
+
+def planned(monkeypatch: pytest.MonkeyPatch, name: str) -> list[list[str]]:
+    """What the plan screen asks for, each time; a recorded plan is the answer."""
+    asked: list[list[str]] = []
+
+    def planner(argv: list[str]) -> EventChild:
+        asked.append(list(argv))
+        return recorded(name)
+
+    monkeypatch.setattr("app.tui.screens.before.plan.planner", planner)
+    return asked
+
+
+def feed(name: str, at: float | str = "end") -> RunFeed:
+    """A recording with the cursor at a time, or at its end."""
+    one = RunFeed(RECORDINGS / f"{name}.jsonl")
+    if at == "end":
+        one.playback.finish()
+    else:
+        one.playback.seek(float(at))
+    return one
+
+
+async def idle(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
+    """Until the event loop has nothing more to run: then every widget waits for its next message.
+
+    Textual's own `wait_for_idle` sleeps until the whole process used no CPU for 20 ms, three times a key.
+    """
+    loop = asyncio.get_running_loop()
+    end = loop.time() + max_sleep
+    while loop.time() < end:
+        await asyncio.sleep(0)
+        if not loop._ready:  # type: ignore[attr-defined]
+            return
+
+
+@contextmanager
+def quick_keys() -> Iterator[None]:
+    """A pilot whose keys and clicks wait for the event loop instead of for a time."""
+    places = [module for module in (textual.app, textual.pilot) if hasattr(module, "wait_for_idle")]
+    before = [module.wait_for_idle for module in places]
+    try:
+        for module in places:
+            module.wait_for_idle = idle
+        yield
+    finally:
+        for module, original in zip(places, before, strict=True):
+            module.wait_for_idle = original
+
+
+_updates = 0  # of the screen, that Textual has asked for
+
+
+@contextmanager
+def unseen(drawn: bool) -> Iterator[None]:
+    """Without a terminal Textual works out what it would write and throws it away: `grid` asks for the cells."""
+    update = Compositor.render_update
+
+    def counted(self: Compositor, full: bool = False, **more: Any) -> Any:
+        global _updates
+        _updates += 1
+        if full or drawn:  # a picture is full
+            return update(self, full, **more)
+        self._dirty_regions.clear()
+        return None
+
+    try:
+        Compositor.render_update = counted  # type: ignore[method-assign]
+        yield
+    finally:
+        Compositor.render_update = update  # type: ignore[method-assign]
+
+
+@contextmanager
+def environment(**values: str | None) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in values}
+    try:
+        for name, value in values.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+@asynccontextmanager
+async def opened(
+    state: Path,
+    *,
+    triage: str = "",
+    run: RunFeed | None = None,
+    size: str = "narrow",
+    ascii_only: bool = False,
+    no_color: bool = False,
+    drawn: bool = False,
+) -> AsyncIterator[tuple[Shell, Pilot[int]]]:
+    """The app without a terminal, its state directory in `state`, its triage read to the end."""
+    places = {"XDG_STATE_HOME": str(state), "XDG_RUNTIME_DIR": str(state / "run"), "TERM": "xterm-256color"}
+    with (
+        environment(**places, NO_COLOR="1" if no_color else None, COLORTERM=None),
+        quick_keys(),
+        unseen(drawn),
+    ):
+        child = recorded(triage) if triage else None
+        shell = Shell(triage=child, feed=run, ascii_only=ascii_only)
+        shell.animation_level = "none"
+        try:
+            async with shell.run_test(size=SIZES[size]) as pilot:
+                while child is not None and not child.ended:
+                    await pilot.pause(0.01)
+                await settled(pilot)
+                yield shell, pilot
+        finally:
+            if child is not None:
+                child.close()
+
+
+async def settled(pilot: Pilot[int]) -> None:
+    """Until the screen stays as it is: on a busy machine a callback may come after the first idle moment."""
+    app = pilot.app
+    assert isinstance(app, Shell)
+    quiet = 0
+    for _ in range(250):
+        before = _updates
+        await pilot.pause(0.004)
+        await idle()
+        # a child's last events are drawn a moment after they came
+        quiet = quiet + 1 if _updates == before and not app._draw_soon else 0
+        if quiet == 2:
+            break
+
+
+async def keys(pilot: Pilot[int], *pressed: str) -> None:
+    for key in pressed:
+        await pilot.press(key)
+    await settled(pilot)
+
+
+async def until(pilot: Pilot[int], done: Callable[[], bool]) -> None:
+    """Bounded; what it waits for is another process, a second away at most."""
+    for _ in range(2000):
+        if done():
+            break
+        await pilot.pause(0.01)
+    await settled(pilot)
+    assert done()
+
+
+async def ready(app: Shell, pilot: Pilot[int]) -> None:
+    """Until the plan on the screen is complete."""
+    await until(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen.ready)

@@ -1,0 +1,69 @@
+"""The decision on slices of recorded noise: a small share of the benchmark `verdicts`, for every change.
+
+Limits are those of the benchmark plus what a hundred runs may be off by chance (seeded, so they hold or not).
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+import zlib
+from collections.abc import Sequence
+
+import pytest
+
+from tests.benchmarks.simulation.fine import COPIES, fine_models, measure, slice_ticks
+from tests.benchmarks.simulation.simulated import Outcome
+
+SERIES = fine_models(COPIES)
+QUIET = [name for name in SERIES if name.startswith("quiet")]
+
+
+def runs(name: str, trues: Sequence[float], count: int, family: int = 1) -> list[list[Outcome]]:
+    rng = random.Random(zlib.crc32(f"{name} {trues} {family}".encode()))
+    return [measure(SERIES[name], trues, rng, family=family) for _ in range(count)]
+
+
+def test_every_series_is_here() -> None:
+    assert len(SERIES) == 6
+    assert len(QUIET) == 3
+
+
+def test_a_slice_holds_fifty_operations() -> None:
+    rng = random.Random(1)
+    assert slice_ticks(SERIES["quiet-read"](rng)) == 2
+    assert slice_ticks(SERIES["busy-sync"](rng)) >= 5
+
+
+@pytest.mark.parametrize("name", SERIES)
+def test_nothing_there_and_nothing_called(name: str) -> None:
+    said = [outcome.said for [outcome] in runs(name, [0.0], 30)]
+    assert sum(word in (-1, 1) for word in said) <= 4
+
+
+@pytest.mark.parametrize("name", QUIET)
+@pytest.mark.parametrize("family", [1, 7])
+def test_a_quiet_host_is_decided_within_seconds(name: str, family: int) -> None:
+    none = [outcome for [outcome] in runs(name, [0.0], 30, family)]
+    assert [o.said for o in none].count(0) >= 29
+    assert statistics.median(o.seconds for o in none) <= 6
+    found = [outcome for [outcome] in runs(name, [math.log(0.9)], 30, family)]
+    assert [o.said for o in found].count(-1) >= 29
+    assert statistics.median(o.seconds for o in found) <= 3
+
+
+def test_a_busy_disk_shows_a_tenth_within_ten_seconds() -> None:
+    found = [outcome for [outcome] in runs("busy-read", [math.log(1 / 0.9)], 40)]
+    assert [o.said for o in found].count(1) >= 36
+    assert statistics.median(o.seconds for o in found) <= 10
+
+
+def test_of_three_sides_the_one_that_differs_is_named() -> None:
+    said = [(b.said, c.said) for b, c in runs("quiet-sync", [0.0, math.log(0.9)], 20)]
+    assert sum(both == (0, -1) for both in said) >= 18
+
+
+def test_the_interval_covers() -> None:
+    covered = [outcome.covered for [outcome] in runs("busy-cpu", [math.log(0.97)], 30)]
+    assert sum(covered) >= 26
