@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 
 from app.failure import Failure
-from probes.exposure import ruled_by_others
+from probes.path_ownership import ruled_by_others
 
 ELSEWHERE = "free some space there, or name another place: XDG_STATE_HOME=/DIRECTORY hostdx …"
 DESCRIPTORS = {errno.EMFILE: "raise the limit (ulimit -n 1024)", errno.ENFILE: "raise fs.file-max"}

@@ -52,7 +52,8 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 def private_directory(parent: str, exposed: str = "") -> Action:
     """A directory of hostdx's own (mode 0700) under `parent`; removed with all it holds.
 
-    The name is chosen when it is made: `parent/.hostdx-<random>`. `exposed`: who could interfere (`probes.exposure`).
+    The name is chosen when it is made: `parent/.hostdx-<random>`. `exposed`: who could interfere (see
+    `probes.path_ownership`).
     """
     return Action(
         kind="resource",

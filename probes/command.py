@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 
-from probes.exposure import ruled_by_others
+from probes.path_ownership import ruled_by_others
 from probes.safe_read import decode
 from probes.types import Absent
 

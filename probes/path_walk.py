@@ -11,7 +11,7 @@ import os
 import stat
 from pathlib import Path
 
-from probes.exposure import MOST_LINKS
+from probes.path_ownership import MOST_LINKS
 
 
 class Misled(Exception):

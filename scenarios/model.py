@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Protocol
 import msgspec
 
 from probes.action import Action, private_directory
-from probes.exposure import exposure
 from probes.host import Host
+from probes.path_ownership import exposure
 from probes.private_directory import Inode, PrivateDirectory
 from probes.types import Absent, Json, entry
 from scenarios import events as ev

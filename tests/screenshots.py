@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from app.recording import store as recordings
-from app.tui.feed import RunFeed
+from app.tui.children.feed import RunFeed
 from tests.fakes.terminals.screen import grid, keys, opened
 
 SCREENSHOTS = Path(__file__).parents[1] / "screenshots"

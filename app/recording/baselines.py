@@ -18,7 +18,7 @@ from app.state import ELSEWHERE, private, state_dir
 from probes import units
 from probes.named_file import opened
 from scenarios.compare.comparison import Comparison, compared
-from scenarios.compare.take import Take
+from scenarios.compare.run_summary import Take
 
 CHUNK = 1 << 20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

@@ -17,7 +17,7 @@ from probes.imports.source import Source
 from probes.imports.storage import io500_table
 from probes.lossless_json import Decoder
 from scenarios.compare.imported import imported
-from scenarios.compare.take import READ, Take, take
+from scenarios.compare.run_summary import READ, Take, take
 
 _decoder = Decoder(Union[READ])  # noqa: UP007
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from app.recording.session import Session
 from app.report import wording
-from app.report.answer import alone, answer
 from app.report.figures.verdict_table import beside, intervals, rows, table
-from app.report.following import to_do
+from app.report.headline import alone, answer
+from app.report.next_steps import to_do
 from app.report.results import checkup, stuck
 from app.report.trust import MARKS, TONES, trust
 from probes.units import duration

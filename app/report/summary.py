@@ -9,9 +9,9 @@ from app.invocation import pasted
 from app.lines import Line, cleaned
 from app.recording.session import Session
 from app.recording.store import argument
-from app.report.answer import answer
 from app.report.first_page import first_page
 from app.report.forms.cells import brief_lines, folded
+from app.report.headline import answer
 
 WIDE = 100  # cells where no terminal says how many it has
 

@@ -13,8 +13,8 @@ from app.failure import Failure
 from app.recording import baselines, store
 from app.recording.reader import Follower
 from app.recording.session import Session
-from app.report.answer import answer
-from app.report.following import TO_THE_WHOLE, following
+from app.report.headline import answer
+from app.report.next_steps import TO_THE_WHOLE, following
 from app.run import launch
 from app.run.signals import through
 from app.state import private

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from app.tui.feed import RunFeed
+    from app.tui.children.feed import RunFeed
 
 Mode: TypeAlias = Literal["home", "recordings", "attach", "replay"]
 REMOTE_FPS = "10"  # a frame costs bytes on the line, and nothing here moves more often than twice a second
@@ -36,7 +36,7 @@ def open_app(
 ) -> int:
     """Opens the terminal app and returns its exit status. Raises Failure for a recording that cannot be read."""
     from app.run.launch import HOSTDX
-    from app.tui.event_child import EventChild
+    from app.tui.children.event_child import EventChild
 
     prepare_environment()
     gc.disable()  # what is imported never becomes garbage: a tenth of the start; `Shell` turns it on again
@@ -66,7 +66,7 @@ def open_app(
 
 def _feed(mode: Mode, recording: Path, speed: float) -> RunFeed:
     """A run under way at its end, anything else at its start. Raises BrokenRecording."""
-    from app.tui.feed import RunFeed
+    from app.tui.children.feed import RunFeed
 
     feed = RunFeed(recording, speed=speed)
     if mode == "attach":

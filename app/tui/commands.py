@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from app.recording.session import Session
-    from app.tui.event_child import EventChild
-    from app.tui.feed import RunFeed
+    from app.tui.children.event_child import EventChild
+    from app.tui.children.feed import RunFeed
     from app.undo.change_report import Change
     from scenarios.events import Pulse, Verdict
     from scenarios.finding import Finding

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from app.glyphs import clean
 from app.invocation import pasted
 from app.lines import BLANK, Line, cells, columns, crop, half, ruled, split, text, wrapped
-from app.tui.widgets.home.suspects import severity_words
+from app.tui.widgets.home.findings_panel import severity_words
 from scenarios.finding import Evidence, Finding, Remedy
 
 FIRST_EVIDENCE = 4  # lines of it before what is to be done; the rest comes after

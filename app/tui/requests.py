@@ -17,9 +17,9 @@ from app.glyphs import clean
 from app.printable import printable_lines
 from app.recording.session import Session
 from app.run import launch
-from app.tui.command import Outcome, hostdx
+from app.tui.children.command import Outcome, hostdx
+from app.tui.children.event_child import EventChild
 from app.tui.commands import Example
-from app.tui.event_child import EventChild
 from probes.safe_read import read_named
 from probes.units import duration
 from scenarios.events import Offer, Verdict
@@ -29,7 +29,7 @@ from scenarios.plan import Plan
 if TYPE_CHECKING:
     import subprocess
 
-    from app.tui.feed import RunFeed
+    from app.tui.children.feed import RunFeed
     from app.undo.change_report import Change
 
 RECENT_S = 30  # a run under way writes a pulse every second
@@ -190,7 +190,7 @@ class Errands(App[int]):
 
     def open_recording(self, path: Path) -> None:
         """From the end where it is under way; a finished one opens on its verdict."""
-        from app.tui.feed import RunFeed
+        from app.tui.children.feed import RunFeed
 
         try:
             feed = RunFeed(path)
@@ -202,7 +202,7 @@ class Errands(App[int]):
 
     def replay(self, path: Path) -> None:
         """From the start, playing. Raises Failure."""
-        from app.tui.feed import RunFeed
+        from app.tui.children.feed import RunFeed
 
         feed = RunFeed(path)
         feed.playback.playing = True
@@ -217,7 +217,7 @@ class Errands(App[int]):
     # Running
 
     def start_run(self, scenario: str, argv: Sequence[str], plan: Plan) -> None:
-        from app.tui.feed import RunFeed
+        from app.tui.children.feed import RunFeed
 
         try:
             path = launch.new_recording(scenario)

@@ -20,15 +20,15 @@ from app.failure import COULD_NOT, Failure
 from app.glyphs import clean
 from app.printable import printable
 from app.tui import theme
+from app.tui.children.event_child import EventChild
 from app.tui.ending import ends_from_outside
-from app.tui.event_child import EventChild
 from app.tui.requests import Errands
 from app.tui.screens.base import LEAST, Base
 from app.tui.suspension import resume_only_after_suspend
 from scenarios.events import Pulse
 
 if TYPE_CHECKING:
-    from app.tui.feed import RunFeed
+    from app.tui.children.feed import RunFeed
 
 TICK_S = 0.25
 STARTED_S = 0.3  # after the first event: what can wait until the first screen stands
@@ -233,7 +233,7 @@ class Shell(Errands):
         from app.tui.screens.verdict import VerdictScreen
 
         if which == "inside":
-            from app.tui.screens.inside import InsideScreen
+            from app.tui.screens.command_timeline import InsideScreen
 
             return InsideScreen()
         which = which or ("verdict" if self.feed.session.ended is not None else "live")

@@ -22,8 +22,8 @@ from app.process import Identity
 from app.state import ROOTS_OWN, remedy
 from probes import units
 from probes.action import Action
-from probes.exposure import ruled_by_others
 from probes.lossless_json import Decoder, encode
+from probes.path_ownership import ruled_by_others
 from probes.private_directory import Inode
 
 SCHEMA = "hostdx-journal/1"

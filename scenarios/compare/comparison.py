@@ -10,7 +10,7 @@ from scenarios.compare.differences import Fingerprints, fingerprints
 from scenarios.compare.effects import Effect, effects
 from scenarios.compare.faults import KnownFault, known_faults, release_of
 from scenarios.compare.groups import group_means, matching, score_means
-from scenarios.compare.take import FigureKey, Take
+from scenarios.compare.run_summary import FigureKey, Take
 from scenarios.knowledge.differences import Pattern
 
 FAMILY_ERROR = 0.05

@@ -9,7 +9,7 @@ import msgspec
 
 from probes.types import Json
 from scenarios.compare.effects import Effect
-from scenarios.compare.take import FactKey, Take
+from scenarios.compare.run_summary import FactKey, Take
 from scenarios.knowledge.differences import OTHER, component_of, ignored, mover_of, tolerance
 
 UNMOVED = 0.1  # what is known to move other loads than those that moved here counts so much of it

@@ -15,8 +15,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from scenarios.compare.run_summary import Figure, FigureKey, Load, Take
 from scenarios.compare.spread import Observed, Variance, moderated
-from scenarios.compare.take import Figure, FigureKey, Load, Take
 from scenarios.experiment.statistics.distributions import normal_quantile, t_quantile
 from scenarios.knowledge.loads import group_of
 from scenarios.plan import Metric

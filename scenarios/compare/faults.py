@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from probes.types import Json
-from scenarios.compare.take import FactKey, Take
+from scenarios.compare.run_summary import FactKey, Take
 from scenarios.knowledge.kernels import KernelFault, faults_of
 
 MANY_CPUS = 16  # as for the running kernel: scenarios/kernel/symptoms.py

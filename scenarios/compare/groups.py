@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from scenarios.compare.effects import Effect, effects
-from scenarios.compare.take import Figure, FigureKey, Load, Take
+from scenarios.compare.run_summary import Figure, FigureKey, Load, Take
 from scenarios.knowledge.differences import Pattern, patterns
 from scenarios.knowledge.loads import group_of, scores
 from scenarios.plan import Metric

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from probes.imports.model import Measure, Result
-from scenarios.compare.take import Figure, FigureKey, Load, Take
+from scenarios.compare.run_summary import Figure, FigureKey, Load, Take
 from scenarios.plan import Metric
 
 

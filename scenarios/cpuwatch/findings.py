@@ -15,7 +15,7 @@ from probes.system.processor.caches import caches
 from probes.system.processor.cpulist import as_list
 from probes.system.processor.topology import topology
 from probes.system.running.allowed import allowed
-from probes.system.running.job import JobTarget, JobUse
+from probes.system.running.job_identity import JobTarget, JobUse
 from probes.system.running.pinned import pinned
 from probes.system.running.quota_groups import QuotaGroup
 from probes.types import present

@@ -10,7 +10,7 @@ import msgspec
 
 from probes.host import Host
 from probes.system.pulse import pressure
-from probes.system.running.job import JobLook, JobTarget, JobUse, job_look, job_use
+from probes.system.running.job_identity import JobLook, JobTarget, JobUse, job_look, job_use
 from probes.system.running.quota_groups import quotas_of, since
 from probes.types import Absent, present
 from probes.units import counted

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from scenarios import events as ev
 from scenarios.experiment.budget import Budget
-from scenarios.experiment.campaign import Entry, campaign
 from scenarios.experiment.groups import Pair
+from scenarios.experiment.load_schedule import Entry, campaign
 from scenarios.experiment.schedule.blocks import Arm, Blocks
 from scenarios.guards.watch import Watch
 from scenarios.model import Run

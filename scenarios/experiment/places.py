@@ -13,8 +13,8 @@ import random
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from scenarios.experiment.statistics.hodges_lehmann import middle_of
 from scenarios.experiment.statistics.stats import deviation, usual_scatter
-from scenarios.experiment.statistics.walsh import middle_of
 
 FEWEST = 8  # pairs, and visits to pairs that were seen before: fewer tell nothing of the others
 

@@ -12,7 +12,7 @@ from probes.types import present
 from probes.units import counted
 from scenarios.experiment.before_after import Change
 from scenarios.finding import Evidence, Finding, Remedy, Severity
-from scenarios.fstrim.course import Course
+from scenarios.fstrim.before_after_run import Course
 from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.ledger import Ledger
 from scenarios.fstrim.measurement.phase import Phase

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from probes import units
-from probes.bench.disk.churn import LARGEST_FILE, STEP_BYTES, WORKERS, least_bytes
+from probes.bench.disk.ageing import LARGEST_FILE, STEP_BYTES, WORKERS, least_bytes
 from probes.bench.disk.refusals import suitability
 from probes.bench.disk.size import SHARE_OF_FREE
 from probes.bench.workloads import UNIT

@@ -12,7 +12,7 @@ import msgspec
 from probes import units
 from probes.action import Action
 from probes.bench.command_line import fio_directory, pasted
-from probes.bench.disk.churn import CHURN
+from probes.bench.disk.ageing import CHURN
 from probes.bench.workloads import fio_equivalent, load_of
 from probes.host import Host
 from probes.system.software.kernel import kernel
@@ -22,7 +22,7 @@ from scenarios.experiment.before_after import LEAST_BLOCKS
 from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.measurement.durations import Pattern
 from scenarios.fstrim.measurement.load import CHURN_ID, COMMAND_ID, COMMAND_METRIC, REFERENCE_ID
-from scenarios.guards.bystanders import STOPS_ITSELF
+from scenarios.guards.foreign_latency import STOPS_ITSELF
 from scenarios.knowledge.disks import endurance_share, fill_s
 from scenarios.knowledge.trims import trim_of
 from scenarios.model import Options, Usage, directory_action

@@ -73,7 +73,7 @@ REPEATED_TRAINS = (1.0, 0.25)
 # the run is told from it, and what one did who was there nearly all the time is not measured again in vain.
 QUIET_SHARE = 0.25
 
-# Others wait twice as long (probes/bench/disk/bystanders.py): the load pauses. If they wait half as long or less
+# Others wait twice as long (probes/bench/disk/foreign_latency.py): the load pauses. If they wait half as long or less
 # without it, it was the load, and the run stops; otherwise they are busy themselves.
 PAUSE_S = 1.0
 STILL_WAITING = 0.5

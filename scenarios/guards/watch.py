@@ -19,7 +19,7 @@ from probes.system.running.processes import cpu_seconds, family_of, io_bytes
 from probes.types import Absent
 from scenarios import events as ev
 from scenarios.disturbance import Culprit, Disturbance, most_named
-from scenarios.guards.bystanders import Bystanders, kind_of
+from scenarios.guards.foreign_latency import Bystanders, kind_of
 from scenarios.guards.interference import Excess, Reading, beyond, surroundings, worth_repeating
 from scenarios.guards.thresholds import (
     PLACES_EVERY_S,

@@ -9,7 +9,7 @@ from probes.bench.battery_loads import CALLS, SLOTS, TURNS, Slot, disk_loads
 from probes.bench.workloads import prepared_bytes
 from probes.host import Host
 from probes.units import size
-from scenarios.guards.bystanders import STOPS_ITSELF
+from scenarios.guards.foreign_latency import STOPS_ITSELF
 from scenarios.knowledge.disks import fill_s
 from scenarios.model import Options, Usage, directory_action
 from scenarios.plan import Metric, PlannedStep, Variant, Workload, Written

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from probes.exposure import ruled_by_others
+from probes.path_ownership import ruled_by_others
 from probes.safe_read import TooLarge, read_named
 from probes.types import Json
 

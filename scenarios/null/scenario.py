@@ -20,8 +20,8 @@ from probes.host import Host
 from probes.private_directory import PrivateDirectory
 from scenarios import events as ev
 from scenarios.experiment.budget import Budget
-from scenarios.experiment.campaign import Entry, campaign
 from scenarios.experiment.experiment import Experiment
+from scenarios.experiment.load_schedule import Entry, campaign
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.guards.watch import watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Step, own_directory

@@ -17,7 +17,7 @@ from probes.system.processor.caches import Cache, caches
 from probes.system.processor.topology import Topology, topology
 from probes.system.running.allowed import allowed
 from probes.types import present
-from scenarios.experiment.campaign import MAY_BE_LEFT_OUT
+from scenarios.experiment.load_schedule import MAY_BE_LEFT_OUT
 from scenarios.model import COMMON_OPTIONS, Options, Usage, directory_action
 from scenarios.numa.machine import Machine, machine
 from scenarios.numa.measurement import locality

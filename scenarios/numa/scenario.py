@@ -16,8 +16,8 @@ from probes.system.processor.cpu import brand, cpu
 from probes.types import Absent, present
 from scenarios import events as ev
 from scenarios.experiment.budget import Budget
-from scenarios.experiment.campaign import Entry, campaign
 from scenarios.experiment.experiment import Experiment
+from scenarios.experiment.load_schedule import Entry, campaign
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.finding import Finding
 from scenarios.guards.watch import watch_for

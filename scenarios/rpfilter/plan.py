@@ -11,7 +11,7 @@ from probes.bench.net.route_set import MOST_ROUTES, RouteSet, scaled
 from probes.host import Host
 from probes.types import Absent
 from scenarios.experiment.budget import least_seconds
-from scenarios.experiment.campaign import LEAST_LOAD_S
+from scenarios.experiment.load_schedule import LEAST_LOAD_S
 from scenarios.model import Options, Usage
 from scenarios.plan import PlannedStep
 from scenarios.rpfilter.facts import Facts, read

@@ -18,9 +18,9 @@ from probes.system.network.packet_rates import PacketRates, packet_counters, rat
 from probes.types import Absent
 from scenarios import events as ev
 from scenarios.experiment.budget import Budget
-from scenarios.experiment.campaign import LEAST_LOAD_S, Entry, campaign
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.groups import level_values
+from scenarios.experiment.load_schedule import LEAST_LOAD_S, Entry, campaign
 from scenarios.experiment.schedule.blocks import Blocks
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.experiment.scheduler import Scheduler

@@ -12,14 +12,14 @@ import msgspec
 from probes import units
 from probes.bench.disk.budget import GIB, MOST_WRITTEN_A_RUN
 from probes.bench.disk.refusals import Suitability, keeps_inodes, suitability
-from probes.bench.members import group_folders
+from probes.bench.job_members import group_folders
 from probes.bench.workloads import FEW_PLACES, LOADS, Load, fio_equivalent, places, write_file_bytes
 from probes.host import Host
 from probes.types import Absent, present
 from probes.units import size
-from scenarios.experiment.campaign import CONTROL_S, LEAST_LOAD_S, MAY_BE_LEFT_OUT
+from scenarios.experiment.load_schedule import CONTROL_S, LEAST_LOAD_S, MAY_BE_LEFT_OUT
 from scenarios.experiment.schedule.slices import LEAST_S
-from scenarios.guards.bystanders import STOPS_ITSELF
+from scenarios.guards.foreign_latency import STOPS_ITSELF
 from scenarios.knowledge.disks import disk_class, endurance_share, fill_s
 from scenarios.model import Options, Usage, directory_action
 from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written

@@ -17,16 +17,16 @@ from probes.bench.disk.refusals import indirect
 from probes.bench.disk.storage import StorageBench
 from probes.bench.disk.trains import StorageTrains
 from probes.bench.engine.pool import Crew
-from probes.bench.job import JobWait as Waited
-from probes.bench.job import watch_job
+from probes.bench.io_delay import JobWait as Waited
+from probes.bench.io_delay import watch_job
 from probes.bench.measured import BenchRefused
 from probes.host import Host
 from probes.types import Absent
 from scenarios import events as ev
 from scenarios.experiment.budget import Budget
-from scenarios.experiment.campaign import Entry, campaign
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.groups import level_values
+from scenarios.experiment.load_schedule import Entry, campaign
 from scenarios.experiment.schedule.guarded import GuardedBlocks, values_of
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.finding import Finding

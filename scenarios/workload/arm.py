@@ -12,7 +12,7 @@ from probes.units import duration, size
 from scenarios.model import Run
 from scenarios.plan import Metric
 from scenarios.workload.cold import Cold
-from scenarios.workload.inside import Curves
+from scenarios.workload.command_timeline import Curves
 from scenarios.workload.score import Score
 from scenarios.workload.settings import Stay
 from scenarios.workload.variants import Job

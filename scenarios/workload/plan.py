@@ -8,7 +8,7 @@ from os.path import normpath, realpath
 from probes.action import Action
 from probes.bench.run.energy import reach
 from probes.bench.run.perf_events import Counters
-from probes.exposure import ruled_by_others
+from probes.path_ownership import ruled_by_others
 from probes.secrecy.secrets import digest, masked_tree
 from probes.types import Absent
 from probes.units import size

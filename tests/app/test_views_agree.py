@@ -10,9 +10,9 @@ from app.recording.reader import events_of
 from app.recording.session import Session
 from app.recording.store import demos, resolve
 from app.report import result
-from app.report.answer import answer
 from app.report.figures import verdict_table
 from app.report.figures.interval_chart import sound
+from app.report.headline import answer
 from app.report.wording import measured
 from app.tui.widgets.measuring.effects import role_of, running
 from app.tui.widgets.verdict_list import entries

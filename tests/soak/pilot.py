@@ -17,9 +17,9 @@ from unittest.mock import patch
 import msgspec
 
 from app.failure import Failure
-from app.tui.command import Outcome
-from app.tui.event_child import EventChild
-from app.tui.feed import RunFeed
+from app.tui.children.command import Outcome
+from app.tui.children.event_child import EventChild
+from app.tui.children.feed import RunFeed
 from app.undo.change_report import Change, ChangeReport
 from tests.fakes.streams import hostile
 from tests.fakes.streams.story import RECORDINGS
@@ -52,7 +52,7 @@ def soak(seconds: int, seed: int) -> Figures:
     rng = random.Random(seed)
     end = time.monotonic() + seconds
     with (
-        patch("app.tui.command.answer", _said),
+        patch("app.tui.children.command.answer", _said),
         patch("app.tui.screens.before.plan.planner", _planned),
         patch("app.run.launch.start", side_effect=OSError("not started: this is a soak")),
         patch("app.run.launch.stop", return_value="not stopped: this is a soak"),

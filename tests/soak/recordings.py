@@ -29,17 +29,17 @@ from app.recording.reader import events_of, load
 from app.recording.sides import takes
 from app.recording.store import examined
 from app.report import result
-from app.report.answer import answer
 from app.report.forms import html, markdown
 from app.report.forms.cells import document_lines
-from app.report.report import report
+from app.report.full_report import report
+from app.report.headline import answer
 from app.report.results.comparison import comparison
 from app.report.summary import summary
 from app.tui.screens.recordings import Listing, _line, _second
 from probes.units import duration
 from scenarios.compare import worse
 from scenarios.compare.comparison import compared
-from scenarios.compare.take import Take
+from scenarios.compare.run_summary import Take
 from tests.fakes.streams import hostile
 from tests.soak.figures import Figures
 

@@ -23,7 +23,7 @@ from app.recording.session import Session
 from app.recording.writer import encoded
 from app.report import result
 from app.report.forms import markdown
-from app.report.report import report
+from app.report.full_report import report
 from probes.host import Host
 from probes.types import Absent
 from scenarios import events as ev

@@ -37,7 +37,7 @@ def pin(cores: int, dry_run: bool, command: tuple[str, ...]) -> int:
 
     Memory is preferred on the same node, not bound to it. CPUs of other pinned processes are avoided.
     """
-    from probes.bench.engine.lifetime import as_a_shell_would
+    from probes.bench.engine.parent_death import as_a_shell_would
     from probes.host import Host
     from probes.system.nodes.numa import numa
     from probes.system.processor.caches import caches

@@ -61,7 +61,7 @@ def _run(
     if tied is not None:
         import signal
 
-        from probes.bench.engine.lifetime import tie_to
+        from probes.bench.engine.parent_death import tie_to
 
         tie_to(tied, signal.SIGTERM)
 

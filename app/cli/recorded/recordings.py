@@ -70,7 +70,7 @@ def _result(entry: kept.Listed, read: bool) -> str:
     if entry.state == "unreadable":
         return entry.reason or "is no recording"
     if read:
-        from app.report.answer import headline_of
+        from app.report.headline import headline_of
 
         if (found := headline_of(entry)) is not None:
             return found.sentence

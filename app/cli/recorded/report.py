@@ -47,7 +47,7 @@ report.params.append(color_option())
 def _deliver_document(
     path: Path, session: Session, form: str, output: str | None, with_arguments: bool
 ) -> None:
-    from app.report.report import report as made
+    from app.report.full_report import report as made
 
     deliver_document(
         "report", output, made(session, recordings.argument(path), with_arguments=with_arguments), form

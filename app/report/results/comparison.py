@@ -10,7 +10,7 @@ from app.report.results.result_parts import value_text
 from probes.units import amount, listed, number, percent, rate, smallest_effect, times
 from scenarios.compare.comparison import Comparison, Side
 from scenarios.compare.differences import Difference, Experiment
-from scenarios.compare.take import FigureKey
+from scenarios.compare.run_summary import FigureKey
 from scenarios.compare.wording import detectable, interval, named, size, sized
 from scenarios.results.document import (
     Bar,

@@ -12,14 +12,14 @@ from textual.widget import Widget
 
 from app.lines import Line, text
 from app.run.launch import HOSTDX
-from app.tui.event_child import EventChild
+from app.tui.children.event_child import EventChild
 from app.tui.questions import QUESTIONS, filled_in, scenario_for
 from app.tui.screens.base import Base
+from app.tui.widgets.home.findings_panel import LEFT_OVER, Suspects
 from app.tui.widgets.home.host_glance import Headline
 from app.tui.widgets.home.host_table import HostTable
 from app.tui.widgets.home.recordings_line import RecordingsLine
 from app.tui.widgets.home.scenario_list import ASKED, ScenarioList
-from app.tui.widgets.home.suspects import LEFT_OVER, Suspects
 from app.tui.widgets.measuring.live_line import LiveLine
 from app.tui.widgets.panel import Box, Panel
 from app.tui.widgets.picker import Picker

@@ -13,8 +13,8 @@ from app.recording.progress import share_done, time_left
 from app.recording.session import Session
 from app.report.wording import measured
 from app.tui.screens.run import RunScreen, left_changed
+from app.tui.widgets.home.findings_panel import Suspects
 from app.tui.widgets.home.pulse_line import PulseLine
-from app.tui.widgets.home.suspects import Suspects
 from app.tui.widgets.measuring.effects import Judged, RunningEffects
 from app.tui.widgets.measuring.event_log import Remarks
 from app.tui.widgets.measuring.group_plot import GroupPlot, under_way

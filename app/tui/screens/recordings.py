@@ -14,7 +14,7 @@ from app.failure import Failure
 from app.glyphs import SIGNS, clean
 from app.lines import Line, crop, split, wrapped
 from app.recording import store as recordings
-from app.report.answer import Answer, headline_of
+from app.report.headline import Answer, headline_of
 from app.tui.screens.ask import ChoiceScreen
 from app.tui.screens.base import Base
 from app.tui.widgets.measuring.transport import clock

@@ -13,7 +13,7 @@ from app.lines import Line, cells, grounded, split, text
 from app.recording.progress import time_left
 from app.recording.session import Session
 from app.report.numbers import imported
-from app.tui.feed import RunFeed
+from app.tui.children.feed import RunFeed
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.base import Base
 from app.tui.widgets.measuring.transport import speed_words

@@ -9,7 +9,7 @@ from textual.binding import Binding
 from textual.widget import Widget
 
 from app.lines import BLANK, Line, text, wrapped
-from app.tui.command import Outcome, hostdx
+from app.tui.children.command import Outcome, hostdx
 from app.tui.screens.base import Base
 from app.tui.widgets.reader import Reader
 from app.undo.change_report import Change, ChangeReport

@@ -13,18 +13,18 @@ from app.glyphs import clean
 from app.lines import Line, crop, flowed, grounded, split, text, wrapped
 from app.recording import store
 from app.recording.session import Session
-from app.report.answer import answer
 from app.report.figures.verdict_table import beside as values_beside
-from app.report.following import to_do
+from app.report.headline import answer
+from app.report.next_steps import to_do
 from app.report.numbers import imported
 from app.report.results.checkup import beside, items
 from app.report.trust import MARKS, TONES, trust
 from app.report.wording import beyond_bounds
+from app.tui.children.feed import RunFeed
 from app.tui.details import commands_of, finding_lines, to_do_lines
-from app.tui.feed import RunFeed
 from app.tui.screens.run import RunScreen
 from app.tui.widgets.home.checkup_lines import checkup_lines
-from app.tui.widgets.home.suspects import Suspects, subject_words
+from app.tui.widgets.home.findings_panel import Suspects, subject_words
 from app.tui.widgets.imported import imported_lines
 from app.tui.widgets.measuring.group_plot import Chosen, GroupPlot, ValuesPlot, courses
 from app.tui.widgets.measuring.transport import Transport

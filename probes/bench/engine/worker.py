@@ -20,8 +20,8 @@ from typing import Any
 
 from probes.bench.engine.barrier import Meeting
 from probes.bench.engine.fill import fill
-from probes.bench.engine.lifetime import be_expendable, tie_to
 from probes.bench.engine.operations import Source, run_block
+from probes.bench.engine.parent_death import be_expendable, tie_to
 from probes.bench.engine.slices import run_train
 
 

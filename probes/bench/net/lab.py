@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from probes.bench.engine.lifetime import tie_to
+from probes.bench.engine.parent_death import tie_to
 from probes.bench.measured import BenchRefused, NotApplicable
 from probes.bench.net import rules as netrules
 from probes.bench.net.copied_routes import copy_routes

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 
-from probes.bench.engine.lifetime import tie_to
+from probes.bench.engine.parent_death import tie_to
 from probes.bench.measured import BenchRefused
 from probes.bench.net.lab_messages import Sent, Slice
 from probes.bench.net.namespaces import Namespaces

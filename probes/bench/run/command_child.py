@@ -11,7 +11,7 @@ import os
 import sys
 import time
 
-from probes.bench.engine.lifetime import as_a_shell_would, tie_to
+from probes.bench.engine.parent_death import as_a_shell_would, tie_to
 
 
 def main() -> None:

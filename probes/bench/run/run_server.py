@@ -12,7 +12,7 @@ import os
 import signal
 import socket
 
-from probes.bench.engine.lifetime import adopt_orphans, tie_to
+from probes.bench.engine.parent_death import adopt_orphans, tie_to
 from probes.bench.run import process_tree, supervisor
 
 

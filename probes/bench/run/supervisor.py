@@ -17,11 +17,11 @@ import signal
 import time
 from typing import Any
 
-from probes.bench.engine.lifetime import tie_to
 from probes.bench.engine.loads.memory_policy import prefer_node
+from probes.bench.engine.parent_death import tie_to
 from probes.bench.engine.priority import set_priority
 from probes.bench.run import energy, group_counters, perf_events, process_tree, taskstats
-from probes.bench.run.inside import Inside, Sample
+from probes.bench.run.command_timeline import Inside, Sample
 from probes.number_text import whole
 
 GRACE_S = 0.5

@@ -10,7 +10,7 @@ from probes.host import Host
 from probes.system.disk.mounts import Mount, mounts
 from probes.system.processor.throttle import quota_counts
 from probes.system.running.cgroup import cgroup_folders, cpu_quota, folders_of, groups_of
-from probes.system.running.job import JobTarget
+from probes.system.running.job_identity import JobTarget
 from probes.types import Absent, present
 
 DEEPEST = 4  # kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podX.slice/cri-containerd-Y.scope

@@ -15,7 +15,7 @@ from itertools import accumulate
 from operator import mul, sub
 
 from scenarios.experiment.statistics.distributions import normal_quantile
-from scenarios.experiment.statistics.walsh import middle_of
+from scenarios.experiment.statistics.hodges_lehmann import middle_of
 
 LEVEL = 0.01  # of a call on independent groups, over all lags
 FEWEST = 24  # groups, before neighbours can tell anything

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from scenarios.experiment.statistics.distributions import normal_tail
-from scenarios.experiment.statistics.walsh import middle_of
+from scenarios.experiment.statistics.hodges_lehmann import middle_of
 
 HALVES = math.log(2)  # of a side, from its beginning to its end: a fall to a half, a rise to double
 TOGETHER = math.log(1.25)  # how far the ratio of the sides must move, for the course not to be the host's

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from scenarios.experiment.statistics.distributions import binomial_tail, signed_rank_critical, t_quantile
-from scenarios.experiment.statistics.walsh import ends, middle_of
+from scenarios.experiment.statistics.hodges_lehmann import ends, middle_of
 
 Better = Literal["more", "less"]
 

@@ -7,8 +7,8 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from probes import units
+from probes.bench.disk.ageing import ChurnBench
 from probes.bench.disk.budget import WriteBudget
-from probes.bench.disk.churn import ChurnBench
 from probes.bench.disk.preparation import Progress
 from probes.bench.disk.storage import StorageBench
 from probes.bench.measured import Measured, NotApplicable

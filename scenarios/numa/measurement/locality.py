@@ -19,8 +19,8 @@ from probes.system.nodes.numa import Numa
 from probes.types import Absent
 from scenarios import events as ev
 from scenarios.experiment.budget import Budget
-from scenarios.experiment.campaign import Entry, campaign
 from scenarios.experiment.experiment import Experiment
+from scenarios.experiment.load_schedule import Entry, campaign
 from scenarios.experiment.schedule.blocks import Blocks
 from scenarios.guards.watch import watch_for
 from scenarios.model import Refused, Run, own_directory

@@ -6,9 +6,9 @@ import pytest
 
 from app.recording import store as recordings
 from app.recording.reader import load
-from app.report.answer import headline_of
 from app.report.forms import markdown as document_markdown
-from app.report.report import report
+from app.report.full_report import report
+from app.report.headline import headline_of
 
 
 @pytest.mark.parametrize("name", recordings.demos())

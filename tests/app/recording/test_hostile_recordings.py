@@ -15,7 +15,7 @@ from app.recording.store import examined
 from app.report import result
 from app.report.forms import html as document_html
 from app.report.forms import markdown as document_markdown
-from app.report.report import report
+from app.report.full_report import report
 from app.report.summary import summary
 
 FIXTURES = sorted((Path(__file__).parents[2] / "fixtures" / "recordings").glob("*.jsonl"))

@@ -11,10 +11,10 @@ import pytest
 from app.cli.entry import run_command_line
 from app.recording.reader import events_of, load
 from app.report.forms import html, markdown
-from app.report.report import report
+from app.report.full_report import report
 from app.report.results.result_parts import result_parts
 from scenarios import events as ev
-from scenarios.compare.take import take
+from scenarios.compare.run_summary import take
 from scenarios.imported.results import (
     Box,
     Boxes,

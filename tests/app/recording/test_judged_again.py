@@ -8,7 +8,7 @@ import pytest
 from app.recording import store
 from app.recording.reader import events_of
 from app.recording.session import Session
-from app.report.answer import answer
+from app.report.headline import answer
 from probes.bench.measured import Measured
 from scenarios import events as ev
 from scenarios.experiment.budget import Pace

@@ -14,7 +14,7 @@ from app.recording.reader import BrokenRecording, load
 from app.recording.session import Session
 from app.report import result
 from app.report.forms import markdown
-from app.report.report import report
+from app.report.full_report import report
 from app.report.summary import summary
 from scenarios import events as ev
 from scenarios.results import types as result_types

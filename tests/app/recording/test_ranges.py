@@ -15,9 +15,9 @@ from app.recording.reader import BrokenRecording, events_of, load
 from app.recording.sides import takes
 from app.recording.store import demos, examined, resolve
 from app.report import result
-from app.report.answer import headline_of
 from app.report.forms import markdown
-from app.report.report import report
+from app.report.full_report import report
+from app.report.headline import headline_of
 from app.report.summary import summary
 from app.tui.widgets.measuring.block_plot import plot_lines
 from scenarios import events as ev
@@ -117,7 +117,7 @@ def test_a_line_out_of_range_is_left_out_counted_and_told_everywhere(tmp_path: P
 def test_no_comparison_holds_more_facts_than_a_host_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scenarios.compare.take.MOST_FACTS", 5)
+    monkeypatch.setattr("scenarios.compare.run_summary.MOST_FACTS", 5)
     facts = [ev.FactRead(t=1.0, name=f"n{n}", value=n, source="s") for n in range(9)]
     [found] = takes([written(tmp_path / "r.jsonl", *facts)])
     assert {name for subject, name in found.facts if not subject} == {f"n{n}" for n in range(5)}
@@ -157,7 +157,7 @@ def test_a_headline_that_cannot_be_made_ends_no_list(tmp_path: Path, monkeypatch
     def broken(_session: object) -> None:
         raise OverflowError("cannot convert float infinity to integer")
 
-    monkeypatch.setattr("app.report.answer.answer", broken)
+    monkeypatch.setattr("app.report.headline.answer", broken)
     found = headline_of(examined(path))
     assert found is not None
     assert found.weight == "unknown"

@@ -19,7 +19,7 @@ from app.recording.store import demos, resolve
 from app.recording.writer import encoded
 from app.report import result
 from app.report.forms import html, markdown
-from app.report.report import report
+from app.report.full_report import report
 from app.report.summary import summary
 from scenarios import events as ev
 from scenarios.results import types as result_types

@@ -13,7 +13,7 @@ from app.recording.reader import load
 from app.report.figures.verdict_table import Row, intervals, rows
 from app.report.forms import html, markdown
 from app.report.forms.svg import chart_svg, interval_svg
-from app.report.report import report
+from app.report.full_report import report
 from scenarios import events as ev
 from scenarios.results.document import Axis, Chart, Intervals, Series
 

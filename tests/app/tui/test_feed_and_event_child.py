@@ -14,8 +14,8 @@ import pytest
 from app.failure import Failure
 from app.process import boot_id, start_time
 from app.run import launch
-from app.tui.event_child import EventChild
-from app.tui.feed import RunFeed
+from app.tui.children.event_child import EventChild
+from app.tui.children.feed import RunFeed
 from scenarios import events as ev
 from scenarios.option_value import arguments
 from scenarios.plan import Option

@@ -11,8 +11,8 @@ import pytest
 
 from app.cli.options import declared
 from app.run import launch
-from app.tui.event_child import EventChild
-from app.tui.feed import RunFeed
+from app.tui.children.event_child import EventChild
+from app.tui.children.feed import RunFeed
 from app.tui.option_values import is_scenario, proposed
 from app.tui.screens.before.consent import ConsentScreen
 from app.tui.screens.before.plan import PlanScreen

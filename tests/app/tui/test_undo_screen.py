@@ -35,7 +35,7 @@ async def test_a_failure_is_told_and_can_be_tried_again(
 ) -> None:
     (tmp_path / "hostdx" / "journal").mkdir(parents=True)
     (tmp_path / "hostdx" / "journal" / "j.jsonl").write_text("{}\n")
-    monkeypatch.setattr("app.tui.command.HOSTDX", ("sh", "-c", SCRIPT, "sh"))
+    monkeypatch.setattr("app.tui.children.command.HOSTDX", ("sh", "-c", SCRIPT, "sh"))
     monkeypatch.setattr(Shell, "read_host", lambda self: None)
     monkeypatch.chdir(tmp_path)
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):

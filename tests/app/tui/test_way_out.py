@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from app.process import identity
-from app.tui.feed import RunFeed
+from app.tui.children.feed import RunFeed
 from app.tui.screens.home import HomeScreen
 from app.tui.screens.keys import KeysScreen
 from app.tui.screens.live import LiveScreen

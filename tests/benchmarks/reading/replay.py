@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from app.tui.feed import RunFeed
+from app.tui.children.feed import RunFeed
 from tests.fakes.streams.stories import long, write
 
 

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from app.recording.sides import takes
 from scenarios.compare.comparison import Comparison, compared
-from scenarios.compare.take import Take
+from scenarios.compare.run_summary import Take
 from scenarios.compare.wording import named, sized
 from scenarios.knowledge.loads import group_of
 

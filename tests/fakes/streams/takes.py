@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 
 from probes.types import Json
-from scenarios.compare.take import FactKey, Figure, FigureKey, Load, Take
+from scenarios.compare.run_summary import FactKey, Figure, FigureKey, Load, Take
 from scenarios.plan import Metric
 
 RATE = Metric("rate", "1/s")

@@ -16,8 +16,8 @@ import textual.pilot
 from textual._compositor import Compositor
 from textual.pilot import Pilot
 
-from app.tui.event_child import EventChild
-from app.tui.feed import RunFeed
+from app.tui.children.event_child import EventChild
+from app.tui.children.feed import RunFeed
 from app.tui.screens.before.plan import PlanScreen
 from app.tui.shell import Shell
 from tests.fakes.streams.story import RECORDINGS

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.bench.job import JobWait, Waiting, delay_accounting_off, interval, watch_job
+from probes.bench.io_delay import JobWait, Waiting, delay_accounting_off, interval, watch_job
 from probes.host import Host
 from probes.types import Absent
 from tests.fakes.hosts.tree import Tree

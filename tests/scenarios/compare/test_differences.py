@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from probes.types import Json
 from scenarios.compare.differences import Fingerprints, fingerprints
 from scenarios.compare.effects import effects
-from scenarios.compare.take import FactKey
+from scenarios.compare.run_summary import FactKey
 from tests.fakes.streams.takes import take
 
 BASE: dict[FactKey, Json] = {

@@ -6,7 +6,7 @@ import pytest
 
 from probes.types import Json
 from scenarios.compare.faults import _TELLS, known_faults
-from scenarios.compare.take import FactKey
+from scenarios.compare.run_summary import FactKey
 from scenarios.kernel.symptoms import NEEDS
 from tests.fakes.streams.takes import take
 

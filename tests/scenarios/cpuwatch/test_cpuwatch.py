@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from probes.host import Host
-from probes.system.running.job import JobLook, JobTarget, JobUse
+from probes.system.running.job_identity import JobLook, JobTarget, JobUse
 from probes.system.running.quota_groups import QuotaGroup
 from scenarios.cpuwatch import scenario
 from scenarios.cpuwatch.findings import Job, findings

@@ -11,9 +11,9 @@ from probes.bench.measured import BenchRefused, Measured, Spent
 from scenarios import events as ev
 from scenarios.disturbance import Culprit, Disturbance
 from scenarios.experiment.budget import Budget
-from scenarios.experiment.campaign import Entry, campaign
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.interleaved import compare
+from scenarios.experiment.load_schedule import Entry, campaign
 from scenarios.experiment.schedule.blocks import Blocks
 from scenarios.plan import Metric, Workload
 from tests.fakes import FakeArm, FakeRun

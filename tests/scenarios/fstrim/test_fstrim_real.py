@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from probes import units
+from probes.bench.disk.ageing import ChurnBench
 from probes.bench.disk.budget import WriteBudget
-from probes.bench.disk.churn import ChurnBench
 from probes.host import Host
 from scenarios.fstrim.measurement.trim import Discards, claim, discards
 from tests.app.launcher import argv, environment, hostdx, started

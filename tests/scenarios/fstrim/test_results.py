@@ -7,7 +7,7 @@ from pathlib import Path
 import app
 from app.recording.reader import load
 from app.report.forms.markdown import rendered
-from app.report.report import report
+from app.report.full_report import report
 from scenarios.fstrim.results import LedgerRow, TrimLedger
 from scenarios.results.document import Bullets, Table
 

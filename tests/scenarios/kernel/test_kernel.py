@@ -13,7 +13,7 @@ from probes.bench.measured import Measured
 from probes.host import Host
 from scenarios import events as ev
 from scenarios.compare.effects import effects
-from scenarios.compare.take import take
+from scenarios.compare.run_summary import take
 from scenarios.kernel.findings import Figures, findings
 from scenarios.kernel.fingerprint import fingerprint
 from scenarios.kernel.plan import Layout

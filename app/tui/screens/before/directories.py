@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from app.glyphs import clean
 from app.lines import Line, cells, crop, pad, shortened, text, wrapped
-from app.tui.command import Outcome, hostdx
+from app.tui.children.command import Outcome, hostdx
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.base import Base
 from app.tui.widgets.panel import Panel

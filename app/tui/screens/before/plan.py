@@ -14,7 +14,7 @@ from app.locks import Holder, measuring_now
 from app.recording.session import Session
 from app.report.plan_text import NAME
 from app.run.launch import HOSTDX
-from app.tui.event_child import EventChild
+from app.tui.children.event_child import EventChild
 from app.tui.option_values import parsed, proposed, shown, wrong
 from app.tui.plan_text import exact_lines, plan_lines
 from app.tui.screens.ask import AskScreen

@@ -6,7 +6,16 @@ from app.glyphs import clean
 from app.lines import BLANK, Line, crop, split, text
 from app.recording.session import Session
 from app.report.figures.plot import plot
-from app.report.results.inside import FIELDS, QUARTERS, Field, amount, axes, curves, middle, quarters
+from app.report.results.command_timeline import (
+    FIELDS,
+    QUARTERS,
+    Field,
+    amount,
+    axes,
+    curves,
+    middle,
+    quarters,
+)
 from app.tui.widgets.measuring.block_plot import coloured, label, variants
 from scenarios.results.document import Series
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from app.glyphs import clean
 from app.lines import Line, cells, crop, split, text
 from app.report.numbers import imported
-from app.tui.feed import RunFeed
+from app.tui.children.feed import RunFeed
 from app.tui.widgets.panel import Panel
 
 

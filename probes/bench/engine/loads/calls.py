@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from probes.bench.engine import loops
-from probes.bench.engine.lifetime import partner
 from probes.bench.engine.loads.pinned_loads import (
     Operation,
     compressing,
@@ -26,6 +25,7 @@ from probes.bench.engine.loads.pinned_loads import (
     placed,
     system_call,
 )
+from probes.bench.engine.parent_death import partner
 
 PAGE = mmap.PAGESIZE
 PRIVATE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # Python's own default is shared: another kind of page

@@ -10,7 +10,7 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-from probes.bench.engine.lifetime import partner
+from probes.bench.engine.parent_death import partner
 
 MIB = 1 << 20
 PIECE = 256 << 10  # of a mebibyte: stays in a second-level cache

@@ -13,7 +13,7 @@ from app.recording.session import Session
 from app.report.figures.histogram import BUCKETS, histogram_lines, latencies
 from app.report.forms import html, markdown
 from app.report.forms.svg import histogram_svg
-from app.report.report import report
+from app.report.full_report import report
 from scenarios import events as ev
 from scenarios.results.document import Histogram
 

@@ -9,7 +9,7 @@ import pytest
 from app.recording.reader import load
 from app.recording.session import Session
 from app.report.figures.verdict_table import MEDIANS, beside, rows, table
-from app.report.following import to_do
+from app.report.next_steps import to_do
 from app.report.summary import WIDE, summary
 from app.report.trust import trust
 from app.report.wording import resolution

@@ -14,7 +14,7 @@ from textual import events
 
 from app.lines import wrapped
 from app.recording.session import Session
-from app.tui.command import Outcome
+from app.tui.children.command import Outcome
 from app.tui.questions import QUESTIONS, filled_in, scenario_for
 from app.tui.screens.ask import AskScreen, Words
 from app.tui.screens.before.directories import NONE_SUCH, PATH_HINT, DirectoriesScreen, Place

@@ -11,10 +11,10 @@ from app.recording import store
 from app.recording.playback import Playback, mark
 from app.recording.reader import load
 from app.recording.session import Session
-from app.report.answer import answer
 from app.report.figures.interval_chart import Scale, axis
-from app.report.following import following
-from app.tui.feed import RunFeed
+from app.report.headline import answer
+from app.report.next_steps import following
+from app.tui.children.feed import RunFeed
 from app.tui.widgets.measuring.block_plot import label
 from app.tui.widgets.measuring.figures_table import figure_lines
 from app.tui.widgets.measuring.live_line import live_line

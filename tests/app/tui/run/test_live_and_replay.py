@@ -14,7 +14,7 @@ from app.glyphs import clean, plain, wants_ascii
 from app.process import identity
 from app.recording.session import Session
 from app.tui.app import prepare_environment
-from app.tui.feed import RunFeed
+from app.tui.children.feed import RunFeed
 from app.tui.screens.base import Base
 from app.tui.screens.live import LiveScreen
 from app.tui.screens.verdict import VerdictScreen

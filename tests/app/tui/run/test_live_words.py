@@ -13,7 +13,7 @@ from app.recording.playback import Playback
 from app.recording.reader import events_of
 from app.recording.session import Session
 from app.report.figures.plot import _ticks, nice_axis
-from app.tui.feed import RunFeed
+from app.tui.children.feed import RunFeed
 from app.tui.screens.before.plan import PlanScreen
 from app.tui.widgets.home.pulse_line import pulse_lines
 from app.tui.widgets.measuring.block_plot import plot_lines

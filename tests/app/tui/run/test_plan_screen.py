@@ -11,7 +11,7 @@ from textual import events
 
 from app.lines import Line
 from app.locks import Holder
-from app.tui.event_child import EventChild
+from app.tui.children.event_child import EventChild
 from app.tui.option_values import parsed, shown
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.before.consent import ConsentScreen

@@ -11,7 +11,7 @@ import pytest
 from app.lines import cells, wrapped
 from app.recording.reader import load
 from app.report.forms.cells import document_lines
-from app.report.report import report
+from app.report.full_report import report
 from scenarios.results.document import (
     Bullets,
     Code,

@@ -13,7 +13,7 @@ import pytest
 from app.process import start_time
 from app.run import launch
 from app.tui import requests
-from app.tui.command import Outcome
+from app.tui.children.command import Outcome
 from app.tui.screens.home import HomeScreen
 from app.tui.screens.live import LiveScreen
 from app.tui.screens.recordings import RecordingsScreen
@@ -111,7 +111,7 @@ async def test_recordings_reports_and_saving(
     )
     os.utime(older, (1e9, 1e9))
     monkeypatch.setattr(
-        "app.tui.command.HOSTDX",
+        "app.tui.children.command.HOSTDX",
         (
             "sh",
             "-c",
@@ -158,7 +158,7 @@ async def test_two_marked_recordings_are_compared(tmp_path: Path, monkeypatch: p
         written = write(tmp_path / "hostdx" / "recordings" / name, storage())
         os.utime(written, (1e9 + number, 1e9 + number))
     script = f"echo \"$@\" > asked; printf %s '{DOCUMENT}'"
-    monkeypatch.setattr("app.tui.command.HOSTDX", ("sh", "-c", script, "sh"))
+    monkeypatch.setattr("app.tui.children.command.HOSTDX", ("sh", "-c", script, "sh"))
     monkeypatch.chdir(tmp_path)
     async with opened(tmp_path, triage="triage") as (app, pilot):
         await keys(pilot, "r", "C")
@@ -182,7 +182,7 @@ async def test_a_left_over_change_is_offered_to_be_undone(
     script = f'if [ "$2" = --dry-run ]; then {looks}; else touch done; {acts}; fi'
     again: list[int] = []
     monkeypatch.setattr(Shell, "read_host", lambda self: again.append(1))
-    monkeypatch.setattr("app.tui.command.HOSTDX", ("sh", "-c", script, "sh"))
+    monkeypatch.setattr("app.tui.children.command.HOSTDX", ("sh", "-c", script, "sh"))
     monkeypatch.chdir(tmp_path)
     async with opened(tmp_path, triage="triage") as (app, pilot):
         await until(pilot, lambda: isinstance(app.screen, UndoScreen))

@@ -14,10 +14,10 @@ from app.recording.progress import next_look, share_done, time_left
 from app.recording.reader import events_of, load
 from app.recording.session import Session
 from app.report.figures.interval_chart import Scale, bar_line
-from app.tui.feed import RunFeed
+from app.tui.children.feed import RunFeed
 from app.tui.screens.groups import GroupsScreen
 from app.tui.screens.verdict import VerdictScreen, headline_lines, trust_lines
-from app.tui.widgets.home.suspects import subject_words
+from app.tui.widgets.home.findings_panel import subject_words
 from app.tui.widgets.measuring.block_plot import plot_lines
 from app.tui.widgets.measuring.effects import judged_lines, running
 from app.tui.widgets.measuring.group_plot import Chosen, courses, group_plot_lines

@@ -8,11 +8,11 @@ import pytest
 
 from app.lines import Line, cells
 from app.recording import store
-from app.report.following import to_do
+from app.report.next_steps import to_do
+from app.tui.children.feed import RunFeed
 from app.tui.details import commands_of, finding_lines, to_do_lines
-from app.tui.feed import RunFeed
 from app.tui.screens.verdict import VerdictScreen, advice
-from app.tui.widgets.home.suspects import Suspects, _said, subject_words
+from app.tui.widgets.home.findings_panel import Suspects, _said, subject_words
 from app.tui.widgets.measuring.group_plot import GroupPlot, ValuesPlot
 from app.tui.widgets.verdict_list import VerdictList
 from app.tui.widgets.word_list import WORDS

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from app.tui.event_child import EventChild
-from app.tui.feed import RunFeed
+from app.tui.children.event_child import EventChild
+from app.tui.children.feed import RunFeed
 from app.tui.screens.before.consent import ConsentScreen
 from app.tui.screens.undo import UndoScreen
 from app.tui.shell import Shell

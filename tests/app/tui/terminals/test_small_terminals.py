@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from textual.widget import Widget
 
-from app.tui.command import Outcome
-from app.tui.event_child import EventChild
-from app.tui.feed import RunFeed
+from app.tui.children.command import Outcome
+from app.tui.children.event_child import EventChild
+from app.tui.children.feed import RunFeed
 from app.tui.screens.before.plan import PlanScreen
 from app.tui.screens.undo import UndoScreen
 from app.tui.widgets.panel import Panel
@@ -39,7 +39,7 @@ async def test_any_keys_at_any_height(
     monkeypatch.setitem(SIZES, "small", (80, height))
     monkeypatch.setattr("app.run.launch.start", lambda *_, **__: pytest.fail("a run was started"))
     monkeypatch.setattr("app.run.launch.stop", lambda *_: pytest.fail("a run was stopped"))
-    monkeypatch.setattr("app.tui.command.answer", nothing_said)
+    monkeypatch.setattr("app.tui.children.command.answer", nothing_said)
     monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda _argv: EventChild(["true"]))
     rng = random.Random(f"{where}{height}")
     shown = {"triage": "triage"} if where == "home" else {"run": feed("storage", 3.0)}

@@ -11,8 +11,8 @@ from probes.bench.measured import NotApplicable, Spent, Unfit
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
 from scenarios.experiment.budget import Budget
-from scenarios.experiment.campaign import Entry, campaign
 from scenarios.experiment.experiment import Experiment
+from scenarios.experiment.load_schedule import Entry, campaign
 from scenarios.experiment.schedule.blocks import Blocks
 from scenarios.experiment.schedule.recorded_trains import blocks_in, groups_in
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler

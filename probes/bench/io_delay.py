@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from probes.bench import members
+from probes.bench import job_members
 from probes.host import Host
 from probes.process_stat import ProcessStat
 from probes.system.running.cgroup import group_pids
@@ -68,8 +68,8 @@ async def watch_job(
     """Watches for `seconds` (at least two). `pids` with all that they started, or a control group."""
     clock = clock or Waiting()
     if cgroup is None:
-        return await _by_tasks(host, lambda: members.descendants(host, tuple(pids)), seconds, clock, "")
-    folders = members.group_folders(host, cgroup)
+        return await _by_tasks(host, lambda: job_members.descendants(host, tuple(pids)), seconds, clock, "")
+    folders = job_members.group_folders(host, cgroup)
     if isinstance(folders, Absent):
         return folders
     why = ""
@@ -116,15 +116,15 @@ async def _by_tasks(
     began = clock.now()
     while clock.now() - began < seconds - WINDOW_S / 2 and (pids := who()):
         most = max(most, len(pids))
-        paths = members.tasks(host, pids)
-        start, before = clock.now(), members.look(host, paths)
+        paths = job_members.tasks(host, pids)
+        start, before = clock.now(), job_members.look(host, paths)
         after = before
         in_d = taken = 0
         for number in range(LOOKS_PER_S):
             # Somewhere in its twentieth of a second: regular looks would beat with a periodic job.
             due = start + (number + jitter.random()) * WINDOW_S / LOOKS_PER_S
             await clock.sleep(max(0.0, due - clock.now()))
-            after = members.look(host, paths) or after
+            after = job_members.look(host, paths) or after
             in_d += any(task.state == "D" for task in after)
             taken += 1
         looks += taken

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as oracle
 
-from scenarios.experiment.statistics import walsh
+from scenarios.experiment.statistics import hodges_lehmann
 from scenarios.experiment.statistics.distributions import signed_rank_critical
+from scenarios.experiment.statistics.hodges_lehmann import averages_below, ends, walsh_averages
 from scenarios.experiment.statistics.stats import calm_weights, over_groups
-from scenarios.experiment.statistics.walsh import averages_below, ends, walsh_averages
 
 
 def heavy(rng: random.Random, groups: int) -> list[float]:
@@ -54,7 +54,7 @@ def test_a_look_at_two_thousand_groups_takes_some_dozen_sorts(monkeypatch: pytes
         looked.append(1)
         return averages_below(*given_to)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(walsh, "averages_below", counting)
+    monkeypatch.setattr(hodges_lehmann, "averages_below", counting)
     rng = random.Random(1)
     values = heavy(rng, 2000)
     spread = over_groups(values, 0.01, calm_weights([abs(rng.gauss(0, 1)) for _ in values]))

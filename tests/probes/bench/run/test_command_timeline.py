@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from probes.bench.run import inside, process_tree
+from probes.bench.run import command_timeline, process_tree
 from probes.bench.run.thermal_sampler import Climate
 from probes.process_stat import ProcessStat, parse_stat
 
-TICKS = inside._TICKS
+TICKS = command_timeline._TICKS
 
 
 def stat(pid: int, own: int, of_children: int, threads: int = 1, state: str = "R") -> ProcessStat:
@@ -35,7 +35,9 @@ def stat(pid: int, own: int, of_children: int, threads: int = 1, state: str = "R
 @pytest.fixture
 def tree(monkeypatch: pytest.MonkeyPatch) -> dict[int, tuple[ProcessStat, tuple[int, int] | None]]:
     processes: dict[int, tuple[ProcessStat, tuple[int, int] | None]] = {}
-    monkeypatch.setattr(inside, "own_stat", lambda pid: processes[pid][0] if pid in processes else None)
+    monkeypatch.setattr(
+        command_timeline, "own_stat", lambda pid: processes[pid][0] if pid in processes else None
+    )
     monkeypatch.setattr(process_tree, "read_and_written", lambda pid: processes[pid][1])
     return processes
 
@@ -44,8 +46,8 @@ Tree = dict[int, tuple[ProcessStat, tuple[int, int] | None]]
 
 
 def test_sums_over_the_tree_and_what_was_waited_for(tree: Tree) -> None:
-    told: list[inside.Sample] = []
-    one = inside.Inside(told.append, root="/nonexistent")
+    told: list[command_timeline.Sample] = []
+    one = command_timeline.Inside(told.append, root="/nonexistent")
     tree[7] = (stat(7, 2 * TICKS, TICKS, threads=3), (10, 100))
     tree[8] = (stat(8, TICKS, 0), (5, 50))
     tree[9] = (stat(9, TICKS, 0, state="Z"), None)
@@ -72,14 +74,14 @@ def test_sums_over_the_tree_and_what_was_waited_for(tree: Tree) -> None:
 
 
 def test_a_short_run_tells_nothing_and_a_long_one_ever_less(tree: Tree) -> None:
-    told: list[inside.Sample] = []
-    one = inside.Inside(told.append)
+    told: list[command_timeline.Sample] = []
+    one = command_timeline.Inside(told.append)
     tree[7] = (stat(7, 0, 0), (0, 0))
-    for second in range(1, inside.LEAST):
+    for second in range(1, command_timeline.LEAST):
         one.take(float(second), [7], None, 0.0, [0, 0])
     assert not told
     taken = 0
-    for second in range(inside.LEAST, 86400):
+    for second in range(command_timeline.LEAST, 86400):
         if one.due(float(second)):
             one.take(float(second), [7], None, 0.0, [0, 0])
             taken += 1

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from probes.bench.disk.bystanders import FACTOR, LASTING_S, LEAST_LONGER_S, Direction, ForeignWait, our_wait_s
+from probes.bench.disk.foreign_latency import (
+    FACTOR,
+    LASTING_S,
+    LEAST_LONGER_S,
+    Direction,
+    ForeignWait,
+    our_wait_s,
+)
 from probes.bench.measured import Measured
 from probes.bench.workloads import Load, load_of
 from probes.host import Host

@@ -163,7 +163,7 @@ class Suspects(Picker):
         session = self._session()
         self.headline = None
         if self._answered:  # the first screen is not, and does without what judges a run
-            from app.report.answer import answer
+            from app.report.headline import answer
 
             self.headline = answer(session).finding
         checks = list(session.checks.values())

@@ -10,7 +10,7 @@ from probes.host import Host
 from probes.system.processor.clocksource import clocksource
 from probes.system.processor.cpu_times import CpuTimes, cpu_times
 from probes.system.processor.power import packages, watts
-from probes.system.running.job import JobLook, JobTarget, job_look, job_use
+from probes.system.running.job_identity import JobLook, JobTarget, job_look, job_use
 from probes.system.running.pinned import pinned
 from probes.types import Absent, present
 from tests.fakes.hosts.tree import Tree

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from app.recording.session import Session
-from app.report.answer import DISTRUST, answer
+from app.report.headline import DISTRUST, answer
 from scenarios import events as ev
 from scenarios.finding import Finding
 from scenarios.plan import Metric, Plan, Variant, Workload

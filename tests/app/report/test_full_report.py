@@ -13,11 +13,11 @@ from markdown_it import MarkdownIt
 from app.recording.reader import load
 from app.recording.session import Session
 from app.report import result
-from app.report.answer import answer
 from app.report.forms import html as document_html
 from app.report.forms import markdown as document_markdown
+from app.report.full_report import report
+from app.report.headline import answer
 from app.report.numbers import numbers
-from app.report.report import report
 from app.report.wording import legend
 from scenarios import events as ev
 from scenarios.finding import Evidence, Finding, Remedy

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from app.recording.session import Session
-from app.report.following import TO_THE_WHOLE, following, to_do
+from app.report.next_steps import TO_THE_WHOLE, following, to_do
 from app.state import recordings_dir
-from probes.system.running.job import JobTarget, JobUse
+from probes.system.running.job_identity import JobTarget, JobUse
 from scenarios import events as ev
 from scenarios.cpuwatch.findings import Job
 from scenarios.cpuwatch.findings import findings as cpuwatch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from probes.bench.disk.bystanders import ForeignWait, our_wait_s
+from probes.bench.disk.foreign_latency import ForeignWait, our_wait_s
 from probes.bench.measured import Measured
 from probes.host import Host
 from probes.types import Absent

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from app.recording.session import Session
 from app.report import wording
-from app.report.answer import answer
 from app.report.first_page import first_page, who
+from app.report.headline import answer
 from app.report.method import method
 from app.report.numbers import numbers
+from app.report.results.command_timeline import inside
 from app.report.results.finding_parts import finding_parts, finding_title
-from app.report.results.inside import inside
 from app.report.results.result_parts import result_parts, value_text
 from probes.units import duration
 from scenarios import events as ev

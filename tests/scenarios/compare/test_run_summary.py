@@ -8,7 +8,7 @@ import pytest
 
 from scenarios import events as ev
 from scenarios.compare.comparison import compared
-from scenarios.compare.take import FigureKey, take
+from scenarios.compare.run_summary import FigureKey, take
 from scenarios.disturbance import Disturbance
 from scenarios.plan import Metric, Plan, Variant, Workload
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from probes import exposure as module
-from probes.exposure import exposure
+from probes import path_ownership as module
 from probes.host import Host
+from probes.path_ownership import exposure
 
 
 @pytest.fixture(autouse=True)

@@ -10,9 +10,9 @@ import pytest
 from app.recording.session import Session
 from app.report.forms import markdown
 from app.report.forms.svg import chart_svg
-from app.report.results.inside import FIELDS, curves, inside, middle
-from app.tui.feed import RunFeed
-from app.tui.screens.inside import InsideScreen
+from app.report.results.command_timeline import FIELDS, curves, inside, middle
+from app.tui.children.feed import RunFeed
+from app.tui.screens.command_timeline import InsideScreen
 from app.tui.screens.live import LiveScreen
 from app.tui.screens.verdict import VerdictScreen
 from scenarios import events as ev

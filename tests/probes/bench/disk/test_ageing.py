@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from probes.bench.disk.ageing import STEP_BYTES, WORKERS, ChurnBench, least_bytes
 from probes.bench.disk.budget import WriteBudget
-from probes.bench.disk.churn import STEP_BYTES, WORKERS, ChurnBench, least_bytes
 from probes.bench.engine.loads.new_files import NewFiles
 from probes.bench.measured import NotApplicable
 from probes.host import Host
