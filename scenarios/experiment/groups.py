@@ -26,7 +26,7 @@ class Group:
         self.order = tuple(order)
         self.blocks: dict[str, list[Measured]] = {}
         self.disturbed: list[Disturbance] = []  # not empty: measured again as a whole
-        self.loud = loud  # others did more than beside the run's quiet looks: counted or not
+        self.loud = loud  # others did more than a limit allows: counted or not
 
     @property
     def label(self) -> str:

@@ -50,7 +50,7 @@ class Watch:
     ) -> None:
         self.run = run
         self.stopped = ""
-        self.sudden = False  # beside the last one others did more than beside the run's quiet looks
+        self.loud = False  # beside the last one others did more than a limit allows, from its first moment on or not
         self._devices = disks_beneath(run.host, devices)
         self._by_variant = {v: disks_beneath(run.host, ds) for v, ds in (by_variant or {}).items()}
         self._throttle = ThrottleReader(run.host)
@@ -134,7 +134,7 @@ class Watch:
             others=others,
         )
         found = beyond(self._seen, now)
-        self.sudden = any(one.sudden for one in found)
+        self.loud = bool(found)
         self._seen.append(now)
         judged = self._found.setdefault(workload, [])
         judged.append(found)

@@ -117,7 +117,7 @@ class Blocks(Scheduler):
         for variant in group.order:
             measured, disturbed = await self._block(self.arms[variant], group.index, "steady")
             group.add(variant, measured)
-            group.loud |= self.watch is not None and self.watch.sudden
+            group.loud |= self.watch is not None and self.watch.loud
             others = await self.blocks.spare(self.workload.id, group.index)
             group.disturbed += filter(None, [disturbed, others])
             if self.blocks.stopped:

@@ -142,7 +142,7 @@ class TrainScheduler(Scheduler):
         if self.watch is not None:
             others = await self.watch.spare()
             found = found or others
-        groups = groups_of(train, names, self._group, places, self.watch is not None and self.watch.sudden)
+        groups = groups_of(train, names, self._group, places, self.watch is not None and self.watch.loud)
         first, self._group = self._group, self._group + len(groups)
         disturbed: tuple[Disturbance, ...] = ()
         if found is not None:

@@ -108,11 +108,19 @@ async def test_the_process_behind_full_cpus_is_named(tmp_path: Path) -> None:
     machine.save()
     await watch.settle()
     for _ in range(5):
-        assert block(machine, watch, ticks=10) is None and not watch.sudden
+        assert block(machine, watch, ticks=10) is None and not watch.loud
     found = block(machine, watch, ticks=95, by=78)
-    assert found is not None and watch.sudden
+    assert found is not None and watch.loud
     assert found.kind == "cpu" and found.culprit is not None
     assert (found.culprit.name, found.culprit.pid, found.culprit.unit) == ("cc1plus", 78, "CPUs")
+
+
+async def test_who_is_there_from_the_first_moment_on_is_loud_though_nothing_is_sudden(tmp_path: Path) -> None:
+    machine, _, watch = started(tmp_path)
+    machine.used[77] = ("dd", 0, 0)
+    machine.save()
+    assert block(machine, watch, foreign=40_000, by=77) is None and watch.loud
+    assert block(machine, watch) is None and not watch.loud
 
 
 async def test_the_one_of_the_disturbed_block_is_named_not_the_one_of_all_the_time(tmp_path: Path) -> None:

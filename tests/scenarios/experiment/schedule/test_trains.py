@@ -356,7 +356,7 @@ async def test_beside_disturbed_groups_only_a_large_effect_is_called(
     """Though most of them are not measured again: a neighbour who comes and goes leaves too few quiet ones."""
     run = FakeRun(seed=3)
     watch, noise = FakeWatch(run), autoregressive(3, 0.6, 0.1)
-    watch.sudden = loud
+    watch.loud = loud
     rates = {"A": 10_000.0, "B": rate}
     arms = [FakeArm(v, run.clock, {"IOPS": each}, noise=noise) for v, each in rates.items()]
     trains = TrainScheduler(run, READS, FakeTrains(run.clock, rates, noise=noise), watch)
