@@ -35,7 +35,9 @@ LEAVES = frozenset({ast.Name, ast.Constant, ast.Load, ast.Store})  # most of a t
 PASSES = frozenset("clean str".split())
 PHRASE = re.compile(r"\b(?!hostdx )[a-z]{2,}[,;:]? [a-z]{2,}")  # words of ours; a number or a name is data
 # the tests of where sentences are made
-OF_WORDING = frozenset("test_wording test_answer test_headline test_verdict_table test_units test_disturbance".split())
+OF_WORDING = frozenset(
+    "test_wording test_answer test_headline test_verdict_table test_units test_disturbance".split()
+)
 
 
 class Reader(ast.NodeVisitor):

@@ -50,7 +50,7 @@ class Watch:
     ) -> None:
         self.run = run
         self.stopped = ""
-        self.loud = False  # beside the last one others did more than a limit allows, from its first moment on or not
+        self.loud = False  # beside the last one others did more than a limit allows, suddenly or not
         self._devices = disks_beneath(run.host, devices)
         self._by_variant = {v: disks_beneath(run.host, ds) for v, ds in (by_variant or {}).items()}
         self._throttle = ThrottleReader(run.host)
