@@ -141,7 +141,7 @@ def _lighter(host: Host, job: Job) -> Remedy:
     if target.kind == "user":
         return priority.of_user(target.value)
     below = target.value.removeprefix("/sys/fs/cgroup").strip("/")
-    return priority.of_group(f"/sys/fs/cgroup/{below}")
+    return priority.of_group(host, f"/sys/fs/cgroup/{below}")
 
 
 def _waits(host: Host, job: Job, uses: Sequence[JobUse], expect: float, over: bool) -> Iterator[Finding]:

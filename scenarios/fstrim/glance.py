@@ -49,7 +49,7 @@ def _timer(timer: TrimTimer) -> Entry:
     if isinstance(timer.on, Absent):
         return Unread("trim", "timer", timer.on)
     if not timer.exists:
-        text = "this system has none"
+        text = "none runs here"
     elif not timer.on:
         text = "off"
     else:

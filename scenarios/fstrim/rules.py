@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from probes.host import Host
 from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.disk.diskstats import disk_counters
+from probes.system.disk.drive.transport import virtual
 from probes.system.disk.trim.discard import DiscardChain, discard_chains
 from probes.system.disk.trim.trim_jobs import asked_not_to
 from probes.system.disk.trim.trim_timer import trim_timer, untrimmed_because
@@ -33,9 +34,11 @@ def chains(host: Host) -> tuple[DiscardChain, ...]:
 
 
 def flash(host: Host, chain: DiscardChain) -> list[BlockDevice]:
-    """The leaves that are known to be flash. A virtual disk does not say, and is not accused."""
-    devices = host.once(block_devices)
-    return [devices[n] for n in chain.leaves if n in devices and devices[n].rotational is False]
+    """The leaves that are known to be flash. A virtual disk is not accused: what lies under it is not known, and a
+    cloud's volume calls itself flash and may take no discards (EBS).
+    """
+    leaves = [d for n in chain.leaves if (d := host.once(block_devices).get(n)) is not None]
+    return [d for d in leaves if d.rotational is False and not virtual(d.transport, d.model)]
 
 
 def untrimmed(host: Host) -> Iterator[Finding]:

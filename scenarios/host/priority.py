@@ -24,12 +24,15 @@ def of_process(host: Host, pid: int, name: str) -> Remedy:
     if stat is not None and stat.kernel_thread:
         return of_kernel_thread(pid, stat.name)
     grouped = host.text(AUTOGROUP, 64)
+    session = host.text(f"/proc/{pid}/autogroup", 256)  # `/autogroup-9 nice 0`
+    was = session.rpartition(" ")[2] if present(session) else ""
     return SAYS.remedy(
         "process",
         name=name,
         pid=pid,
         nice=stat.nice if stat is not None else 0,
         grouped=(str(pid),) if present(grouped) and grouped.strip() == "1" else (),
+        was=was or "0",
     )
 
 
@@ -52,6 +55,7 @@ def of_user(user: str) -> Remedy:
     return SAYS.remedy("user", user=user)
 
 
-def of_group(folder: str) -> Remedy:
+def of_group(host: Host, folder: str) -> Remedy:
     """Version 2; what runs outside of the group is as before."""
-    return SAYS.remedy("group", folder=folder)
+    weight = host.word(f"{folder}/cpu.weight")
+    return SAYS.remedy("group", folder=folder, was=(weight,) if present(weight) else ())

@@ -47,7 +47,8 @@ def pressure(host: Host) -> Iterator[Finding]:
         users = top_users(host, kind) if host.live else ()
         first = users[0] if users else None
         nobody = unseen(host, kind, last_look(host)) if host.live and first is None else None
-        most = f"; most is used by {first.name} [{first.pid}]{_what(first)}" if first else ""
+        # the pressure is a minute's, what the processes do is a glance's
+        most = f"; right now {first.name} [{first.pid}]{_what(first)} uses most" if first else ""
         yield SAYS.finding(
             "pressure",
             id=f"host.pressure-{kind}",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
 
 from probes.host import Host
 from probes.system.disk.scheduler_origin import Why, tuned_asks, tuned_profile
@@ -109,6 +110,12 @@ def _by_tuned(host: Host, device: str, scheduler: str) -> tuple[tuple[str, ...],
     )
 
 
-def throughput_of_bfq(device: str) -> Remedy:
-    """The kernel's own advice for bfq where throughput counts more than the answer times of a desktop."""
-    return SAYS.remedy("throughput-of-bfq", device=device)
+def throughput_of_bfq(device: str, tunables: Mapping[str, str] | None = None) -> Remedy:
+    """The kernel's own advice for bfq where throughput counts more than the answer times of a desktop.
+
+    `tunables`: as bfq has them now; where it is not active yet it will have its own (block/bfq-iosched.c).
+    """
+    were = {"low_latency": "1", "slice_idle": "8", **(tunables or {})}
+    return SAYS.remedy(
+        "throughput-of-bfq", device=device, low_latency=were["low_latency"], slice_idle=were["slice_idle"]
+    )

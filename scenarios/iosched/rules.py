@@ -9,6 +9,7 @@ from probes.host import Host
 from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.disk.scheduler import Scheduling, scheduling
 from probes.system.disk.scheduler_origin import fits, rules_seen, tuned_asks, udev_rules, why
+from probes.system.disk.zfs import may_be_zfs
 from probes.system.running.ioprio import priorities
 from probes.system.software.kernel import kernel
 from probes.types import Absent, present
@@ -72,13 +73,15 @@ def choice(host: Host) -> Iterator[Finding]:
         kind = class_of(device)
         if isinstance(state.active, Absent) or state.active not in kind.speaks:
             continue
+        if state.active == "none" and may_be_zfs(host, device):
+            continue  # ZFS orders its requests itself and asks for none (zfs(4))
         better = next(iter(named_here(kind.suggests, state.offered)), "")
         if not better:
             continue
         flag = device.rotational if present(device.rotational) else None
         remedy = [use(host, device.name, better, state.active, flag, why(host, state))]
         if state.active == "bfq":
-            remedy.append(throughput_of_bfq(device.name))
+            remedy.append(throughput_of_bfq(device.name, state.tunables))
         yield SAYS.finding(
             "choice",
             subject=device.name,

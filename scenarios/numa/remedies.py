@@ -44,9 +44,11 @@ def held_clock(held_by: Held) -> Remedy:
 
 def clocksource(clock: Clocksource) -> Remedy:
     told = clock.asked == clock.current
+    better = "tsc" in clock.available
     return SAYS.remedy(
         "clocksource",
-        command=SAYS.text("use-tsc" if "tsc" in clock.available else "look-for-tsc"),
+        command=SAYS.text("use-clock", clock="tsc") if better else SAYS.text("look-for-tsc"),
+        undo=(SAYS.text("use-clock", clock=clock.current),) if better else (),
         asked=(f"clocksource={clock.asked}",) if told else (),
         warning="" if told else SAYS.text("perhaps-unstable"),
     )

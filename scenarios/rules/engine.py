@@ -10,15 +10,18 @@ from probes.system.software.distribution import distribution
 from probes.types import Absent, present
 from scenarios.finding import Evidence, Finding, Remedy, Severity
 from scenarios.rule import Inapplicable, Rule, Unreadable
+from scenarios.rules import settings
 from scenarios.rules.expression import Value, expression
 from scenarios.rules.read import Read, last_line, read
 from scenarios.rules.rights import typable
 from scenarios.rules.rule_file import Advice, Answer, RuleText
+from scenarios.rules.subjects.log import log_rows
 from scenarios.rules.table import Row
 from scenarios.rules.tables import TABLES
-from scenarios.rules.words import Words, typed
+from scenarios.rules.words import Words, plain, typed
 
 MOST_SHOWN = 8
+MOST_SOURCES = 3
 _ORDER: tuple[Severity, ...] = ("critical", "warning", "notice", "ok")
 
 
@@ -51,12 +54,19 @@ def check(text: RuleText, host: Host) -> Iterator[Finding]:
 
 
 def rows_of(text: RuleText, host: Host) -> list[Row] | Absent:
-    """Of a table or of a path with wildcards, whose rows have `name` and `path`."""
+    """Of a table, of the log, or of a path with wildcards: `name` is what stands for them, `mc0/dimm3`."""
+    if text.log:
+        return log_rows(host, text.log, text.worse)
     if not text.each.startswith("/"):
         table = TABLES.get(text.each)
         return host.once(table) if table is not None else Absent(f"there is no table {text.each}", "invalid")
-    paths = host.glob(text.each)
-    return [Row(p.rsplit("/", 1)[-1], {"name": p.rsplit("/", 1)[-1], "path": p}, p) for p in paths]
+    asked = [n for n, part in enumerate(text.each.split("/")) if set(part) & set("*?[")]
+    rows = []
+    for path in host.glob(text.each):
+        parts = path.split("/")
+        name = "/".join(parts[n] for n in asked)
+        rows.append(Row(name, {"name": name, "path": path}, path))
+    return rows
 
 
 def completed(text: RuleText, host: Host, row: Row) -> Row:
@@ -75,8 +85,11 @@ def completed(text: RuleText, host: Host, row: Row) -> Row:
 
 
 def _read(host: Host, what: Read, row: Row) -> Value:
-    named = {name: str(row[name]) for name in row if f"{{{name}}}" in what.path + " ".join(what.command)}
-    return read(host, what, row.folder, named)
+    return read(host, what, row.folder, _texts(what, row))
+
+
+def _texts(what: Read, row: Row) -> dict[str, str]:
+    return {name: str(row[name]) for name in row if f"{{{name}}}" in what.path + " ".join(what.command)}
 
 
 def answer_of(text: RuleText, row: Row) -> tuple[Answer, str]:
@@ -109,7 +122,7 @@ def finding(text: RuleText, host: Host, severity: Severity, rows: Sequence[Row])
     """One finding, however many it is about: 119 disks are one line with a count."""
     first = rows[0]
     shown = rows[:MOST_SHOWN] if len(rows) > 1 else rows
-    source = Words(text.source).filled(first) if text.source else ""
+    source = ", ".join(_sources(text, host, first))
     evidence = [Evidence(line, source) for line in _evidence(text, shown)]
     subjects = tuple(row.subject for row in rows)
     if len(rows) > MOST_SHOWN:
@@ -128,7 +141,7 @@ def finding(text: RuleText, host: Host, severity: Severity, rows: Sequence[Row])
         subjects=subjects if len(rows) > 1 else (),
         title=title,
         evidence=(*evidence, Evidence(text.why)),
-        remedy=tuple(remedy(host, one, first) for one in text.remedy),
+        remedy=tuple(remedy(host, one, first, text.id) for one in text.remedy),
         references=text.references,
         prove=text.prove,
         prove_options=tuple(Words(word).filled(first) for word in text.prove_options),
@@ -146,23 +159,51 @@ def _evidence(text: RuleText, rows: Sequence[Row]) -> Iterator[str]:
                 yield line
 
 
-def remedy(host: Host, one: Advice, row: Row) -> Remedy:
+def _sources(text: RuleText, host: Host, row: Row) -> list[str]:
+    """The files and commands that the answer was read from: of those that a rule may read, not each is there."""
+    asked = _names(text, text.when)
+    told: list[str] = []
+    silent: set[str] = set()
+    for name, one in text.read.items():
+        if name in asked and (place := one.place(row.folder, _texts(one, row))):
+            if isinstance(row[name], Absent):
+                silent.add(place)
+            else:
+                told.append(place)
+    own = Words(text.source).filled(row) if text.source else ""
+    also = [own] if own and (own in told or own not in silent) else []
+    return list(dict.fromkeys((*also, *told)))[:MOST_SOURCES]
+
+
+def _names(text: RuleText, words: str) -> frozenset[str]:
+    """What an expression asks for, with what is behind a `let`."""
+    names = expression(words).names
+    return names.union(*(_names(text, text.let[name]) for name in names if name in text.let))
+
+
+def remedy(host: Host, one: Advice, row: Row, rule: str) -> Remedy:
     """As it is typed on this distribution."""
     where = host.once(distribution)
     own = one.on.get(where.id) or one.on.get(where.family, {}) if present(where) else {}
+    wanted = {plain(key, row): plain(value, row) for key, value in one.set.items()}
+    made = settings.lines(host, {k: v for k, v in wanted.items() if k and v}, rule.rpartition(".")[2])
 
-    def lines(name: str, usual: tuple[str, ...]) -> tuple[str, ...]:
+    def lines(name: str, usual: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
         filled = (typed(line, row) for line in own.get(name, usual))
-        return tuple(typable(line) for line in filled if line)
+        return tuple(typable(line) for line in (*filled, *more) if line)
 
     return Remedy(
         title=Words(one.title).filled(row),
-        commands=lines("commands", one.commands),
-        persistent=lines("persistent", one.persistent),
-        verify=lines("verify", one.verify),
-        undo=lines("undo", one.undo),
+        commands=lines("commands", one.commands, made.commands),
+        persistent=lines("persistent", one.persistent, made.persistent),
+        verify=lines("verify", one.verify, () if one.verify else made.verify),
+        undo=lines("undo", one.undo, made.undo),
         warning=one.warning,
     )
+
+
+def _done(one: Advice) -> tuple[str, ...]:
+    return (*one.commands, *(f"{key} = {value}" for key, value in one.set.items()))
 
 
 def _unknown(unknown: Sequence[tuple[str, str]]) -> str:
@@ -183,13 +224,14 @@ def explanation(text: RuleText) -> tuple[str, ...]:
         f"{head:<11} {line}"
         for head, line in (
             ("looks at", text.each + (f" where {text.where}" if text.where else "")),
+            *((("lines", text.log),) if text.log else ()),
             *(("reads", line) for line in looks),
             *(("with", f"{name} = {words}") for name, words in text.let.items()),
             ("finds something if", text.when),
             ("severity", f"{severity}; confidence {text.confidence}"),
             ("says", text.text),
             ("because", text.why),
-            *(("do", f"{one.title}: {'; '.join(one.commands)}".rstrip(": ")) for one in text.remedy),
+            *(("do", f"{one.title}: {'; '.join(_done(one))}".rstrip(": ")) for one in text.remedy),
             *(("verify", line) for one in text.remedy for line in one.verify),
             *(("reference", line) for line in text.references),
             *((("proof", f"hostdx run {text.prove}"),) if text.prove else ()),

@@ -48,6 +48,13 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         what = f"what {self.match} finds in " if self.match else what
         return f"{what}{of}"
 
+    def place(self, folder: str, row: dict[str, str]) -> str:
+        """The file or the command that it reads on this host; empty for the log."""
+        if not self.path:
+            return " ".join(_filled(word, row) for word in self.command)
+        path = _filled(self.path, row)
+        return path if path.startswith("/") else f"{folder}/{path}"
+
 
 def read(host: Host, what: Read, folder: str, row: dict[str, str]) -> Value:
     """The value, or why there is none."""
@@ -65,8 +72,7 @@ def read(host: Host, what: Read, folder: str, row: dict[str, str]) -> Value:
                 f"{what.command[0]}: the name begins with '-', which it would take for an option", "invalid"
             )
         return _of_text(host.command(*words), what, what.command[0])
-    path = _filled(what.path, row)
-    path = path if path.startswith("/") else f"{folder}/{path}"
+    path = what.place(folder, row)
     if what.exists:
         return host.exists(path)
     if what.count:
@@ -94,8 +100,7 @@ def _of_text(text: str | Absent, what: Read, source: str) -> Value:
     if isinstance(text, Absent):
         return text
     if what.choice:
-        found = re.search(r"\[([^\[\]]*)\]", text)
-        return found[1] if found else _typed(text)
+        return _typed(chosen(text))
     pattern = what.match or (rf"^[ \t]*{re.escape(what.key)}[ \t]*[:= \t](.*)$" if what.key else "")
     if not pattern:
         return text.strip("\0 \t\r\n") if what.plain else _typed(text)
@@ -105,6 +110,12 @@ def _of_text(text: str | Absent, what: Read, source: str) -> Value:
     if match is None:
         return Absent(f"{source} has no {what.key or what.match}", "unsupported", source)
     return _typed(match[1] if match.groups() else match[0])
+
+
+def chosen(text: str) -> str:
+    """The word in brackets, as in `always [madvise] never`; without one the whole text."""
+    found = re.search(r"\[([^\[\]]*)\]", text)
+    return found[1] if found else text.strip("\0 \t\r\n")
 
 
 def _typed(text: str) -> Value:

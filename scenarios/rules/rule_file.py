@@ -21,9 +21,14 @@ Answer = Literal["found", "fine", "not applicable", "unknown"]
 
 
 class Advice(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What to do. `on` takes the place of `commands` and `persistent` on these distributions: debian, redhat, suse …"""
+    """What to do. `on` takes the place of `commands` and `persistent` on these distributions: debian, redhat, suse …
+
+    `set`: sysctls and files below /sys with the values they should have: their commands, and how to take them back, are
+    made from it and from what is read.
+    """
 
     title: str
+    set: dict[str, str] = {}
     commands: tuple[str, ...] = ()
     persistent: tuple[str, ...] = ()
     verify: tuple[str, ...] = ()
@@ -46,6 +51,7 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     `each`: a table (`hostdx rules --tables`) or a path with `*`; every row of it that meets `where` is looked at.
     `when` is true where something is wrong. `warning` and `critical` raise the severity where they are true.
     `text` is the finding of one row, `many` that of several. `why`: the mechanism and what it costs at most.
+    Of `each = "log"` the rows are the devices that the lines name which meet `log`; `worse` meets the worst of them.
     """
 
     id: str
@@ -54,6 +60,8 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     when: str
     text: str
     why: str
+    log: str = ""
+    worse: str = ""
     where: str = ""
     otherwise: str = ""
     read: dict[str, Read] = {}
@@ -85,10 +93,18 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
                 self.source,
                 *self.evidence,
                 *(one.title for one in self.remedy),
+                *(word for one in self.remedy for pair in one.set.items() for word in pair),
             ):
                 Words(template)
         except Invalid as error:
             return str(error)
+        if bool(self.log) != (self.each == "log"):
+            return 'each = "log" and a pattern `log` belong together'
+        try:
+            re.compile(self.log)
+            re.compile(self.worse)
+        except re.error as error:
+            return f"log: {error}"
         for name, one in self.read.items():
             if sum(map(bool, (one.path, one.command, one.log, one.last))) != 1:
                 return f"read.{name} needs a path, a command, a pattern of the log, or whose last line it is"

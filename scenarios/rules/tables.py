@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from scenarios.rules.subjects import array, cpu, disk, memory, net, pci, qdisc, settings, tcp
+from scenarios.rules.subjects import (
+    array,
+    cpu,
+    disk,
+    fabric,
+    gpu,
+    groups,
+    log,
+    memory,
+    net,
+    pci,
+    qdisc,
+    settings,
+    tcp,
+)
 from scenarios.rules.table import Table
 
 TABLES: dict[str, Table] = {
@@ -15,6 +29,7 @@ TABLES: dict[str, Table] = {
     "dimm": memory.dimm_rows,
     "node": memory.node_rows,
     "group": memory.group_rows,
+    "groups": groups.all_groups,
     "card": net.card_rows,
     "bond": net.bond_rows,
     "stack": net.stack_rows,
@@ -30,5 +45,8 @@ TABLES: dict[str, Table] = {
     "multipath": array.multipath_rows,
     "mapped": array.mapped_rows,
     "pci": pci.pci_rows,
+    "fabric": fabric.fabric_rows,
+    "gpu": gpu.gpu_rows,
     "setting": settings.sysctl_rows,
+    "log": log.log_table,
 }

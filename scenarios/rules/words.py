@@ -48,6 +48,16 @@ def typed(line: str, names: Names) -> str:
     return _PLAIN.sub(one, line)
 
 
+def plain(line: str, names: Names) -> str:
+    """With values in it and unquoted; empty where one is not known."""
+    holes = [found for found in _PLAIN.finditer(line) if found[1] in names]
+    if any(isinstance(names[hole[1]], Absent) for hole in holes):
+        return ""
+    return _PLAIN.sub(
+        lambda found: said(names[found[1]], found[2] or "") if found[1] in names else found[0], line
+    )
+
+
 def _is_option(line: str, hole: re.Match[str], names: Names) -> bool:
     value, before = names[hole[1]], line[: hole.start()]
     if not (isinstance(value, str) and said(value).startswith("-")) or _WITHIN_WORD.search(before):

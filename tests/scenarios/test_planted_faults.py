@@ -12,6 +12,7 @@ from scenarios import events as ev
 from scenarios.finding import Finding
 from scenarios.triage import all_rules, apply_rule
 from tests.fakes.hosts.server import CHANNELS, CPU, FEATURES, RINGS, Server
+from tests.scenarios import planted_classes as classes
 
 NIC = "sys/class/net/eth0"
 SDB = "sys/block/sdb"  # a hard disk
@@ -96,6 +97,7 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("host.taint", "warning", {f"{SYS}/kernel/tainted": "128"}),
     ("host.boot-limits", "warning", {"proc/cmdline": "root=/dev/sda1 mem=16G"}),
     ("host.debug-kernel", "warning", {"proc/cmdline": "root=/dev/sda1 slub_debug=FZ"}),
+    ("host.debug-kernel", "warning", {"sys/kernel/tracing/current_tracer": "function_graph"}),
     ("host.idle-poll", "warning", {"proc/cmdline": "root=/dev/sda1 idle=poll"}),
     ("host.tuned", "warning", {"etc/tuned/active_profile": "powersave"}),
     ("host.setting-drift", "notice", {"etc/sysctl.d/90-x.conf": "vm.swappiness = 10"}),
@@ -108,6 +110,8 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("memory.zone-reclaim", "notice", {f"{SYS}/vm/zone_reclaim_mode": "1"}),
     ("memory.write-back", "notice", {f"{SYS}/vm/dirty_ratio": "80"}),
     ("memory.swappiness", "notice", {f"{SYS}/vm/swappiness": "100"}),
+    ("memory.balancing", "notice", {"proc/vmstat": "numa_pages_migrated 90000000000\npswpin 0\npswpout 0\n"}),
+    ("memory.write-back", "notice", {f"{SYS}/vm/dirty_ratio": "0", f"{SYS}/vm/dirty_bytes": "99000000000"}),
     ("memory.far", "warning", {"sys/devices/system/node/node0/numastat": FAR}),
     ("storage.mount-options", "warning", {"proc/self/mountinfo": MOUNT.format("rw,sync,relatime", "rw,sync")}),
     ("storage.read-only", "critical", {"proc/self/mountinfo": MOUNT.format("ro,relatime", "ro")}),
@@ -208,6 +212,9 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
 ]  # fmt: skip
 
 
+PLANTED += classes.PLANTED
+
+
 @pytest.fixture(scope="module")
 def healthy(tmp_path_factory: pytest.TempPathFactory) -> Server:
     return Server(tmp_path_factory.mktemp("server"))
@@ -277,6 +284,16 @@ def test_a_choice_is_no_fault(server: Server, trap: Callable[[Server], object]) 
     trap(server)
     found = findings(server.root)
     assert set(found) <= BY_VERSION, {i: f.title for i, f in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("rule", "files"), classes.TRAPS, ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_what_looks_like_a_fault_is_none(server: Server, rule: str, files: dict[str, str]) -> None:
+    for path, text in files.items():
+        server.put(path, text)
+    found = findings(server.root)
+    assert rule not in found and not found.keys() - BY_VERSION - {"memory.balancing"}, found
 
 
 def test_a_full_file_system_is_found(server: Server) -> None:

@@ -33,29 +33,34 @@ class QuotaGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 def quota_groups(host: Host, without: frozenset[str] = frozenset()) -> tuple[tuple[QuotaGroup, ...], bool]:
     """Those with a quota, the highest first, but for the folders `without`; and whether all groups were looked at."""
-    table = mounts(host)
+    folders, complete = folders_with(host, "cpu", ("cpu.max", "cpu.cfs_quota_us"))
+    made = (quota_group(host, root, folder) for root, folder in folders if folder not in without)
+    return tuple(one for one in made if one is not None), complete
+
+
+def folders_with(
+    host: Host, controller: str, files: tuple[str, ...]
+) -> tuple[tuple[tuple[str, str], ...], bool]:
+    """The groups with one of a controller's files, by hierarchy, the highest first; and whether all were looked at."""
+    table = host.once(mounts)
     if isinstance(table, Absent):
         return (), True
-    waiting = deque((root, "", 0) for root in _roots(table))
-    found: dict[str, QuotaGroup] = {}
-    looked = 0
+    waiting = deque((root, "", 0) for root in _roots(table, controller))
+    found: list[tuple[str, str]] = []
     while waiting:
         root, above, depth = waiting.popleft()
         names = host.subfolders(f"{root}{above}")
         for name in names if present(names) else ():
             path = f"{above}/{name}"
-            folder = f"{root}{path}"
             # a group without the controller has none below it that has it (cgroup-v2.rst, Top-down Constraint)
-            if not any(host.exists(f"{folder}/{file}") for file in ("cpu.max", "cpu.cfs_quota_us")):
+            if not any(host.exists(f"{root}{path}/{file}") for file in files):
                 continue
-            if looked >= MOST_GROUPS:
-                return tuple(found.values()), False
-            looked += 1
+            if len(found) >= MOST_GROUPS:
+                return tuple(found), False
+            found.append((root, f"{root}{path}"))
             if depth + 1 < DEEPEST:
                 waiting.append((root, path, depth + 1))
-            if folder not in without and (one := quota_group(host, root, folder)) is not None:
-                found[folder] = one
-    return tuple(found.values()), True
+    return tuple(found), True
 
 
 def quotas_of(host: Host, target: JobTarget) -> tuple[QuotaGroup, ...]:
@@ -97,10 +102,10 @@ def quota_group(host: Host, root: str, folder: str) -> QuotaGroup | None:
     return QuotaGroup(folder=folder, name=name, cores=cores, stopped=counts[0], periods=counts[1])
 
 
-def _roots(table: tuple[Mount, ...]) -> tuple[str, ...]:
+def _roots(table: tuple[Mount, ...], controller: str = "cpu") -> tuple[str, ...]:
     """Each hierarchy once, where it was mounted first: a container's tree may hold it again."""
     found: dict[tuple[str, str], str] = {}
     for m in table:
-        if m.fstype == "cgroup2" or (m.fstype == "cgroup" and "cpu" in m.options):
+        if m.fstype == "cgroup2" or (m.fstype == "cgroup" and controller in m.options):
             found.setdefault((m.devno or m.mountpoint, m.root), m.mountpoint)
     return tuple(dict.fromkeys(found.values()))

@@ -138,6 +138,7 @@ def multipath_rows(host: Host) -> list[Row] | Absent:
             "groups": text if isinstance(text, Absent) else Absent("not reported"),
             "policy": text if isinstance(text, Absent) else Absent("not reported"),
             "alua": text if isinstance(text, Absent) else Absent("not reported"),
+            "priorities": text if isinstance(text, Absent) else Absent("not reported"),
             **values,
         }
         rows.append(Row(name, columns))
@@ -151,13 +152,16 @@ def _multipath_text(text: str) -> dict[str, dict[str, Value]]:
     for line in text.splitlines():
         head = re.match(r"([^\s|`]\S*)(?: \([^)]*\))? dm-[0-9]+ ", line + " ")
         if head:
-            current = {"paths": 0, "failed": (), "groups": 0, "policy": "", "alua": False, "states": ()}
+            current = {"paths": 0, "failed": (), "groups": 0, "policy": "", "alua": False, "priorities": ()}
             found[head[1]] = current
         elif current is None:
             continue
         elif "policy=" in line:
             current["groups"] += 1
             current["policy"] = (re.findall(r"policy='?([\w-]+)", line) or [""])[0]
+            told = re.search(r"\bprio=([0-9]{1,9})\b", line)
+            kinds = {*current["priorities"], *([int(told[1])] if told else [])}
+            current["priorities"] = tuple(sorted(kinds))
         elif path := re.search(r"[0-9]+:[0-9]+:[0-9]+:[0-9]+ +(\S+) +\S+ +(\w+) +(\w+) +(\w+)", line):
             current["paths"] += 1
             if path[2] == "failed" or path[3] in ("faulty", "shaky") or path[4] == "offline":

@@ -6,6 +6,7 @@ from functools import partial
 
 from probes.host import Host
 from probes.system.disk.scheduler_origin import tuned_profile
+from probes.system.disk.zfs import reclaimable
 from probes.system.nodes.memory import meminfo, memory
 from probes.system.nodes.numa import numa
 from probes.system.processor.cpu import cpu, flags
@@ -64,6 +65,7 @@ def host_rows(host: Host) -> list[Row]:
         "nodes": lambda: _nodes(host),
         "memory": lambda: size("MemTotal"),
         "available": lambda: size("MemAvailable"),
+        "arc": lambda: host.once(reclaimable),
         "swap": lambda: size("SwapTotal"),
         "swap_free": lambda: size("SwapFree"),
         "thp": lambda: host.once(memory).transparent_huge_pages,

@@ -214,6 +214,8 @@ def _mount(host: Host, mount: Mount) -> Row:
             "barrier": "nobarrier" not in mount.options and "barrier=0" not in mount.options,
             "atime": "strictatime" in mount.options or not {"noatime", "relatime", "ro"} & set(mount.options),
             "logbsize": option("logbsize"),
+            "devno": mount.devno or Absent("mountinfo was not captured", "captured"),
+            "remote_read_ahead": lambda: _kib(host, f"/sys/class/bdi/{mount.devno}/read_ahead_kb"),
             "rsize": option("rsize"),
             "wsize": option("wsize"),
             "vers": option("vers") or option("nfsvers"),

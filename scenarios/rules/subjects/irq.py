@@ -40,10 +40,12 @@ def irqs_of(host: Host, device: str | Absent, names: Sequence[str]) -> tuple[str
         return ()
     listed = host.listing(f"{device}/msi_irqs") if present(device) else Absent("")
     own = set(listed) if present(listed) else set()
+    # `mlx5_comp0@pci:0000:c1:00.0`, `eth0-TxRx-3`, `nvme0q1`
+    called = [re.compile(rf"(?:^|[^\w.:]|\bpci:){re.escape(n)}(?:q[0-9]+)?(?:[^\w.:]|$)") for n in names]
     found = [
         (number, count)
         for number, what, count in table
-        if number in own or any(re.search(rf"(^|[^\w.:]){re.escape(n)}([^\w.:]|$)", what) for n in names)
+        if number in own or any(name.search(what) for name in called)
     ]
     busy = [number for number, count in found if count > 0]
     return tuple(busy or [number for number, _ in found])

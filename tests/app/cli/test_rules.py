@@ -22,4 +22,4 @@ def test_each_table_is_shown_with_its_columns_here(capsys: pytest.CaptureFixture
 def test_a_rule_says_what_it_reads(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["rules", "--explain", "log.heat"]) == 0
     [heat] = [rule for rule in written(Path("/nonexistent")).rules if rule.id == "log.heat"]
-    assert heat.read["lines"].said() in capsys.readouterr().out
+    assert heat.log in capsys.readouterr().out

@@ -135,9 +135,16 @@ def test_a_user_and_a_group_are_given_less_as_well(host: Host, target: JobTarget
     assert first == (
         priority.of_user("alice")
         if target.kind == "user"
-        else priority.of_group("/sys/fs/cgroup/batch/job 7")
+        else priority.of_group(host, "/sys/fs/cgroup/batch/job 7")
     )
-    assert first.commands and first.undo
+    assert first.commands and bool(first.undo) == (target.kind == "user")  # there is no such group to read
+
+
+def test_the_weight_that_a_group_had_comes_back(tmp_path: Path) -> None:
+    host = Tree(tmp_path).put("/sys/fs/cgroup/batch/cpu.weight", "250\n").host()
+    assert priority.of_group(host, "/sys/fs/cgroup/batch").undo == (
+        "echo 250 > /sys/fs/cgroup/batch/cpu.weight",
+    )
 
 
 def test_the_priority_that_it_had_comes_back(tmp_path: Path) -> None:

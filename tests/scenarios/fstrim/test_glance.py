@@ -58,7 +58,7 @@ def test_what_swallows_discards_ends_it_there(tmp_path: Path) -> None:
 def test_online_discard_is_a_trimmer(tmp_path: Path) -> None:
     off = "LoadState=not-found\nActiveState=inactive\nUnitFileState=\nLastTriggerUSec=\n"
     facts = told(virtual(tmp_path, "rw,discard"), off)
-    assert facts["trim.timer"] == "this system has none" and facts["trim.vda.by"] == "discard"
+    assert facts["trim.timer"] == "none runs here" and facts["trim.vda.by"] == "discard"
 
 
 def test_an_unknown_timer_stays_unknown(tmp_path: Path) -> None:

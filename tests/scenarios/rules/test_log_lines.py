@@ -17,7 +17,7 @@ INNOCENT = (DATA / "start.txt").read_text().splitlines()
 
 
 def rules_of(line: str) -> set[str]:
-    return {name for name, rule in RULES.items() if re.search(rule.read["lines"].log, line)}
+    return {name for name, rule in RULES.items() if re.search(rule.log, line)}
 
 
 @pytest.mark.parametrize(("rule", "line"), FAULTS)

@@ -5,8 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from probes.host import Host
+from probes.types import Absent
+from scenarios.rules.subjects.array import multipath_rows
 from scenarios.rules.subjects.cpu import policy_rows
 from scenarios.rules.subjects.disk import disk_rows
+from scenarios.rules.subjects.irq import irqs_of
+from scenarios.rules.subjects.log import log_rows, named
 from scenarios.rules.subjects.net import card_rows
 from scenarios.rules.subjects.pci import pci_rows
 from scenarios.rules.subjects.qdisc import qdisc_rows
@@ -107,3 +111,58 @@ def test_the_firmwares_limit_of_the_clock_is_in_the_clocks_own_unit(tmp_path: Pa
     rows = policy_rows(Host(str(tmp_path)))
     assert isinstance(rows, list)
     assert [(row["bios_khz"], row["hw_max_khz"]) for row in rows] == [(1_200_000, 3_400_000)]
+
+
+def test_interrupts_that_are_named_by_a_bus_address_are_the_cards(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    told = ("mlx5_comp0@pci:0000:c1:00.0", "mlx5_comp0@pci:0000:c1:00.1", "nvme0q1", "nvme10q1")
+    lines = "".join(f" {40 + n}:   9  0  IR-PCI-MSIX {name}\n" for n, name in enumerate(told))
+    tree.put("proc/interrupts", f"      CPU0  CPU1\n{lines}")
+    host = tree.host()
+    assert irqs_of(host, Absent(""), ["eth0", "0000:c1:00.0"]) == ("40",)
+    assert irqs_of(host, Absent(""), ["nvme0"]) == ("42",)
+
+
+def test_paths_of_equal_priority_in_groups_of_their_own(tmp_path: Path) -> None:
+    text = (
+        "mpatha (36005) dm-2 HP,HSV210\nsize=1.0T features='0' hwhandler='1 alua' wp=rw\n"
+        "|-+- policy='service-time 0' prio=50 status=active\n| `- 1:0:0:1 sdc 8:32 active ready running\n"
+        "`-+- policy='service-time 0' prio={} status=enabled\n  `- 2:0:0:1 sdd 8:48 active ready running\n"
+    )
+    for prio, kinds in ((50, (50,)), (10, (10, 50))):
+        Tree(tmp_path).put("sos_commands/multipath/multipath_-ll", text.format(prio))
+        rows = multipath_rows(Host(str(tmp_path)))
+        assert isinstance(rows, list)
+        assert [(r["paths"], r["groups"], r["alua"], r["priorities"]) for r in rows] == [(2, 2, True, kinds)]
+
+
+def test_a_line_of_the_log_names_its_devices() -> None:
+    assert named("blk_update_request: I/O error, dev sdb, sector 12345 op 0x0:(READ)") == ("sdb",)
+    assert named("nvme0n1: I/O Cmd(0x2) @ LBA 1234, 8 blocks, I/O Error (sct 0x2 / sc 0x81)") == ("nvme0n1",)
+    assert named("pcieport 0000:16:00.0: AER: Corrected error received: 0000:17:00.0") == (
+        "0000:16:00.0",
+        "0000:17:00.0",
+    )
+    assert named("mlx5_core 0000:c1:00.0 ens1f0np0: Link down") == ("ens1f0np0",)
+    assert named("NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.") == ("0000:3b:00",)
+    assert named("nfs: server 10.0.0.1 not responding, still trying") == ("10.0.0.1",)
+    assert named("XFS (dm-3): Corruption detected. Unmount and run xfs_repair") == ("dm-3",)
+    assert named("watchdog: BUG: soft lockup - CPU#3 stuck for 22s!") == ()
+
+
+def test_each_device_of_the_log_is_a_row(tmp_path: Path) -> None:
+    lines = (
+        "I/O error, dev sda, sector 1",
+        "fine",
+        "I/O error, dev sdb, sector 2",
+        "I/O error, dev sda, sector 3",
+    )
+    Tree(tmp_path).put(
+        "sos_commands/kernel/dmesg", "".join(f"[    1.{n}] {line}\n" for n, line in enumerate(lines))
+    )
+    rows = log_rows(Host(str(tmp_path)), "I/O error", "sector 3")
+    assert isinstance(rows, list)
+    assert [(r["name"], r["lines"], r["worse"], r["last"]) for r in rows] == [
+        ("sda", 2, 1, lines[3]),
+        ("sdb", 1, 0, lines[2]),
+    ]

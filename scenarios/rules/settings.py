@@ -1,0 +1,92 @@
+"""A remedy's settings as data: `set` names sysctls and sysfs files, from which its commands and their undo are made.
+
+The undo is what was read on this host, for every setting that the commands touch.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from probes.host import Host
+from probes.types import present
+from scenarios.rules.read import chosen
+
+# Setting one of a pair sets the other to 0, and 0 itself is refused (mm/page-writeback.c, dirty_bytes_handler).
+_INSTEAD = {
+    "vm.dirty_bytes": "vm.dirty_ratio",
+    "vm.dirty_background_bytes": "vm.dirty_background_ratio",
+    "vm.dirty_ratio": "vm.dirty_bytes",
+    "vm.dirty_background_ratio": "vm.dirty_background_bytes",
+}
+
+
+class Lines(msgspec.Struct, frozen=True):
+    commands: tuple[str, ...]
+    persistent: tuple[str, ...]
+    verify: tuple[str, ...]
+    undo: tuple[str, ...]
+
+
+def lines(host: Host, wanted: Mapping[str, str], name: str) -> Lines:
+    """`wanted`: by sysctl (`vm.swappiness`) or path (`/sys/...`, with `*` for several); `name`: of the file to keep."""
+    sysctls = {key: value for key, value in wanted.items() if not key.startswith("/")}
+    files = {key: value for key, value in wanted.items() if key.startswith("/")}
+    commands = [_sysctl(sysctls.items())] if sysctls else []
+    undo = [_sysctl(old)] if (old := list(_before(host, sysctls))) else []
+    for path, value in files.items():
+        commands.append(_written(value, path))
+        undo += _restored(host, path)
+    keep = f"/etc/sysctl.d/90-{name}.conf"
+    kept = " ".join(shlex.quote(f"{key} = {value}") for key, value in sysctls.items())
+    verify = [f"sysctl {' '.join(sysctls)}"] if sysctls else []
+    return Lines(
+        tuple(commands),
+        (f"printf '%s\\n' {kept} > {keep}",) if sysctls else (),
+        (*verify, *(f"grep . {_path(path)}" if "*" in path else f"cat {_path(path)}" for path in files)),
+        (*undo, f"rm -f {keep}") if sysctls else tuple(undo),
+    )
+
+
+def _sysctl(pairs: Iterable[tuple[str, str]]) -> str:
+    return "sysctl -w " + " ".join(shlex.quote(f"{key}={value}") for key, value in pairs)
+
+
+def _before(host: Host, sysctls: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """What each sysctl was, or what stood in its place; a value that cannot be read has no undo."""
+    for key in sysctls:
+        old = _read(host, key)
+        other = _INSTEAD.get(key, "")
+        if old == "0" and other:
+            key, old = other, _read(host, other)
+        if old:
+            yield key, old
+
+
+def _read(host: Host, sysctl: str) -> str:
+    text = host.text("/proc/sys/" + sysctl.replace(".", "/"), 4096)
+    return " ".join(text.split()) if present(text) else ""
+
+
+def _restored(host: Host, path: str) -> Iterator[str]:
+    """One line, and one more for each value that differs from the usual one."""
+    were = {
+        place: chosen(text)
+        for place in (host.glob(path) if "*" in path else (path,))
+        if present(text := host.text(place, 4096))
+    }
+    for number, (value, _) in enumerate(Counter(were.values()).most_common()):
+        places = [place for place, old in were.items() if old == value]
+        yield _written(value, path) if not number else f"echo {shlex.quote(value)} | tee {shlex.join(places)}"
+
+
+def _written(value: str, path: str) -> str:
+    return f"echo {shlex.quote(value)} {'| tee' if '*' in path else '>'} {_path(path)}"
+
+
+def _path(path: str) -> str:
+    """Quoted, but for the stars of a pattern."""
+    return "*".join(shlex.quote(part) if part else "" for part in path.split("*"))

@@ -1,0 +1,166 @@
+"""Faults and traps of the classes of hardware and software that the healthy server itself has none of.
+
+A fault's files are planted into it and the rule must speak; a trap's look much the same and nobody may be accused.
+"""
+
+from __future__ import annotations
+
+IB = "sys/class/infiniband/mlx5_{}/ports/1"
+ACTIVE = {
+    "state": "4: ACTIVE",
+    "phys_state": "5: LinkUp",
+    "link_layer": "InfiniBand",
+    "rate": "100 Gb/sec (4X EDR)",
+    "lid": "0x12",
+    "counters/symbol_error": "3",
+    "counters/link_error_recovery": "0",
+    "counters/link_downed": "1",
+    "counters/port_rcv_errors": "0",
+    "counters/port_xmit_discards": "2",
+    "counters/port_xmit_packets": "1000000000",
+    "hw_counters/local_ack_timeout_err": "1",
+    "hw_counters/out_of_sequence": "9",
+    "hw_counters/packet_seq_err": "0",
+}
+
+
+def port(number: int = 0, **changed: str) -> dict[str, str]:
+    told = ACTIVE | {name.replace("__", "/"): text for name, text in changed.items()}
+    board = {f"sys/class/infiniband/mlx5_{number}/board_id": "MT_0000000223"}
+    return board | {f"{IB.format(number)}/{name}": text for name, text in told.items()}
+
+
+def log(*lines: str) -> dict[str, str]:
+    text = "".join(f"[   99.{n}] {line}\n" for n, line in enumerate(lines))
+    return {"sos_commands/kernel/dmesg": f"[    0.0] Linux version 6.12.9\n{text}"}
+
+
+def group(name: str, **files: str) -> dict[str, str]:
+    base = {
+        "memory.events": "low 0\nhigh 0\nmax 0\noom 0\noom_kill 0",
+        "pids.current": "9",
+        "pids.max": "512",
+    }
+    told = base | {key.replace("__", "."): text for key, text in files.items()}
+    mounted = {
+        "proc/self/mountinfo": "30 1 8:1 / / rw,relatime - xfs /dev/sda1 rw\n"
+        "31 30 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
+    }
+    return mounted | {f"sys/fs/cgroup/{name}/{key}": text for key, text in told.items()}
+
+
+def mount(line: str) -> dict[str, str]:
+    return {"proc/self/mountinfo": f"30 1 8:1 / / rw,relatime - xfs /dev/sda1 rw\n{line}\n"}
+
+
+CARD = "sys/class/drm/card0"
+ARC = "proc/spl/kstat/zfs/arcstats"
+KSM = "sys/kernel/mm/ksm"
+NFS = "44 30 0:53 / /data rw,relatime - nfs4 filer:/data rw,vers=4.2,rsize=1048576,wsize=1048576,proto=tcp"
+XPRT = "device filer:/data mounted on /data with fstype nfs4\n\txprt:\ttcp 0 0 {} 0 1 {} {} 0 9 {} 64 9 9\n"
+NVSMI = (
+    "==============NVSMI LOG==============\n\nGPU 00000000:3B:00.0\n    Product Name                          : A100\n"
+    "    PCI\n        GPU Link Info\n            PCIe Generation\n                Max               : 4\n"
+    "            Link Width\n                Max               : 16x\n                Current           : {}x\n"
+    "    Clocks Event Reasons\n        HW Thermal Slowdown               : {}\n    ECC Errors\n        Volatile\n"
+    "            DRAM Uncorrectable            : {}\n        Aggregate\n            DRAM Uncorrectable            : 4\n"
+    "    Retired Pages\n        Pending Page Blacklist            : No\n"
+)
+SMI = "sos_commands/nvidia/nvidia-smi_-q"
+ZPOOL = "sos_commands/zfs/zpool_get_all"
+NFSD, POOL = "proc/net/rpc/nfsd", "proc/fs/nfsd/pool_stats"
+ROME = "processor\t: {}\nvendor_id\t: AuthenticAMD\ncpu family\t: 23\nmodel\t\t: 49\nmodel name\t: AMD EPYC 7742\n\n"
+NVME = "sys/class/nvme/nvme0"
+TCP = "proc/net/netstat"
+
+PLANTED: list[tuple[str, str, dict[str, str]]] = [
+    ("fabric.port", "warning", port(state="2: INIT", lid="0x0")),
+    ("fabric.port", "warning", port(state="1: DOWN", phys_state="6: LinkErrorRecovery")),
+    ("fabric.rate", "warning", port(rate="25 Gb/sec (1X EDR)")),
+    ("fabric.rate", "warning", port(0) | port(1, rate="40 Gb/sec (4X QDR)")),
+    ("fabric.errors", "warning", port(counters__symbol_error="65535")),
+    ("fabric.errors", "notice", port(counters__link_downed="40")),
+    ("fabric.congestion", "warning", port(counters__port_xmit_discards="90000000")),
+    ("fabric.lost", "warning", port(hw_counters__local_ack_timeout_err="90000")),
+    ("gpu.link", "warning", {
+        "sys/bus/pci/devices/0000:17:00.0/class": "0x030200",
+        "sys/bus/pci/devices/0000:17:00.0/current_link_width": "4"}),
+    ("gpu.errors", "critical", {f"{CARD}/device/ras/umc_err_count": "ue: 1\nce: 0"}),
+    ("gpu.clock", "warning", {f"{CARD}/device/power_dpm_force_performance_level": "low"}),
+    ("gpu.intel-clock", "notice", {f"{CARD}/gt_max_freq_mhz": "300", f"{CARD}/gt_RP0_freq_mhz": "1300"}),
+    ("gpu.log", "warning", log("NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus.")),
+    ("gpu.log", "notice", log("NVRM: Xid (PCI:0000:3b:00): 31, pid=88, name=python, MMU Fault")),
+    ("gpu.smi", "warning", {SMI: NVSMI.format(8, "Not Active", 0)}),
+    ("gpu.smi", "warning", {SMI: NVSMI.format(16, "Active", 0)}),
+    ("gpu.smi", "warning", {SMI: NVSMI.format(16, "Not Active", 2)}),
+    ("groups.memory", "warning", group("job", memory__events="low 0\nhigh 0\nmax 9\noom 3\noom_kill 3")),
+    ("groups.tasks", "warning", group("job", pids__events="max 40")),
+    ("groups.pressure", "warning", group("job", memory__pressure="some avg10=9 avg60=60.00\nfull avg10=9 avg60=40.00")),
+    ("groups.dying", "notice", {"sys/fs/cgroup/cgroup.stat": "nr_descendants 120\nnr_dying_descendants 90000"}),
+    ("memory.ksm", "notice", {f"{KSM}/run": "1", f"{KSM}/pages_to_scan": "4000", f"{KSM}/sleep_millisecs": "10",
+                              f"{KSM}/pages_sharing": "90"}),
+    ("memory.fragmented", "notice", {"proc/vmstat": "compact_success 9000\ncompact_fail 900000\npswpin 0\npswpout 0"}),
+    ("storage.nfs-read-ahead", "notice", mount(NFS) | {"sys/class/bdi/0:53/read_ahead_kb": "128"}),
+    ("storage.nfs-client-waits", "notice", {"proc/self/mountstats": XPRT.format(1, 1000000, 1000000, 90000000)}),
+    ("storage.nfs-client-waits", "warning", {"proc/self/mountstats": XPRT.format(9000, 1000000, 1000000, 5)}),
+    ("storage.nfsd-threads", "notice", {NFSD: "rc 0 0 0\nth 4 0 0.0\nrpc 900000000 0 0 0 0\n"}),
+    ("storage.lustre-health", "critical", {"sys/fs/lustre/health_check": "NOT HEALTHY"}),
+    ("storage.lustre-import", "warning", {
+        "proc/fs/lustre/osc/lus-OST0003-osc-ffff/import": "import:\n  target: lus-OST0003_UUID\n  state: DISCONN\n"}),
+    ("storage.lustre-requests", "notice", {"sys/fs/lustre/osc/lus-OST0003-osc-ffff/max_rpcs_in_flight": "1"}),
+    ("storage.zfs-pool", "warning", {"proc/spl/kstat/zfs/tank/state": "DEGRADED"}),
+    ("storage.zfs-pool", "critical", {"proc/spl/kstat/zfs/tank/state": "SUSPENDED"}),
+    ("storage.zfs-cache", "notice", {ARC: "size 4 1000000000\nc_max 4 1073741824\nhits 4 9000000\nmisses 4 9000000\n"}),
+    ("storage.zfs-properties", "warning", {ZPOOL: "tank  capacity  96%  -\ntank  ashift  12  local\n"}),
+    ("storage.zfs-properties", "notice", {ZPOOL: "tank  capacity  46%  -\ntank  ashift  9  local\n"}),
+    ("storage.bcache", "notice", {"sys/fs/bcache/ab-cd/cache_available_percent": "30"}),
+    ("storage.bcache-device", "warning", {
+        "sys/block/bcache0/bcache/state": "no cache", "sys/block/bcache0/bcache/cache_mode": "[writeback] none"}),
+]  # fmt: skip
+
+TRAPS: list[tuple[str, dict[str, str]]] = [
+    ("fabric.port", port(0) | port(1, state="1: DOWN", phys_state="2: Polling", lid="0xffff")),
+    ("fabric.port", port(0, link_layer="Ethernet", lid="0x0") | port(1, state="1: DOWN", phys_state="3: Disabled")),
+    ("fabric.rate", port(rate="100 Gb/sec (2X HDR)")),
+    ("fabric.rate", port(link_layer="Ethernet", rate="25 Gb/sec (1X EDR)")),
+    ("fabric.rate", port(0) | port(1, rate="40 Gb/sec (4X QDR)") | {"sys/class/infiniband/mlx5_1/board_id": "MT_OLD"}),
+    ("fabric.errors", port(counters__symbol_error="40", counters__link_downed="3")),
+    ("fabric.congestion", port(counters__port_xmit_wait="90000000", counters__port_xmit_discards="12")),
+    ("fabric.lost", port(hw_counters__out_of_sequence="900", hw_counters__rp_cnp_handled="900000")),
+    ("gpu.link", {"sys/bus/pci/devices/0000:17:00.0/class": "0x030200",
+                  "sys/bus/pci/devices/0000:17:00.0/current_link_speed": "2.5 GT/s PCIe"}),
+    ("gpu.errors", {f"{CARD}/device/ras/umc_err_count": "ue: 0\nce: 4"}),
+    ("gpu.clock", {f"{CARD}/device/power_dpm_force_performance_level": "auto"}),
+    ("gpu.intel-clock", {f"{CARD}/gt_max_freq_mhz": "1300", f"{CARD}/gt_RP0_freq_mhz": "1300"}),
+    ("gpu.log", log("nvidia-nvlink: Nvlink Core is being initialized, major device number 240",
+                    "NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.54.15",
+                    "[drm] amdgpu: ras enabled, GPU reset allowed")),
+    ("gpu.smi", {SMI: NVSMI.format(16, "Not Active", 0)}),
+    ("groups.memory", group("job", memory__events="low 0\nhigh 0\nmax 40\noom 0\noom_kill 0")),
+    ("groups.tasks", group("job", pids__events="max 0", pids__max="max")),
+    ("groups.pressure", group("job", memory__pressure="some avg10=0 avg60=3.00\nfull avg10=0 avg60=1.00")),
+    ("groups.dying", {"sys/fs/cgroup/cgroup.stat": "nr_descendants 6000\nnr_dying_descendants 7000"}),
+    ("memory.ksm", {f"{KSM}/run": "1", f"{KSM}/pages_to_scan": "100", f"{KSM}/sleep_millisecs": "20"}),
+    ("memory.fragmented", {"proc/vmstat": "compact_success 900000\ncompact_fail 90000\npswpin 0\npswpout 0"}),
+    ("storage.nfs-read-ahead", mount(NFS) | {"sys/class/bdi/0:53/read_ahead_kb": "15360"}),
+    ("storage.nfs-client-waits", {"proc/self/mountstats": XPRT.format(2, 1000000, 1000000, 9000)}),
+    ("storage.nfsd-threads", {NFSD: "rc 0 0 0\nth 8 0 0.0\nrpc 900 0 0 0 0\n"}),
+    ("storage.lustre-health", {"sys/fs/lustre/health_check": "healthy"}),
+    ("storage.lustre-import", {"proc/fs/lustre/osc/x/import": "import:\n    target: x\n    state: IDLE\n"}),
+    ("storage.lustre-requests", {"sys/fs/lustre/osc/x/max_rpcs_in_flight": "16"}),
+    ("storage.zfs-pool", {"proc/spl/kstat/zfs/tank/state": "ONLINE"}),
+    ("storage.zfs-cache", {ARC: "size 4 9000000000\nc_max 4 64000000000\nhits 4 9000000\nmisses 4 9000000\n"}),
+    ("storage.zfs-properties", {ZPOOL: "tank  capacity  46%  -\ntank  ashift  12  local\n"}),
+    ("storage.bcache", {"sys/fs/bcache/ab-cd/cache_available_percent": "95"}),
+    ("storage.bcache-device", {
+        "sys/block/bcache0/bcache/state": "dirty", "sys/block/bcache0/bcache/cache_mode": "writethrough [writeback]"}),
+    ("memory.short", {"proc/meminfo": "MemTotal: 131072000 kB\nMemAvailable: 1000000 kB",
+                      ARC: "size 4 99000000000\nc_min 4 4000000000\n"}),
+    ("memory.kernel-held", {"proc/meminfo": "MemTotal: 131072000 kB\nSUnreclaim: 70000000 kB",
+                            ARC: "size 4 69000000000\nc_min 4 4000000000\n"}),
+    ("memory.reserved", {"proc/meminfo": "MemTotal: 131072000 kB\nHugePages_Total: 30000\nHugePages_Free: 30000\n"
+                                         "HugePages_Rsvd: 29900\nHugepagesize: 2048 kB"}),
+    ("iosched.choice", {"sys/block/sdb/queue/scheduler": "mq-deadline [none] bfq",
+                        "proc/spl/kstat/zfs/tank/state": "ONLINE"}),
+    ("net.irqbalance", {"installed-rpms": "irqbalance-1.9.2-3.el9.x86_64"}),
+]  # fmt: skip
