@@ -32,7 +32,7 @@ def latencies(session: Session, workload: str) -> tuple[Histogram, ...]:
     for variant in session.ordered(sides):
         filled = [0] * BUCKETS
         for bound, count in sides[variant].items():
-            if bound > 0:
+            if bound > 0 and count > 0:
                 filled[int(BUCKETS * math.log(bound / low) / math.log(high / low))] += count
         rows.append((wording.variant_title(session, variant), tuple(filled)))
     title = f"{wording.workload_title(session, workload)}: operations by how long they took"

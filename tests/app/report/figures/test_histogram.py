@@ -40,6 +40,11 @@ def test_what_is_ten_times_as_long_stands_further_right_and_every_operation_is_i
     assert max(n for n, count in enumerate(first) if count) < second.index(200) < BUCKETS
 
 
+def test_a_duration_that_no_operation_took_is_on_no_axis() -> None:
+    (found,) = latencies(session(("A", [(1000, 500), (1 << 60, 0)])), "w")
+    assert sum(found.rows[0][1]) == 500 and found.high_ns < 2000
+
+
 @pytest.mark.parametrize("found", [[], [(1000, 5)], [(0, 500)]])
 def test_too_few_operations_have_no_shape(found: list[tuple[int, int]]) -> None:
     assert latencies(session(("A", found)), "w") == ()
