@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from probes.secrecy.child_environment import withhold
+from probes.children.environment import withhold
 
 
 def main() -> None:

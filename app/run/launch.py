@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import uuid
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -13,18 +12,12 @@ from pathlib import Path
 
 from app.process import Identity, lives, runs_hostdx, writes
 from app.state import check_room, private, recordings_dir
+from probes.children.environment import for_hostdx
+from probes.children.own_module import own_module
 from probes.named_file import opened_where
-from probes.secrecy.child_environment import for_hostdx
 from scenarios.events import Began
 
-HOSTDX = (
-    sys.executable,
-    "-P",
-    "-m",
-    "app.cli",
-)  # -P: a folder `app` in the current directory must not run instead
-
-
+HOSTDX = own_module("app.cli")
 GONE = "the runner is gone"
 
 

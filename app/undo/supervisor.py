@@ -1,4 +1,4 @@
-"""Undoes at once what a killed runner left behind: `python -P -m app.undo.supervisor JOURNAL`, started by the runner.
+"""Undoes at once what a killed runner left behind: `python -m app.undo.supervisor JOURNAL`, started by the runner.
 
 It has a session of its own, so neither a closed terminal nor a signal to the runner's group reaches it. It waits
 without waking up (a pidfd, and a pipe that the runner holds) and so disturbs no measurement. A change that hangs on
@@ -21,6 +21,7 @@ from app.failure import Failure
 from app.process import Identity, lives
 from app.undo import killed_ending, undo
 from app.undo.journal import Journal, peek
+from probes.children.own_module import own_module
 
 ROUNDS = 1000  # each waits for what hung in the one before, or a while
 AGAIN_S = 10.0
@@ -90,7 +91,7 @@ class Guardian:
     def __init__(self, journal: Path) -> None:
         self.ready = False
         self._process: subprocess.Popen[bytes] | None = None
-        argv = [sys.executable, "-P", "-m", "app.undo.supervisor", str(journal.absolute())]
+        argv = own_module("app.undo.supervisor", str(journal.absolute()))
         try:
             self._process = subprocess.Popen(
                 argv,

@@ -1,4 +1,4 @@
-"""The child process that reads what may hang (a dead NFS server, a dying disk): `python -P -m probes.hang_safe.child`.
+"""The child process that reads what may hang (a dead NFS server, a dying disk): `python -m probes.hang_safe.child`.
 
 One request a line on stdin, one answer each on stdout; ends when stdin closes, so it never outlives its
 parent (unless the kernel holds it, which is why it exists).

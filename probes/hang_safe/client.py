@@ -13,6 +13,8 @@ import time
 import weakref
 from pathlib import Path
 
+from probes.children.own_module import own_module
+
 ABANDON_AFTER_S = 2.0
 WORKING_AT_MOST_S = 30.0  # of a child that is slow, not stuck: a starved host, an interpreter on a sick disk
 MOST_REQUEST_BYTES = 32 << 10  # any path that the kernel takes; a pipe holds 64 KiB
@@ -105,7 +107,7 @@ class GuardedReader:
         if self._child is None or self._owner != os.getpid() or self._child.poll() is not None:
             try:
                 self._child = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "probes.hang_safe.child"],
+                    own_module("probes.hang_safe.child"),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,

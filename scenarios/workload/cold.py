@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from collections.abc import Sequence
 from string import Template
 
 from probes.action import Action
 from probes.bench.measured import NotApplicable
 from probes.bench.run.supervised import Order, Supervisors
+from probes.children.own_module import own_module
 from probes.named_file import kind, looked_at
 from probes.number_text import whole
 from probes.units import size
@@ -78,7 +78,7 @@ class Cold:
                 pass
 
     async def _drop(self, at_most_s: float) -> None:
-        argv = (sys.executable, "-P", "-m", _MODULE, *self.paths)
+        argv = own_module(_MODULE, *self.paths)
         ran = await self.supervisors.run(
             Order(argv=argv, cwd="/", env=dict(os.environ), keep=_OUTPUT, at_most_s=at_most_s)
         )

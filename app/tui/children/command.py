@@ -9,7 +9,7 @@ from typing import NamedTuple
 from textual.dom import DOMNode
 
 from app.run.launch import HOSTDX
-from probes.secrecy.child_environment import for_hostdx
+from probes.children.environment import for_hostdx
 
 TIMEOUT_S = 60.0
 

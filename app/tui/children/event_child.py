@@ -14,8 +14,8 @@ import msgspec
 
 from app.recording.limits import LINE_LIMIT
 from app.recording.session import Session
+from probes.children.environment import for_hostdx
 from probes.lossless_json import Decoder
-from probes.secrecy.child_environment import for_hostdx
 from scenarios import events as ev
 
 

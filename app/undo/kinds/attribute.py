@@ -1,7 +1,7 @@
 """Reading and writing sysfs and procfs attributes in a child process, bounded in time.
 
 A scheduler write waits for what is in flight and can hang on a stuck device, and nothing gets a process out of that
-state: so a child does it, which can be abandoned. Run as `python -P -m app.undo.kinds.attribute` it is that child.
+state: so a child does it, which can be abandoned. Run as `python -m app.undo.kinds.attribute` it is that child.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from app.process import Identity, identity, lives
+from probes.children.own_module import own_module
 
 if TYPE_CHECKING:
     import subprocess
@@ -39,7 +40,7 @@ class Died(Exception):
 def ask(
     module: str, request: object, *, timeout_s: float, keep: Sequence[int] = (), finish: bool = False
 ) -> Any:
-    """What `python -P -m MODULE` answers. Raises Stuck, Died, OSError.
+    """What `python -m MODULE` answers. Raises Stuck, Died, OSError.
 
     `timeout_s` begins anew whenever the child says that it goes on. `keep` are descriptors that the child holds too:
     the journal's lock stays taken as long as anything is under way. `finish`: no answer in time, and it goes on with
@@ -48,7 +49,7 @@ def ask(
     import subprocess  # not in the child: whoever stops a run waits until it has started
 
     child = subprocess.Popen(
-        [sys.executable, "-P", "-m", module],
+        own_module(module),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

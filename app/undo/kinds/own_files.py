@@ -1,7 +1,7 @@
 """Making and removing what is ours: the very directory that was made, and nothing that a link leads to.
 
 On a file system that does not answer both hang, in a state that nothing gets a process out of: so a child does them.
-Run as `python -P -m app.undo.kinds.own_files` it is that child.
+Run as `python -m app.undo.kinds.own_files` it is that child.
 """
 
 from __future__ import annotations

@@ -8,12 +8,12 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from probes.bench.measured import BenchRefused
+from probes.children.own_module import own_module
 from probes.process_stat import own_stat
 
 HELLO_S = 30.0  # sixteen interpreters start on one busy core
@@ -98,7 +98,7 @@ class ForkServer:
         self._control, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "probes.bench.engine.worker", str(os.getpid())],
+                own_module("probes.bench.engine.worker", str(os.getpid())),
                 stdin=theirs.fileno(),
                 stdout=theirs.fileno(),
                 stderr=theirs.fileno(),

@@ -1,6 +1,6 @@
 """The process that holds the private namespaces and measures in them: requests on stdin, answers on stdout.
 
-Started as `python -P -m probes.bench.net.lab NAME PARENT`; NAME is how the undo journal finds it again. One thread, so
+Started as `python -m probes.bench.net.lab NAME PARENT`; NAME is how the undo journal finds it again. One thread, so
 that the namespace entered last is the one that everything happens in. It dies with its parent.
 """
 

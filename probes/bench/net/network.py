@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import os
 import signal
-import sys
 import time
 from collections.abc import Sequence
 from typing import Literal
@@ -30,6 +29,7 @@ from probes.bench.net.lab_messages import (
 )
 from probes.bench.net.route_set import RouteSet
 from probes.bench.net.rules import Treatment
+from probes.children.own_module import own_module
 
 _START_S = 10.0
 _ANSWER_S = 20.0
@@ -48,12 +48,7 @@ class Network:
     async def start(cls, name: str) -> Network:
         """Raises BenchRefused where no network namespace can be made."""
         process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-P",
-            "-m",
-            "probes.bench.net.lab",
-            name,
-            str(os.getpid()),
+            *own_module("probes.bench.net.lab", name, str(os.getpid())),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

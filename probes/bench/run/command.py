@@ -7,7 +7,6 @@ import os
 import shlex
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 
@@ -15,6 +14,7 @@ from probes import units
 from probes.bench.disk.flush import flush
 from probes.bench.measured import BenchRefused, Measured, NotApplicable
 from probes.bench.run.process_tree import written_by
+from probes.children.own_module import own_module
 from probes.host import Host
 from probes.number_text import whole
 from probes.private_directory import PrivateDirectory
@@ -23,7 +23,7 @@ from probes.system.disk.diskstats import grown, leaf_counters
 
 GRACE_S = 0.5  # from SIGTERM to SIGKILL
 STDERR_BYTES = 4096
-_LAUNCH = (sys.executable, "-P", "-m", "probes.bench.run.command_child")
+_CHILD = "probes.bench.run.command_child"
 LOOK_S = 0.02  # between two looks at what a bounded command has written
 
 
@@ -132,7 +132,7 @@ class _Run:
         self._told, told = os.pipe()
         try:
             self._child = subprocess.Popen(
-                [*_LAUNCH, str(os.getpid()), str(told), str(private.fd), *argv],
+                own_module(_CHILD, str(os.getpid()), str(told), str(private.fd), *argv),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""Becomes the user's command: `python -P -m probes.bench.run.command_child PARENT_PID FD DIRECTORY_FD COMMAND ...`.
+"""Becomes the user's command: `python -m probes.bench.run.command_child PARENT_PID FD DIRECTORY_FD COMMAND ...`.
 
 Standard library only. Tied to the runner's life before it becomes the command (the tie outlives execve, prctl(2)), and
 in the directory of DIRECTORY_FD. Writes the time just before that to FD, so that the interpreter's own start is not

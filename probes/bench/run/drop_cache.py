@@ -1,4 +1,4 @@
-"""Drops files from the page cache: `python -P -m probes.bench.run.drop_cache PATH...`. Standard library only.
+"""Drops files from the page cache: `python -m probes.bench.run.drop_cache PATH...`. Standard library only.
 
 Folders with all that is below them, by descriptor, links not followed and nothing but regular files opened. Written
 back first, for only clean pages are dropped (posix_fadvise(2)); what a program has mapped stays. On a file system that

@@ -1,4 +1,4 @@
-"""Forks a supervisor for each run: `python -P -m probes.bench.run.run_server`. Standard library only.
+"""Forks a supervisor for each run: `python -m probes.bench.run.run_server`. Standard library only.
 
 An interpreter takes longer to start than many a command takes to run. Each file descriptor that comes over the socket
 on fd 0 is a new supervisor's stdin and stdout; the next one is taken when that has ended. It changes nothing of its

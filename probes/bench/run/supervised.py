@@ -8,7 +8,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Self, TypeAlias
@@ -17,8 +16,8 @@ import msgspec
 
 from probes.bench.measured import BenchRefused
 from probes.bench.run import process_tree
+from probes.children.own_module import own_module
 
-_LAUNCH = (sys.executable, "-P", "-m", "probes.bench.run.run_server")
 ENDING_S = 8.0  # the supervisor's own bounds: a grace of 0.5 s, killing at most 5 s
 _SAMPLE = b'{"at_s":'
 OUTPUT_BYTES = 1 << 20  # of a command's output kept, where its score is looked for in it
@@ -203,7 +202,7 @@ class Supervisors:
         with theirs:
             try:
                 self._server = subprocess.Popen(
-                    _LAUNCH,
+                    own_module("probes.bench.run.run_server"),
                     stdin=theirs.fileno(),
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,

@@ -10,13 +10,13 @@ from __future__ import annotations
 import importlib.util
 import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import IO
 
 import msgspec
 
+from probes.children.own_module import own_module
 from probes.imports.confinement import MOST_WRITTEN
 from probes.imports.model import Refused, Result
 from probes.imports.source import Source
@@ -63,7 +63,7 @@ def parse(source: Source) -> Result:
             Path(place).chmod(0o711)
             copy.chmod(0o644)
         fd = answer.fileno()
-        command = [sys.executable, "-P", "-m", "probes.imports.storage.darshan_child", copy.name, str(fd)]
+        command = own_module("probes.imports.storage.darshan_child", copy.name, str(fd))
         try:
             status = subprocess.run(
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

@@ -12,8 +12,8 @@ import os
 import shlex
 from pathlib import Path
 
+from probes.children.environment import PASSWORD, USER, kept
 from probes.named_file import opened
-from probes.secrecy.child_environment import PASSWORD, USER, kept
 from probes.types import Absent
 
 __all__ = ["PASSWORD", "USER", "Credentials", "credentials"]

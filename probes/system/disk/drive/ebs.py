@@ -2,7 +2,7 @@
 
 The vendor's log page 0xD0 of the NVMe controller, as amazon-ec2-utils' ebsnvme and nvme-cli's amzn plugin read it.
 Untested on a real volume. It runs in a child, for a dead controller answers no admin command:
-`python -P -m probes.system.disk.drive.ebs NAME`. The node is opened for reading alone; Get Log Page changes nothing.
+`python -m probes.system.disk.drive.ebs NAME`. The node is opened for reading alone; Get Log Page changes nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import sys
 
 import msgspec
 
+from probes.children.own_module import own_module
 from probes.host import Host
 from probes.types import Absent, present
 
@@ -47,7 +48,7 @@ def ebs_counters(host: Host, name: str) -> dict[str, float] | Absent:
         return Absent(f"{name} is no EBS volume", "unsupported", name)
     if os.geteuid() != 0:
         return Absent("reading the volume's own counters needs root", "permission", f"/dev/{name}")
-    out = host.command(sys.executable, "-P", "-m", __name__, name, timeout_s=5.0)
+    out = host.command(*own_module(__name__, name), timeout_s=5.0)
     if isinstance(out, Absent):
         return out
     try:

@@ -1,0 +1,14 @@
+"""A module of hostdx's own in a process of its own: children find the code that their parent runs, wherever it lies."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+_START = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start.py")  # noqa: PTH100, PTH118, PTH120
+
+
+def own_module(name: str, *arguments: str) -> tuple[str, ...]:
+    # -P: a folder `app` in the current directory must not run instead; what was started isolated stays so
+    alone = "-I" if sys.flags.isolated else "-P"
+    return (sys.executable, alone, _START, name, *arguments)

@@ -1,0 +1,58 @@
+"""A child of ours runs the code of its parent, wherever that lies and whatever else is called `app`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from probes.children.own_module import own_module
+from tests.syntax import ROOT, modules
+
+ASKS = "from probes.children.own_module import own_module; print(*own_module('app.asked', 'a b'), sep='\\n')"
+ASKED = (
+    "import app, sys, os; print(app.__file__, sys.flags.isolated, sys.argv[1:], os.environ.get('PYTHONPATH'))"
+)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """Somewhere that no interpreter looks by itself."""
+    place = tmp_path / "some where"
+    shutil.copytree(ROOT / "probes", place / "probes", ignore=shutil.ignore_patterns("__pycache__"))
+    (place / "app").mkdir()
+    (place / "app/__init__.py").touch()
+    (place / "app/asked.py").write_text(f"if __name__ == '__main__':\n    {ASKED}\n")
+    return place
+
+
+@pytest.mark.parametrize("flags", (["-P", "-S"], ["-I", "-S"]))
+def test_a_child_finds_its_parents_code(tree: Path, tmp_path: Path, flags: list[str]) -> None:
+    other = tmp_path / "other" / "app"
+    other.mkdir(parents=True)
+    (other / "__init__.py").touch()
+    env = {"PATH": os.environ["PATH"]}
+    asks = f"import sys; sys.path.insert(0, {str(tree)!r}); {ASKS}"
+    [*argv] = subprocess.run(
+        [sys.executable, *flags, "-c", asks], env=env, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    said = subprocess.run(argv, env=env, cwd=other.parent, capture_output=True, text=True, check=True).stdout
+    assert said.split() == [*f"{tree}/app/__init__.py".split(), str(int("-I" in flags)), "['a", "b']", "None"]
+
+
+def test_every_starter_asks_it() -> None:
+    ours = {
+        str(p.relative_to(ROOT))
+        for p in modules("app", "scenarios", "probes")
+        if "sys.executable" in p.read_text()
+    }
+    assert ours == {"probes/children/own_module.py", "probes/hang_safe/client.py", "app/invocation.py"}
+
+
+def test_it_is_the_same_interpreter() -> None:
+    assert own_module("app.cli", "triage")[0] == sys.executable
+    assert own_module("app.cli", "triage")[-2:] == ("app.cli", "triage")
