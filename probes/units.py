@@ -118,6 +118,8 @@ def amount(value: float, unit: str) -> Quantity:
         return decimal(value * (1e6 if unit == "MB/s" else 1), "B/s")
     if unit == "1/s":
         return decimal(value, "/s")
+    if unit == "B":
+        return Quantity(*size(value).split(" ", 1))
     scaled = decimal(value)
     return Quantity(scaled.number, f"{scaled.unit} {unit}".strip())
 
@@ -207,15 +209,19 @@ def times(factor: float) -> str:
     return f"{number(factor)} ×"
 
 
-def direction(ratio: float) -> str:
-    return "slower" if ratio < 1 else "faster"
+SPEED = ("slower", "faster")
+COST = ("more", "less")  # of what is used up
 
 
-def effect(ratio: float | None) -> str:
+def direction(ratio: float, words: tuple[str, str] = SPEED) -> str:
+    return words[ratio >= 1]
+
+
+def effect(ratio: float | None, words: tuple[str, str] = SPEED) -> str:
     """Variant over baseline, under 1 is slower: `27 % slower`, from a factor of two on `12.4 × slower`."""
     if ratio is None or ratio <= 0 or not math.isfinite(ratio):
         return "?"
-    word = direction(ratio)
+    word = direction(ratio, words)
     if not as_factor(ratio):
         share = abs(1 - ratio)
         return "the same" if share < 0.0005 else f"{percent(share)} {word}"
@@ -231,7 +237,7 @@ def _turned(ratio: float) -> float:
     return 1 / ratio if ratio < 1 else ratio
 
 
-def between(low: float, high: float, ratio: float | None = None) -> str:
+def between(low: float, high: float, ratio: float | None = None, words: tuple[str, str] = SPEED) -> str:
     """An interval of ratios in the words that `effect` has for its estimate.
 
     `24 to 30 %`, `11.9 to 13.1 ×`; on both sides of 1 each end says its direction: `2.1 % slower to 4 % faster`.
@@ -239,7 +245,7 @@ def between(low: float, high: float, ratio: float | None = None) -> str:
     if min(low, high) <= 0 or not (math.isfinite(low) and math.isfinite(high)):
         return "unknown"
     if low < 1 < high:
-        return f"{effect(low)} to {effect(high)}"
+        return f"{effect(low, words)} to {effect(high, words)}"
     factor = as_factor(ratio) if ratio else as_factor(low) and as_factor(high)
     if factor:
         ends = sorted((_turned(low), _turned(high)))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from statistics import median
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -42,6 +45,13 @@ class Metric(msgspec.Struct, frozen=True, omit_defaults=True):
     unit: str
     better: Literal["more", "less"] = "more"
     judged: bool = True  # False: shown beside, never judged (p99)
+    of: Literal["mean", "median", "max"] = "mean"  # which of an imported result's repetitions is its figure
+
+    def figure(self, values: Sequence[float]) -> float:
+        """What a run's blocks come to."""
+        if self.of == "max":
+            return max(values)
+        return median(values) if self.of == "median" else math.fsum(values) / len(values)
 
 
 class Workload(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -65,6 +75,7 @@ class Workload(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     slice_operations: Count = 50  # a slice holds at least as many, a queue depth's worth each
     slice_onset_s: Duration = 0.0  # of a slice, cut off at least
     control: bool = False
+    conditions: dict[str, str] = {}  # of an imported load: only results with the same ones are compared
     controls: tuple[str, ...] = ()  # variants within it that must not move: negative controls beside others
     equivalent: str = ""  # the fio (or other) command line that would measure the same
     why: str = ""

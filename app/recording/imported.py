@@ -19,16 +19,16 @@ from probes.path_walk import Misled, walked
 from probes.time_limit import alarm
 from scenarios import events as ev
 from scenarios.imported import SCENARIO
+from scenarios.imported.pile import Pile
 from scenarios.imported.recording import events
 from scenarios.imported.snapshot import Imported
 
-_TRIES = 1000
 MOST_S = 300.0  # a file of the largest size takes a minute
 UNKNOWN_HOST = "unknown host"
 
 
 def read(path: Path, kind: Kind | None = None) -> Imported:
-    """Raises Failure with one line: what, where, why, what next."""
+    """Named by its last path component. Raises Failure with one line: what, where, why, what next."""
     try:
         source = Source.read(path)
         with alarm(MOST_S):
@@ -53,9 +53,9 @@ def read(path: Path, kind: Kind | None = None) -> Imported:
     )
 
 
-def lines(files: Sequence[Imported], command: Sequence[str]) -> bytes:
+def lines(pile: Pile, command: Sequence[str]) -> bytes:
     """The recording of these files together."""
-    return b"".join(encoded(event) for event in events(files, _began(files, command)))
+    return b"".join(encoded(event) for event in events(pile, _began(pile.files, command)))
 
 
 def _began(files: Sequence[Imported], command: Sequence[str]) -> ev.Began:
@@ -101,11 +101,9 @@ def keep(content: bytes, kind: str, wall: str) -> Path:
     """In the state directory, named by kind and date; a name that is taken gets a number."""
     directory = private(recordings_dir())
     stamp = "".join(c for c in wall[:19] if c.isdigit())
-    for turn in range(_TRIES):
-        tail = f"-{turn + 1}" if turn else ""
-        path = directory / f"import-{kind}-{stamp[:8]}-{stamp[8:14]}{tail}.jsonl"
-        if path.exists():
-            continue
-        write(content, path)
-        return path
-    raise Failure(f"import: {directory}: {_TRIES} imports of that date exist already; use -o FILE")
+    stem = f"import-{kind}-{stamp[:8]}-{stamp[8:14]}"
+    taken = {path.name for path in directory.glob(f"{stem}*.jsonl")}
+    names = (f"{stem}-{turn}.jsonl" if turn > 1 else f"{stem}.jsonl" for turn in range(1, len(taken) + 2))
+    path = directory / next(name for name in names if name not in taken)
+    write(content, path)
+    return path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Union
 
@@ -16,6 +16,7 @@ from probes.imports.model import Refused
 from probes.imports.source import Source
 from probes.imports.storage import io500_table
 from probes.lossless_json import Decoder
+from probes.path_names import told_apart
 from scenarios.compare.imported import imported
 from scenarios.compare.run_summary import READ, Take, take
 
@@ -44,28 +45,32 @@ def paths(arguments: Iterable[str]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def takes(files: Iterable[Path]) -> list[Take]:
-    """One after the other, so that a thousand need the memory of one. Raises Failure."""
+def takes(files: Sequence[Path], beside: Sequence[Path] = ()) -> list[Take]:
+    """One after the other, so that a thousand need the memory of one. Raises Failure.
+
+    Each is named by the part of its path that tells it from the others and from those `beside` them.
+    """
+    names = dict(zip((*files, *beside), told_apart([str(p) for p in (*files, *beside)]), strict=True))
     collecting = gc.isenabled()
     gc.disable()  # events make no cycles, and looking for some takes a third of the time
     try:
-        return [_take(path) for path in files]
+        return [_take(path, names[path]) for path in files]
     finally:
         if collecting:
             gc.enable()
 
 
-def _take(path: Path) -> Take:
+def _take(path: Path, name: str) -> Take:
     if parts := _column(str(path)):
         return _of_table(*parts)
     try:
-        return take(events_of(path, _decoder), path.name)
+        return take(events_of(path, _decoder), name)
     except BrokenRecording as no_recording:
         try:
             result = kinds.parse(Source.read(path))
         except Refused:
             raise no_recording from None
-        return imported(result, path.name, str(path))
+        return imported(result, name)
 
 
 def _column(argument: str) -> tuple[Path, str] | None:
@@ -83,7 +88,7 @@ def _of_table(path: Path, column: str) -> Take:
         raise Failure(f"{path}: {why.why}; {why.hint}", USAGE) from None
     if column not in found:
         raise Failure(f"{path}: no column {column}; there are: {_names(found)}", USAGE)
-    return imported(found[column], f"{path.name}:{column}", f"{path}:{column}")
+    return imported(found[column], f"{path.name}:{column}")
 
 
 def _names(found: Iterable[str]) -> str:

@@ -96,15 +96,22 @@ def _reached(session: Session) -> Table | None:
                             wording.workload_title(session, workload),
                             metric,
                             wording.variant_title(session, variant),
-                            _value(median(values), metric, unit),
+                            _value(_figure(session, workload, metric, values), metric, unit),
                             f"{_value(min(values), metric, unit)} to {_value(max(values), metric, unit)}",
                             _p99(own),
                             str(len(values)),
                         )
                     )
     counted = "groups" if session.trains else "blocks"
-    header = ("workload", "metric", "variant", "median", "least to most", "p99", counted)
+    middle = "the tool's own" if imported(session) else "median"
+    header = ("workload", "metric", "variant", middle, "least to most", "p99", counted)
     return Table(header, tuple(rows), frozenset({3, 4, 5, 6})).without_empty_columns() if rows else None
+
+
+def _figure(session: Session, workload: str, metric: str, values: list[float]) -> float:
+    """The median of what we measured; of an imported result the figure that its tool gives."""
+    planned = session.metric(workload, metric)
+    return planned.figure(values) if imported(session) and planned is not None else median(values)
 
 
 def _unit(session: Session, workload: str, metric: str) -> str:

@@ -100,15 +100,17 @@ def parse(source: Source) -> Result:
         ("other end", json_text.text(mapping(start.get("connecting_to")).get("host"))),
         ("congestion control", json_text.text(end.get("sender_tcp_congestion"), 40)),
     )
+    words = str(start.get("system_info", "")).split()
+    linux = len(words) > 2 and words[0] == "Linux"
+    facts += noted(("release", words[2]), subject="kernel") if linux else []
     points = []
     for one in sums[:: -(-len(sums) // _MOST_POINTS) or 1]:
         at, rate = number(one.get("end")), number(one.get("bits_per_second"))
         if at is not None and rate is not None:
             points.append(Point(series="throughput", at_s=at, value=rate / 8, unit="B/s"))
-    words = str(start.get("system_info", "")).split()
     return Result(
         kind="iperf3", tool="iperf3", version=(detail.version or "").removeprefix("iperf ") or None,
-        host=words[1][:120] if len(words) > 1 and words[0] == "Linux" else None,
+        host=words[1][:120] if linux else None,
         began=epoch(number(mapping(start.get("timestamp")).get("timesecs"))),
         seconds=number(sent.get("seconds")), measures=tuple(_measures(detail, tuple(rates))),
         facts=tuple(facts), contradictions=tuple(_contradictions(sent, got, sums)),

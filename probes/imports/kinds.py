@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+import msgspec
+
 from probes.imports import iperf3, refuse
 from probes.imports.cpu import hwloc, mlc, numactl, perf_stat, stream, stress_ng, sysbench, unixbench
 from probes.imports.hep import hep_suite, hepscore, prmon
-from probes.imports.model import Refused, Result
+from probes.imports.model import Refused, Result, noted
 from probes.imports.source import Source
 from probes.imports.storage import (
     darshan,
@@ -85,7 +87,9 @@ def parse(source: Source, kind: Kind | None = None) -> Result:
     if chosen is None:
         raise refuse.unknown(source)
     try:
-        return chosen.parse(source)
+        result = chosen.parse(source)
+        version = noted((result.tool, result.version), subject="tool")
+        return msgspec.structs.replace(result, facts=(*result.facts, *version))
     except Refused:
         raise
     except (

@@ -13,6 +13,7 @@ from probes.imports.numbers import close
 from probes.types import Json
 
 Better: TypeAlias = Literal["more", "less"]
+Of: TypeAlias = Literal["mean", "median", "max"]
 
 
 class Refused(Exception):
@@ -27,8 +28,9 @@ class Refused(Exception):
 class Measure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One measured value. `workload` and `metric` are the same in every result of the same benchmark.
 
-    `runs` are the repetitions the value stands for, in the value's unit. `seconds` is how long it ran.
-    `judged`: False for a value shown beside the others (a metric of the tool's own definition).
+    `runs` are the repetitions the value stands for, in the value's unit, `of` which of them it is. `seconds` is how
+    long it ran. `judged`: False for a value shown beside the others (a metric of the tool's own definition).
+    `conditions` are what the load was, each spelled one way: results with other conditions are of another load.
     """
 
     workload: str
@@ -38,7 +40,9 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     better: Better = "more"
     seconds: float = 0.0
     runs: tuple[float, ...] = ()
+    of: Of = "mean"
     judged: bool = True
+    conditions: dict[str, str] = {}
 
 
 class Noted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from scenarios.compare.conditions import Unlike, distinct, unlike_loads, without
 from scenarios.compare.differences import Fingerprints, fingerprints
 from scenarios.compare.effects import Effect, effects
 from scenarios.compare.faults import KnownFault, known_faults, release_of
@@ -14,13 +15,15 @@ from scenarios.compare.run_summary import FigureKey, Take
 from scenarios.knowledge.differences import Pattern
 
 FAMILY_ERROR = 0.05
-NAMED = 20  # recordings of a side
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
-    """Who was measured, when, how often. `unfinished`: runs that were interrupted, failed or killed."""
+    """Who was measured, when, how often. `unfinished`: runs that were interrupted, failed or killed.
 
-    names: tuple[str, ...]  # of the recordings, the first ones
+    `boots` is 0 where nobody knows them. `twins`: results left out, each with the one whose figures it has.
+    """
+
+    names: tuple[str, ...]  # of the recordings
     hosts: tuple[str, ...]
     kernels: tuple[str, ...]
     scenarios: tuple[str, ...]
@@ -32,10 +35,14 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     disturbed: int = 0
     groups: int = 0
     left_out: int = 0  # lines of its recordings that are not read: `Take.left_out`
+    twins: tuple[tuple[str, str], ...] = ()
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """`order`: the runs by date, "ABBA". `only_a`, `only_b`: loads that the other side has not."""
+    """`order`: the runs by date, "ABBA". `only_a`, `only_b`: loads that the other side has not.
+
+    `unlike`: loads that both have, under other conditions; they are among the effects only with `anyway`.
+    """
 
     a: Side
     b: Side
@@ -45,6 +52,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     scores: tuple[Effect, ...]
     fingerprints: Fingerprints
     order: str
+    unlike: tuple[Unlike, ...] = ()
+    anyway: bool = False
     only_a: tuple[FigureKey, ...] = ()
     only_b: tuple[FigureKey, ...] = ()
     pattern: Pattern | None = None
@@ -56,22 +65,30 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         return self.order in ("A" * self.a.runs + "B" * self.b.runs, "B" * self.b.runs + "A" * self.a.runs)
 
 
-def compared(a: Sequence[Take], b: Sequence[Take], *, margin: float = 0.05) -> Comparison:
+def compared(
+    a: Sequence[Take], b: Sequence[Take], *, margin: float = 0.05, anyway: bool = False
+) -> Comparison:
     """B against A. Raises ValueError where a side has no recording."""
     if not a or not b:
         raise ValueError("a comparison needs a recording on each side")
-    found = effects(a, b, margin=margin, alpha=FAMILY_ERROR)
+    (a, a_twins), (b, b_twins) = distinct(a), distinct(b)
     left, right = ({key for run in side for key in run.figures} for side in (a, b))
+    unlike = unlike_loads(a, b)
+    if not anyway:
+        a, b = without(a, unlike), without(b, unlike)
+    found = effects(a, b, margin=margin, alpha=FAMILY_ERROR)
     runs = sorted([(run.wall, "A") for run in a] + [(run.wall, "B") for run in b])
     return Comparison(
-        a=_side(a),
-        b=_side(b),
+        a=_side(a, a_twins),
+        b=_side(b, b_twins),
         margin=margin,
         effects=tuple(found),
         groups=tuple(group_means(a, b, margin=margin)),
         scores=tuple(score_means(a, b, margin=margin)),
         fingerprints=fingerprints(a, b, found),
         order="".join(side for _, side in runs),
+        unlike=unlike,
+        anyway=anyway,
         only_a=tuple(sorted(left - right)),
         only_b=tuple(sorted(right - left)),
         pattern=matching(found),
@@ -79,18 +96,19 @@ def compared(a: Sequence[Take], b: Sequence[Take], *, margin: float = 0.05) -> C
     )
 
 
-def _side(runs: Sequence[Take]) -> Side:
+def _side(runs: Sequence[Take], twins: tuple[tuple[str, str], ...]) -> Side:
     return Side(
-        names=tuple(run.name for run in runs[:NAMED]),
+        names=tuple(run.name for run in runs),
         hosts=tuple(dict.fromkeys(run.host for run in runs)),
         kernels=tuple(dict.fromkeys(r for run in runs if (r := release_of(run)))),
         scenarios=tuple(dict.fromkeys(run.scenario for run in runs)),
         runs=len(runs),
-        boots=len({run.boot or run.name for run in runs}),
+        boots=len({run.boot for run in runs if run.boot}),
         first=min(run.wall for run in runs),
         last=max(run.wall for run in runs),
         unfinished=sum(run.status != "done" for run in runs),
         disturbed=sum(run.disturbed for run in runs),
         groups=sum(run.groups for run in runs),
         left_out=sum(run.left_out for run in runs),
+        twins=twins,
     )

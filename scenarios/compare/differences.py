@@ -18,6 +18,8 @@ DEVICES = (
     "directory",
     "devices",
 )  # kernel names of what the measured directory lies on, the disks among them
+# Subjects that tell what was done, not what the host is.
+OF_THE_RUN = frozenset({"run", "option", "variant", "job", "workload", "profile", "layer", "tool"})
 # Subjects that tell where the measured files lay: with them, another disk that only one side has is no suspect.
 PLACES = frozenset({"variant", "directory"})
 
@@ -56,11 +58,15 @@ class Attribution(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fingerprints(msgspec.Struct, frozen=True, kw_only=True):
-    """`varying`: facts that differ within a side as well. `unknown`: read on one side only."""
+    """`varying`: facts that differ within a side as well. `unknown`: read on one side only.
+
+    `of_the_host`: how many of the facts that both sides have, the same or not, are the host's.
+    """
 
     differences: tuple[Difference, ...]
     attribution: Attribution
     same: int = 0
+    of_the_host: int = 0
     varying: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
 
@@ -76,7 +82,7 @@ def fingerprints(a: Sequence[Take], b: Sequence[Take], effects: Sequence[Effect]
     devices = _devices(left, right)
     varying: list[str] = []
     unknown: list[str] = []
-    same = 0
+    same = of_the_host = 0
     for key in sorted(left.keys() | right.keys()):
         subject, name = key
         text = f"{subject}/{name}"
@@ -84,6 +90,7 @@ def fingerprints(a: Sequence[Take], b: Sequence[Take], effects: Sequence[Effect]
             continue
         mine, theirs = left.get(key, {}), right.get(key, {})
         if mine and theirs:
+            of_the_host += _kind(subject) not in OF_THE_RUN
             if (mine.keys() == theirs.keys() and len(mine) == 1) or _alike(text, mine, theirs):
                 same += 1
             elif mine.keys() & theirs.keys():
@@ -100,7 +107,7 @@ def fingerprints(a: Sequence[Take], b: Sequence[Take], effects: Sequence[Effect]
                 key, there if mine else {}, there if theirs else {}, moved, devices, whole=True
             )
     ranked = sorted(differing.values(), key=lambda d: (-d.rank, d.subject, d.name))
-    recorded = any(_kind(s) != "run" for s in subjects[0]) and any(_kind(s) != "run" for s in subjects[1])
+    recorded = all(kinds_of - OF_THE_RUN for kinds_of in kinds)
     placed = all(known & PLACES for known in kinds)
     attribution = Attribution(word="no fingerprint")
     if recorded:
@@ -109,6 +116,7 @@ def fingerprints(a: Sequence[Take], b: Sequence[Take], effects: Sequence[Effect]
         differences=tuple(ranked),
         attribution=attribution,
         same=same,
+        of_the_host=of_the_host,
         varying=tuple(varying),
         unknown=tuple(unknown),
     )

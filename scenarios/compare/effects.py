@@ -9,7 +9,7 @@ runs of such a load usually lie apart (`knowledge/loads.toml`).
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
@@ -23,8 +23,8 @@ from scenarios.plan import Metric
 from scenarios.verdict.rule import Estimate, decide, margin_edge
 from scenarios.verdict.verdict import Verdict, ratio_of
 
-# What the interval's spread comes from, best first: several boots a side, several runs, one side's repeated runs for
-# both, the blocks of single runs (a lower bound), or nothing (single values).
+# What the interval's spread comes from, best first: several boots a side, several runs (of imported results: files),
+# one side's repeated runs for both, the blocks of single runs (a lower bound), or nothing (single values).
 Basis: TypeAlias = Literal["boots", "runs", "one side", "blocks", "values"]
 
 # Two runs' means lie farther apart than the blocks inside them tell: on a busy virtual machine, over 40 loads in 8
@@ -37,6 +37,7 @@ class Effect(Verdict, frozen=True, kw_only=True):
 
     `lower_bound`: it is at least so wide, for want of repeated runs.
     `allowance`: the run-to-run deviation (a share) that the verdict reckoned with for want of a measured one.
+    `several`: the load has other judged metrics as well. `loads`: of how many loads it is the mean.
     """
 
     key: FigureKey
@@ -51,6 +52,8 @@ class Effect(Verdict, frozen=True, kw_only=True):
     lower_bound: bool = False
     allowance: float | None = None
     control: bool = False
+    several: bool = False
+    loads: int = 1
 
 
 class _Side(msgspec.Struct, frozen=True):
@@ -67,6 +70,7 @@ def effects(a: Sequence[Take], b: Sequence[Take], *, margin: float, alpha: float
     """Every load that both sides have, worst first. The family-wise error over all of them is `alpha`."""
     loads = {key: load for run in (*b, *a) for key, load in run.loads.items()}
     boots = max(_boots(a), _boots(b)) > 1
+    known = any(run.boot for run in (*a, *b))
     sides = {key: (_side(a, key, boots), _side(b, key, boots)) for key in sorted(loads)}
     both = {key: (left, right) for key, (left, right) in sides.items() if left and right}
     variances = _variances(both)
@@ -77,7 +81,16 @@ def effects(a: Sequence[Take], b: Sequence[Take], *, margin: float, alpha: float
         _effect(key, loads[key], *both[key], variances.get(key), margin, level, boots, unseen, guest)
         for key in both
     ]
-    return sorted(found, key=lambda e: (e.ratio, e.key))
+    metrics = Counter((e.key.workload, e.key.variant) for e in found)
+    named = [
+        msgspec.structs.replace(
+            e,
+            several=metrics[e.key.workload, e.key.variant] > 1,
+            basis="runs" if e.basis == "boots" and not known else e.basis,
+        )
+        for e in found
+    ]
+    return sorted(named, key=lambda e: (e.ratio, e.key))
 
 
 def _boots(runs: Sequence[Take]) -> int:

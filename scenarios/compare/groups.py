@@ -15,16 +15,35 @@ from scenarios.plan import Metric
 
 MEAN = Metric(name="geometric mean", unit="")
 Parts = tuple[tuple[FigureKey, ...], ...]
+Means = dict[FigureKey, Parts]  # by what the mean is called
 
 
 def group_means(a: Sequence[Take], b: Sequence[Take], *, margin: float) -> list[Effect]:
-    """One effect for each group of which both sides have a load in every run. A score's own loads are left to it."""
+    """One effect for each group of which both sides have a load in every run. A score's own loads are left to it.
+
+    A group of loads with metrics of several sorts has a mean of each: IOPS and latency together mean nothing.
+    """
     scored = {load for score in scores().entries for part in score.parts for load in part}
-    by_group: dict[str, list[FigureKey]] = {}
+    by_group: dict[str, dict[str, list[FigureKey]]] = {}
     for key in _everywhere(a, b):
         if key.workload not in scored:
-            by_group.setdefault(group_of(key.workload).name, []).append(key)
-    return _means(a, b, {name: (tuple(found),) for name, found in by_group.items()}, margin)
+            sort = _sort(a[0].loads[key].metric)
+            by_group.setdefault(group_of(key.workload).name, {}).setdefault(sort, []).append(key)
+    wanted: Means = {
+        FigureKey(name, MEAN.name, sort if len(sorts) > 1 else ""): (tuple(found),)
+        for name, sorts in by_group.items()
+        for sort, found in sorts.items()
+    }
+    return _means(a, b, wanted, margin)
+
+
+def _sort(metric: Metric) -> str:
+    """Of what a mean is made: rates of bytes, of operations and of anything else apart, each cost by itself."""
+    if metric.unit in ("B/s", "MB/s"):
+        return "bandwidth"
+    if metric.better == "less" or metric.unit == "IOPS":
+        return metric.name
+    return "rate"
 
 
 def score_means(a: Sequence[Take], b: Sequence[Take], *, margin: float) -> list[Effect]:
@@ -32,10 +51,10 @@ def score_means(a: Sequence[Take], b: Sequence[Take], *, margin: float) -> list[
     by_load: dict[str, list[FigureKey]] = {}
     for key in _everywhere(a, b):
         by_load.setdefault(key.workload, []).append(key)
-    wanted: dict[str, Parts] = {}
+    wanted: Means = {}
     for score in scores().entries:
         if all(load in by_load for part in score.parts for load in part):
-            wanted[score.name] = tuple(
+            wanted[FigureKey(score.name, MEAN.name)] = tuple(
                 tuple(k for load in part for k in by_load[load]) for part in score.parts
             )
     scales = {score.name: score.scale for score in scores().entries}
@@ -50,17 +69,20 @@ def _everywhere(a: Sequence[Take], b: Sequence[Take]) -> list[FigureKey]:
     return sorted(key for key in runs[0].figures if all(key in run.figures for run in runs))
 
 
-def _means(a: Sequence[Take], b: Sequence[Take], wanted: dict[str, Parts], margin: float) -> list[Effect]:
+def _means(a: Sequence[Take], b: Sequence[Take], wanted: Means, margin: float) -> list[Effect]:
     found = effects([_reduced(run, wanted) for run in a], [_reduced(run, wanted) for run in b], margin=margin)
     order = list(wanted)
-    return sorted(found, key=lambda e: order.index(e.key.workload))
+    counted = [
+        msgspec.structs.replace(e, loads=sum(len(part) for part in wanted[e.key]), several=False)
+        for e in found
+    ]
+    return sorted(counted, key=lambda e: order.index(e.key))
 
 
-def _reduced(run: Take, wanted: dict[str, Parts]) -> Take:
+def _reduced(run: Take, wanted: Means) -> Take:
     """The run with the means in place of its loads."""
-    keys = {name: FigureKey(name, MEAN.name) for name in wanted}
-    figures = {keys[name]: _mean(run, parts) for name, parts in wanted.items()}
-    loads = {key: Load(name, MEAN) for name, key in keys.items()}
+    figures = {key: _mean(run, parts) for key, parts in wanted.items()}
+    loads = {key: Load(key.workload, MEAN) for key in wanted}
     return msgspec.structs.replace(run, figures=figures, loads=loads)
 
 

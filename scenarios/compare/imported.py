@@ -9,8 +9,8 @@ from scenarios.compare.run_summary import Figure, FigureKey, Load, Take
 from scenarios.plan import Metric
 
 
-def imported(result: Result, name: str, place: str) -> Take:
-    """`name` is what is shown, `place` tells files apart: each counts as a boot of its own, nothing tells otherwise."""
+def imported(result: Result, name: str) -> Take:
+    """`name` is what is shown and tells results apart: each counts as a boot of its own, nothing tells otherwise."""
     figures: dict[FigureKey, Figure] = {}
     loads: dict[FigureKey, Load] = {}
     for measure in result.measures:
@@ -18,16 +18,17 @@ def imported(result: Result, name: str, place: str) -> Take:
             continue
         key = FigureKey(measure.workload, measure.metric)
         figures[key] = _figure(measure)
-        loads[key] = Load(measure.workload, Metric(measure.metric, measure.unit, measure.better))
+        metric = Metric(measure.metric, measure.unit, measure.better, of=measure.of)
+        loads[key] = Load(measure.workload, metric, conditions=measure.conditions)
     return Take(
         name=name,
         host=result.host or name,
-        boot=place,
+        boot="",
         wall=result.began or "",
         scenario=result.tool,
         version=result.version or "",
         status="failed" if result.fatal else "done",
-        facts={(noted.subject, noted.name): noted.value for noted in result.facts if noted.subject},
+        facts={(noted.subject or "run", noted.name): noted.value for noted in result.facts},
         absent=frozenset(),
         figures=figures,
         loads=loads,

@@ -53,10 +53,11 @@ class Load(msgspec.Struct, frozen=True):
     title: str
     metric: Metric
     control: bool = False
+    conditions: dict[str, str] = {}
 
 
 class Take(msgspec.Struct, frozen=True, kw_only=True):
-    """One run. `boot` tells boots apart (host and boot id); `wall` is UTC, ISO 8601."""
+    """One run. `boot` tells boots apart (host and boot id), empty where nobody knows; `wall` is UTC, ISO 8601."""
 
     name: str
     host: str
@@ -194,7 +195,7 @@ def _figures(
             if figure is not None:
                 figures[key] = figure
                 planned = workloads[workload]
-                loads[key] = Load(planned.title, metric, planned.control)
+                loads[key] = Load(planned.title, metric, planned.control, planned.conditions)
     return figures, loads
 
 
@@ -208,7 +209,9 @@ def _figure(values: list[float], metric: Metric) -> Figure | None:
     if not values or not total > 0 or not math.isfinite(total):
         return None
     sign = 1.0 if metric.better == "more" else -1.0
-    mean = total / len(values)
+    mean, figure = total / len(values), metric.figure(values)
+    if not figure > 0:
+        return None
     parts = min(STRETCHES, len(values))
     means = []
     for part in range(parts):
@@ -218,4 +221,4 @@ def _figure(values: list[float], metric: Metric) -> Figure | None:
     if parts > 1:
         # of the mean, relative to it: the logarithm's, to first order, and defined where a stretch stood still
         variance = math.fsum((m / mean - 1) ** 2 for m in means) / (parts - 1) / parts
-    return Figure(sign * math.log(mean), mean, len(values), variance, parts if parts > 1 else 0)
+    return Figure(sign * math.log(figure), figure, len(values), variance, parts if parts > 1 else 0)

@@ -4,28 +4,39 @@ from __future__ import annotations
 
 import math
 
-from probes.units import between, direction, smallest_effect
+from probes.units import COST, SPEED, between, direction, smallest_effect
 from probes.units import effect as effect_text
 from scenarios.compare.effects import Effect
+from scenarios.plan import Metric
 
 WIDEST = 100
 
 
 def named(effect: Effect) -> str:
-    """`system call (all)`."""
-    return f"{effect.title} ({effect.key.variant})" if effect.key.variant else effect.title
+    """`system call (all)`; with its metric where the load has several: `random-read read, mean latency`."""
+    title = f"{effect.title}, {effect.metric.name}" if effect.several else effect.title
+    return f"{title} ({effect.key.variant})" if effect.key.variant else title
+
+
+def words(metric: Metric) -> tuple[str, str]:
+    """Of memory there is more or less, it is not slower or faster."""
+    return COST if metric.unit == "B" else SPEED
+
+
+def _sized(effect: Effect) -> str:
+    return effect_text(effect.ratio, words(effect.metric))
 
 
 def sized(effect: Effect) -> str:
     """`4.13 × slower, 95 % CI 3.9 to 4.4 ×`."""
     if effect.ci95 is None:
-        return effect_text(effect.ratio)
-    return f"{effect_text(effect.ratio)}, 95 % CI {interval(effect)}"
+        return _sized(effect)
+    return f"{_sized(effect)}, 95 % CI {interval(effect)}"
 
 
 def size(effect: Effect) -> str:
     """`23 % slower`; no direction where the interval does not allow one."""
-    return effect_text(effect.ratio) if effect.differs else effect.verdict
+    return _sized(effect) if effect.differs else effect.verdict
 
 
 def interval(effect: Effect) -> str:
@@ -35,9 +46,10 @@ def interval(effect: Effect) -> str:
     low, high = effect.ci95
     if max(high, 1 / low if low > 0 else math.inf) > WIDEST:
         return f"wider than a factor of {WIDEST}"
-    text = between(low, high, effect.ratio)
+    terms = words(effect.metric)
+    text = between(low, high, effect.ratio, terms)
     if not effect.differs and not low < 1 < high:  # the size beside it names no direction
-        text += f" {direction(low)}"
+        text += f" {direction(low, terms)}"
     return f"{text} or wider" if effect.lower_bound else text
 
 

@@ -12,6 +12,8 @@ from probes.imports.storage.ior import Ior
 from scenarios.imported.results import Box, Placed
 from scenarios.imported.snapshot import Imported
 
+MANY_OPENS = 1000  # fewer make no rate of metadata operations
+
 
 def placed(found: Sequence[Box], files: Sequence[Imported]) -> list[Box]:
     """The boxes with the applications that were measured in their direction; one without a direction takes all."""
@@ -41,8 +43,8 @@ def _of_darshan(name: str, detail: Darshan) -> list[Placed]:
         return []
     processes = max(1, detail.nprocs or 1)
     metadata = None
-    if module.opens and module.meta_time_s > 0:
-        metadata = module.opens / (module.meta_time_s / processes)
+    if (module.opens or 0) >= MANY_OPENS and module.meta_time_s > 0:
+        metadata = (module.opens or 0) / (module.meta_time_s / processes)
     found = []
     for direction, moved, busy in (
         ("read", module.bytes_read, module.read_time_s),
@@ -51,9 +53,10 @@ def _of_darshan(name: str, detail: Darshan) -> list[Placed]:
         if moved > 0 and busy > 0:
             found.append(
                 Placed(
-                    name=name, direction=direction, bandwidth=moved / (busy / processes), metadata=metadata
+                    name=name, direction=direction, bandwidth=moved / (busy / processes), metadata=metadata,
+                    processes=detail.nprocs,
                 )
-            )
+            )  # fmt: skip
     return found
 
 
@@ -64,5 +67,6 @@ def _of_ior(name: str, detail: Ior) -> list[Placed]:
             rates = [row.mib_s for row in run.rows if row.op == direction]
             best = run.max.get(direction, max(rates, default=0.0))
             if best > 0:
-                found.append(Placed(name=name, direction=direction, bandwidth=best * MIB))
+                bandwidth = best * MIB
+                found.append(Placed(name=name, direction=direction, bandwidth=bandwidth, processes=run.tasks))
     return found[:20]

@@ -2,22 +2,22 @@
 
 What an application reaches lies between the hard and the easy pattern of the same benchmark. So a run whose easy
 lies below its hard is broken, whatever the other runs say: that needs no vote. Where such runs are named, they are
-left out before the others are compared with their own median.
+left out before the others are held against each other (`scenarios/compare/odd.py`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 
+import msgspec
+
+from scenarios.compare.odd import OddRuns
 from scenarios.imported.results import Box, Corner, Odd
 from scenarios.imported.snapshot import Snapshot
 
 EASY_BELOW_HARD = 0.95  # of hard: within 5 % the two are the same
-ODD_FACTOR = 1.3  # away from the median of the runs that are not broken …
-ODD_SIGMAS = 5.0  # … and so many robust standard deviations
-LEAST_FOR_ODD = 5  # runs
 
 # title → corner workloads: bandwidth hard, bandwidth easy, metadata hard, metadata easy
 _BOXES: dict[str, tuple[str, str, str, str]] = {
@@ -28,25 +28,59 @@ _BOXES: dict[str, tuple[str, str, str, str]] = {
 
 
 def boxes(found: Sequence[Snapshot]) -> list[Box]:
-    """The boxes that the runs have all four corners for."""
+    """The boxes that the runs have all four corners for, one for each version of IO500; the law alone has spoken."""
     made = []
     for title, names in _BOXES.items():
         runs = [s for s in found if all(s.value(name) is not None for name in names)]
-        if runs:
-            made.append(_box(title, names, runs))
+        versions = dict.fromkeys(_version(run, names[0]) for run in runs)
+        for version in versions:
+            own = [run for run in runs if _version(run, names[0]) == version]
+            made.append(_box(title, names, own, version if len(versions) > 1 else ""))
     return made
 
 
-def _box(title: str, names: tuple[str, str, str, str], runs: Sequence[Snapshot]) -> Box:
+def _version(run: Snapshot, corner: str) -> str:
+    return next(m.conditions.get("version", "") for m in run.measures if m.workload == corner)
+
+
+def _box(title: str, names: tuple[str, str, str, str], runs: Sequence[Snapshot], version: str) -> Box:
     values: dict[str, list[float]] = {n: [run.value(n) or 0.0 for run in runs] for n in names}
     labels = tuple(run.name for run in runs)
     odd = _below(names, values, labels)
     broken = {(o.workload, o.index) for o in odd}
-    odd += _elsewhere(names, values, labels, broken)
     corners = [_corner(n, values[n], {i for w, i in broken if w == n}) for n in names]
+    processes = {run.processes for run in runs}
     return Box(
-        title=title, runs=labels, corners=(corners[0], corners[1], corners[2], corners[3]), odd=tuple(odd)
-    )
+        title=title, runs=labels, version=version, corners=(corners[0], corners[1], corners[2], corners[3]),
+        odd=tuple(odd), processes=processes.pop() if len(processes) == 1 else None,
+    )  # fmt: skip
+
+
+def marked(found: Sequence[Box], odd: OddRuns | None) -> list[Box]:
+    """With the corners that lie apart from the other runs'."""
+    return [
+        msgspec.structs.replace(box, odd=(*box.odd, *(_elsewhere(box, odd) if odd is not None else ())))
+        for box in found
+    ]
+
+
+def _elsewhere(box: Box, odd: OddRuns) -> Iterator[Odd]:
+    for load in odd.found:
+        corner = next(
+            (c.workload for c in box.corners if load.key.workload in _called(c.workload, box)), None
+        )
+        if corner is None or load.groups:
+            continue
+        for one in load.apart:
+            if one.run in box.runs:
+                yield Odd(
+                    run=one.run, index=box.runs.index(one.run), workload=corner, kind="elsewhere", value=one.value,
+                    other=load.centre, unit=_unit(corner),
+                )  # fmt: skip
+
+
+def _called(corner: str, box: Box) -> tuple[str, str]:
+    return corner, f"{corner} (version {box.version})"
 
 
 def _unit(name: str) -> str:
@@ -64,32 +98,6 @@ def _below(
                     Odd(
                         run=labels[i], index=i, workload=easy, kind="easy below hard", value=high, other=low,
                         unit=_unit(easy),
-                    )
-                )  # fmt: skip
-    return found
-
-
-def _elsewhere(
-    names: Sequence[str],
-    values: Mapping[str, Sequence[float]],
-    labels: Sequence[str],
-    broken: set[tuple[str, int]],
-) -> list[Odd]:
-    found = []
-    for name in names:
-        sound = [(i, v) for i, v in enumerate(values[name]) if (name, i) not in broken and v > 0]
-        if len(sound) < LEAST_FOR_ODD:
-            continue
-        logs = [math.log(v) for _, v in sound]
-        middle = median(logs)
-        sigma = 1.4826 * median([abs(x - middle) for x in logs])
-        limit = max(math.log(ODD_FACTOR), ODD_SIGMAS * sigma)
-        for i, value in sound:
-            if abs(math.log(value) - middle) > limit:
-                found.append(
-                    Odd(
-                        run=labels[i], index=i, workload=name, kind="elsewhere", value=value, other=math.exp(middle),
-                        unit=_unit(name),
                     )
                 )  # fmt: skip
     return found

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from probes import units
 from probes.units import listed
 from scenarios import events as ev
+from scenarios.compare.odd import Apart, FactApart, OddLoad, OddRuns
+from scenarios.compare.wording import words
 from scenarios.experiment.trend import LEAST_ROUNDS
 from scenarios.finding import Evidence, Finding
 from scenarios.imported.box import position
@@ -19,6 +22,7 @@ from scenarios.rules.texts import texts
 SAYS = texts("imported")
 
 _NUMBERED = re.compile(r"(.{0,80}?)run (\d{1,6})")
+_MOST_APART = 20  # runs of a load, named in the evidence
 _SCATTER = 2.0  # largest over smallest of a series without slope or step
 _BELOW_HARD, _NEAR_HARD, _NEAR_EASY = 0.0, 1 / 3, 2 / 3
 
@@ -26,16 +30,14 @@ _BELOW_HARD, _NEAR_HARD, _NEAR_EASY = 0.0, 1 / 3, 2 / 3
 def title_of(name: str) -> str:
     """A workload as a person calls it: `IOR easy`, `mdtest hard write`."""
     head, _, rest = name.partition("-")
+    if head not in ("ior", "mdtest"):
+        return name
     return " ".join((head.upper() if head == "ior" else head, rest.replace("-", " "))).strip()
 
 
 def box_findings(box: Box) -> list[Finding]:
     below = [o for o in box.odd if o.kind == "easy below hard"]
-    elsewhere = [o for o in box.odd if o.kind == "elsewhere"]
     found = [_below(box, name, [o for o in below if o.workload == name]) for name in _names(below)]
-    found += [
-        _elsewhere(box, name, [o for o in elsewhere if o.workload == name]) for name in _names(elsewhere)
-    ]
     return [*found, *(_placed(box, p) for p in box.placed)]
 
 
@@ -48,6 +50,12 @@ def _below(box: Box, name: str, odd: Sequence[Odd]) -> Finding:
     hard = name.replace("easy", "hard")
     count = f"{len(odd)} of {len(box.runs)} runs" if len(box.runs) > 1 else "the run"
     easy, hard = title_of(name), title_of(hard)
+    corner = next(c for c in box.corners if c.workload == name)
+    sound = [v for i, v in enumerate(corner.values) if v is not None and i not in {o.index for o in odd}]
+    two = SAYS.evidence(
+        "two-groups", load=easy, few=units.counted(len(odd), "run"), at=_level([o.value for o in odd], corner.unit),
+        rest=units.counted(len(sound), "run"), other=_level(sound, corner.unit),
+    )  # fmt: skip
     return SAYS.finding(
         "below",
         id=f"io500.box-{name}",
@@ -58,17 +66,84 @@ def _below(box: Box, name: str, odd: Sequence[Odd]) -> Finding:
         count=count,
         runs=_runs([o.run for o in odd]),
         evidence=[
-            SAYS.evidence(
-                "below",
-                run=o.run,
-                easy=easy,
-                value=said(o.value, o.unit),
-                hard=hard,
-                other=said(o.other, o.unit),
-            )
-            for o in odd[:40]
+            *([two] if sound else []),
+            *(
+                SAYS.evidence(
+                    "below",
+                    run=o.run,
+                    easy=easy,
+                    value=said(o.value, o.unit),
+                    hard=hard,
+                    other=said(o.other, o.unit),
+                )
+                for o in odd[:40]
+            ),
         ],
     )
+
+
+def _level(values: Sequence[float], unit: str) -> str:
+    """`502 MB/s`, `494 MB/s to 505 MB/s`."""
+    low, high = said(min(values), unit), said(max(values), unit)
+    return low if low == high else f"{low} to {high}"
+
+
+def odd_findings(odd: OddRuns, order: Sequence[Snapshot]) -> list[Finding]:
+    """One for each set of runs that lies apart, in however many loads."""
+    sets: dict[tuple[tuple[int, ...], bool], list[OddLoad]] = {}
+    for load in odd.found:
+        indices = tuple(sorted(one.index for one in load.apart))
+        sets.setdefault((indices, load.groups), []).append(load)
+    several = Counter(load.key.workload for load in odd.found)
+    return [_apart(odd, loads, groups, several) for (_, groups), loads in sets.items()]
+
+
+def _apart(odd: OddRuns, loads: Sequence[OddLoad], groups: bool, several: Mapping[str, int]) -> Finding:
+    first = loads[0]
+    runs = [one.run for one in sorted(first.apart, key=lambda one: one.index)]
+    worse = any(one.ratio < 1 for load in loads for one in load.apart)
+    values = [one.value for one in first.apart]
+    load = _titled(first, several)
+    more = f" and in {units.counted(len(loads) - 1, 'more load')}" if len(loads) > 1 else ""
+    fields = {
+        "load": load, "runs": _runs(runs), "more": more, "at": _level(values, first.metric.unit),
+        "rest": units.counted(len(first.core), "other result"),
+        "others": _level([first.low, first.high], first.metric.unit),
+        "size": units.effect(first.apart[0].ratio, words(first.metric)),
+    }  # fmt: skip
+    return SAYS.finding(
+        "groups" if groups else "odd",
+        id=f"import.{'groups' if groups else 'odd'}-{first.key.workload}",
+        severity="warning" if worse or groups else "notice",
+        subject="pile",
+        evidence=[
+            *(_member(one, load, several) for load in loads for one in load.apart[:_MOST_APART]),
+            *(_fact(run, fact) for run in dict.fromkeys(runs) for fact in odd.facts.get(run, ())),
+        ],
+        **fields,
+    )
+
+
+def _titled(load: OddLoad, several: Mapping[str, int]) -> str:
+    name = title_of(load.key.workload)
+    return f"{name}, {load.key.metric}" if several[load.key.workload] > 1 else name
+
+
+def _member(one: Apart, load: OddLoad, several: Mapping[str, int]) -> Evidence:
+    unit, said_words = load.metric.unit, words(load.metric)
+    return SAYS.evidence(
+        "apart", run=one.run, load=_titled(load, several), value=said(one.value, unit),
+        size=units.effect(one.ratio, said_words), interval=units.between(*one.ci95, one.ratio, said_words),
+        centre=said(load.centre, unit), low=said(load.low, unit), high=said(load.high, unit),
+        rest=units.counted(len(load.core), "result"),
+    )  # fmt: skip
+
+
+def _fact(run: str, fact: FactApart) -> Evidence:
+    return SAYS.evidence(
+        "fact-apart", run=run, fact=f"{fact.subject} {fact.name}", value=str(fact.value)[:200],
+        others=", ".join(str(value)[:200] for value in fact.others),
+    )  # fmt: skip
 
 
 def _runs(names: Sequence[str]) -> str:
@@ -90,24 +165,6 @@ def _runs(names: Sequence[str]) -> str:
     return f"{heads.pop()}run{'s' if len(numbers) > 1 else ''} {', '.join(parts)}"
 
 
-def _elsewhere(box: Box, name: str, odd: Sequence[Odd]) -> Finding:
-    worst = min(odd, key=lambda o: o.value)
-    slow = worst.value < worst.other
-    return SAYS.finding(
-        "elsewhere",
-        id=f"io500.odd-{name}",
-        severity="warning" if slow else "notice",
-        subject=box.title or "box",
-        load=title_of(name),
-        runs=_runs([o.run for o in odd]),
-        side="below" if slow else "above",
-        evidence=[
-            SAYS.evidence("elsewhere", run=o.run, value=said(o.value, o.unit), other=said(o.other, o.unit))
-            for o in odd
-        ],
-    )
-
-
 def _placed(box: Box, point: Placed) -> Finding:
     hard, easy, meta_hard, meta_easy = box.corners
     parts, advice = [], []
@@ -119,14 +176,28 @@ def _placed(box: Box, point: Placed) -> Finding:
         words, todo = _axis(point.metadata, meta_hard, meta_easy)
         parts.append(f"metadata {said(point.metadata, 'IOPS')} {words}")
         advice += [todo] if todo else []
+    scale, alike = _scale(box, point)
+    if not alike:
+        advice = []
     where = f" ({point.direction})" if point.direction else ""
     return SAYS.finding(
         "placed",
         severity="notice" if advice else "ok",
         subject=f"{point.name}{where}",
-        parts="; ".join(parts),
+        parts="; ".join([*parts, *scale]),
         remedy=[SAYS.remedy("advice", advice=text) for text in dict.fromkeys(advice)],
     )
+
+
+def _scale(box: Box, point: Placed) -> tuple[list[str], bool]:
+    """Of how many processes each is, and whether that lets the one be held against the other."""
+    if point.processes is None:
+        return [], True
+    own = "1 process" if point.processes == 1 else f"{point.processes} processes"
+    if box.processes is None:
+        return [SAYS.text("scale-unknown", own=own)], False
+    alike = 0.5 <= point.processes / max(1, box.processes) <= 2
+    return [SAYS.text("scale", own=own, box=box.processes)], alike
 
 
 def _axis(value: float, hard: Corner, easy: Corner) -> tuple[str, str]:

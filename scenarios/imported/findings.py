@@ -30,6 +30,10 @@ def findings(file: Imported) -> list[Finding]:
     return [*made, summary(file)]
 
 
+def note(identifier: str, text: str, **fields: object) -> Finding:
+    return SAYS.finding(identifier, id=identifier, evidence=(Evidence(text),) if text else (), **fields)
+
+
 def _grouped(items: Iterable[Contradiction | Trouble]) -> dict[str, list[Contradiction | Trouble]]:
     groups: dict[str, list[Contradiction | Trouble]] = {}
     for item in items:

@@ -13,15 +13,12 @@ import msgspec
 
 from probes.imports.model import Measure, Noted
 from scenarios import events as ev
-from scenarios.finding import Evidence, Finding
+from scenarios.finding import Finding
 from scenarios.imported import SCENARIO
-from scenarios.imported.applications import placed, points_of
-from scenarios.imported.box import boxes
-from scenarios.imported.cross_run import box_findings, history_findings, series
-from scenarios.imported.findings import findings
-from scenarios.imported.history import histories
+from scenarios.imported.cross_run import series
+from scenarios.imported.findings import findings, note
+from scenarios.imported.pile import Pile
 from scenarios.imported.results import (
-    Box,
     Boxes,
     Contradicted,
     Contradictions,
@@ -31,11 +28,8 @@ from scenarios.imported.results import (
     ImportedFile,
     ImportedFiles,
 )
-from scenarios.imported.snapshot import MOST_WORKLOADS, Imported, Snapshot, dated, snapshots
+from scenarios.imported.snapshot import MOST_WORKLOADS, Imported, Snapshot
 from scenarios.plan import Metric, Plan, Variant, Workload
-from scenarios.rules.texts import texts
-
-SAYS = texts("imported")
 
 VARIANT = "imported"
 TICK_S = 0.01
@@ -43,11 +37,9 @@ _SUMMARIES = ("import.summary", "trend.overview")
 _MOST_TABLE = 500
 
 
-def events(files: Sequence[Imported], began: ev.Began) -> list[ev.AnyEvent]:
+def events(pile: Pile, began: ev.Began) -> list[ev.AnyEvent]:
     """`began` is the first. Times only order the events, hundredths of a second apart: a replay shows them at once."""
-    order = snapshots([file for file in files if not _is_application(file, files)])
-    found = placed(boxes(order), files)
-    together = histories(order) if len(order) > 1 and _one_host(order) else []
+    files, order = pile.files, pile.order
     blocks = list(_blocks(order))
     body: list[ev.AnyEvent] = []
     if len(files) == 1:
@@ -58,17 +50,17 @@ def events(files: Sequence[Imported], began: ev.Began) -> list[ev.AnyEvent]:
         ]
         body += list(_samples(files[0]))
     body += blocks
-    body += [msgspec.structs.replace(s, t=0.0) for s in series(together)]
+    body += [msgspec.structs.replace(s, t=0.0) for s in series(pile.courses)]
     end = max([0.0, *(e.t for e in body)])
     last: list[ev.AnyEvent] = [ImportedFiles(t=end, value=_table(files))]
     contradictions = _contradictions(files)
     if contradictions:
         last.append(Contradictions(t=end, value=contradictions))
-    if found:
-        last.append(Boxes(t=end, value=tuple(found)))
-    if together:
-        last.append(Courses(t=end, value=_course(together, order)))
-    last += [ev.Found(t=end, finding=f) for f in _findings(files, order, found, together)]
+    if pile.boxes:
+        last.append(Boxes(t=end, value=pile.boxes))
+    if pile.courses:
+        last.append(Courses(t=end, value=_course(pile.courses, order)))
+    last += [ev.Found(t=end, finding=f) for f in _findings(pile)]
     fatal = next((f for f in files if f.result.fatal), None) if len(files) == 1 else None
     reason = "the file holds no measurement" if fatal is not None else None
     last.append(ev.Ended(t=end, status="done", reason=reason))
@@ -76,22 +68,17 @@ def events(files: Sequence[Imported], began: ev.Began) -> list[ev.AnyEvent]:
     return [began, plan, *sorted(body, key=lambda e: e.t), *last]
 
 
-def _is_application(file: Imported, files: Sequence[Imported]) -> bool:
-    """An IOR or Darshan result beside IO500 results is put into their box, not into their series."""
-    beside = any(other.result.kind.startswith("io500") for other in files)
-    return beside and not file.result.kind.startswith("io500") and bool(points_of(file))
-
-
-def _one_host(order: Sequence[Snapshot]) -> bool:
-    return len({s.host for s in order if s.host}) <= 1
-
-
 def _plan(files: Sequence[Imported], order: Sequence[Snapshot]) -> Plan:
     workloads: dict[str, dict[str, Metric]] = {}
+    conditions: dict[str, dict[str, str]] = {}
+    single = len(order) == 1
     for snapshot in order:
         for m in snapshot.measures:
             metrics = workloads.setdefault(m.workload, {})
-            metrics.setdefault(m.metric, Metric(m.metric, m.unit, m.better, m.judged))
+            metrics.setdefault(
+                m.metric, Metric(m.metric, m.unit, m.better, m.judged, m.of if single else "mean")
+            )
+            conditions.setdefault(m.workload, m.conditions)
     kinds = ", ".join(dict.fromkeys(f.result.tool for f in files))
     return Plan(
         scenario=SCENARIO,
@@ -99,7 +86,13 @@ def _plan(files: Sequence[Imported], order: Sequence[Snapshot]) -> Plan:
         question=f"What do the imported {kinds} results say, and do they contradict themselves?",
         variants=(Variant(id=VARIANT, label="imported result" + ("s" if len(order) > 1 else "")),),
         workloads=tuple(
-            Workload(id=name, title=name, metrics=tuple(metrics.values()), min_groups=1)
+            Workload(
+                id=name,
+                title=name,
+                metrics=tuple(metrics.values()),
+                min_groups=1,
+                conditions=conditions[name],
+            )
             for name, metrics in workloads.items()
         ),
     )
@@ -196,18 +189,11 @@ def _course(found: Sequence[History], order: Sequence[Snapshot]) -> Course:
     )
 
 
-def _findings(
-    files: Sequence[Imported], order: Sequence[Snapshot], found: Sequence[Box], together: Sequence[History]
-) -> list[Finding]:
-    made = [f for box in found for f in box_findings(box)]
-    made += history_findings(together, order)
-    if len(order) > 1 and not _one_host(order):
-        made.append(_note("import.several-hosts", ", ".join(sorted({s.host for s in order if s.host}))[:500]))
-    elif len(order) > 1 and not dated(order):
-        made.append(_note("import.not-dated", ""))
+def _findings(pile: Pile) -> list[Finding]:
+    files, made = pile.files, list(pile.findings)
     longest = max((len({m.workload for m in f.result.measures}) for f in files), default=0)
     if longest > MOST_WORKLOADS:
-        made.append(_note("import.left-out", f"{longest} in the file, {MOST_WORKLOADS} imported"))
+        made.append(note("import.left-out", f"{longest} in the file, {MOST_WORKLOADS} imported"))
     for file in files:
         own = findings(file)
         made += own if len(files) == 1 else own[:-1]
@@ -223,7 +209,3 @@ def _with_answer(made: Sequence[Finding]) -> list[Finding]:
         msgspec.structs.replace(f, answers=True, confidence="measured") if f is last else f for f in made
     )
     return list(answered)
-
-
-def _note(identifier: str, text: str) -> Finding:
-    return SAYS.finding(identifier, id=identifier, evidence=(Evidence(text),) if text else ())

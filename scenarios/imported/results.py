@@ -63,14 +63,14 @@ class Corner(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Odd(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that does not belong: `kind` is "easy below hard" or "elsewhere"."""
+    """A run that does not belong: `kind` is "easy below hard" by the box's law, "elsewhere" by the other runs."""
 
     run: str
     index: of.Number
     workload: str
     kind: Literal["easy below hard", "elsewhere"]
     value: of.Value
-    other: of.Value  # hard of the same run, or the median of the sound runs
+    other: of.Value  # hard of the same run, or the centre of the other runs
     unit: str
 
 
@@ -81,6 +81,7 @@ class Placed(msgspec.Struct, frozen=True, kw_only=True):
     bandwidth: of.Value | None
     metadata: of.Value | None = None
     direction: str = ""  # "read" or "write"
+    processes: of.Count | None = None
 
 
 class Box(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,6 +89,8 @@ class Box(msgspec.Struct, frozen=True, kw_only=True):
 
     title: str
     runs: tuple[str, ...]
+    version: str = ""  # of IO500, where the results are of several
+    processes: of.Count | None = None  # where all runs have so many
     corners: tuple[Corner, Corner, Corner, Corner]
     odd: tuple[Odd, ...] = ()
     placed: tuple[Placed, ...] = ()

@@ -6,19 +6,33 @@ from collections.abc import Sequence
 
 import msgspec
 
-from probes.imports.model import Measure, Result
+from probes.imports.model import Measure, Noted, Result
 from probes.imports.numbers import GIB
 from probes.imports.storage.io500_table import Io500Table
+from scenarios.compare.conditions import FEWEST_FIGURES, UNKNOWN
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """`name` is what a person calls it: the file, or the run's name in its table. `began`: as in the result."""
+    """`name` is what a person calls it: the file, or the run's name in its table. `began`: as in the result.
+
+    `series`: what it belongs to by the file's own word, a host and place or a table of runs; "" where nothing says so.
+    """
 
     name: str
     kind: str
     began: str | None
     host: str | None
     measures: tuple[Measure, ...]
+    series: str = ""
+    facts: tuple[Noted, ...] = ()
+
+    @property
+    def processes(self) -> int | None:
+        """How many processes measured, where the file says it."""
+        found = next(
+            (fact.value for fact in self.facts if fact.name == "processes" and not fact.subject), None
+        )
+        return found if isinstance(found, int) else None
 
     def value(self, workload: str) -> float | None:
         """The leading value of a workload."""
@@ -26,7 +40,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Imported(msgspec.Struct, frozen=True, kw_only=True):
-    """A file and what was read from it. `name` is its last path component, `modified` UTC, ISO 8601."""
+    """A file and what was read from it. `name` tells it from the others beside it, `modified` is UTC, ISO 8601."""
 
     name: str
     path: str
@@ -61,11 +75,60 @@ def snapshots(files: Sequence[Imported]) -> list[Snapshot]:
                     began=result.began,
                     host=result.host,
                     measures=bounded(result.measures),
+                    series=_series(result),
+                    facts=result.facts,
                 )
             )
     if len(found) > 1 and all(s.began for s in found):
         found.sort(key=lambda s: s.began or "")
     return found
+
+
+def _series(result: Result) -> str:
+    """The host, and the file, device or directory that it says it measured: seven disks of a host are no series."""
+    places = sorted({str(fact.value) for fact in result.facts if fact.name == "place"})
+    return " ".join((result.host, *places)) if result.host else ""
+
+
+def distinct(files: Sequence[Imported]) -> tuple[list[Imported], list[tuple[str, str]]]:
+    """Each result once; and the names of files that hold the figures of another, each with that one's."""
+    kept: list[Imported] = []
+    twins: list[tuple[str, str]] = []
+    seen: dict[tuple[tuple[str, str, float], ...], str] = {}
+    for file in files:
+        figures = tuple((m.workload, m.metric, m.value) for m in file.result.measures)
+        if len(figures) >= FEWEST_FIGURES:
+            if figures in seen:
+                twins.append((file.name, seen[figures]))
+                continue
+            seen[figures] = file.name
+        kept.append(file)
+    return kept, twins
+
+
+def by_conditions(found: Sequence[Snapshot]) -> list[Snapshot]:
+    """Loads of one name that were measured under several conditions get these into their names."""
+    known: dict[str, list[dict[str, str]]] = {}
+    for snapshot in found:
+        for m in snapshot.measures:
+            known.setdefault(m.workload, []).append(m.conditions)
+    differing = {workload: _differing(given) for workload, given in known.items()}
+    return [
+        msgspec.structs.replace(s, measures=tuple(_named(m, differing[m.workload]) for m in s.measures))
+        for s in found
+    ]
+
+
+def _differing(given: Sequence[dict[str, str]]) -> list[str]:
+    names = dict.fromkeys(name for conditions in given for name in conditions)
+    return [name for name in names if len({conditions.get(name, UNKNOWN) for conditions in given}) > 1]
+
+
+def _named(m: Measure, names: Sequence[str]) -> Measure:
+    if not names:
+        return m
+    words = ", ".join(f"{name} {m.conditions.get(name, UNKNOWN)}" for name in names)
+    return msgspec.structs.replace(m, workload=f"{m.workload} ({words})")
 
 
 def dated(found: Sequence[Snapshot]) -> bool:
@@ -92,6 +155,7 @@ def _rows(file: Imported, table: Io500Table, prefix: str) -> list[Snapshot]:
                     began=None,
                     host=file.result.host,
                     measures=measures,
+                    series=file.path if table.series else "",
                 )
             )
     return out

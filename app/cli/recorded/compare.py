@@ -48,6 +48,7 @@ class TwoSides(click.Command):
     show_default=True,
     help="Smallest effect that matters: 0.05 or 5%.",
 )
+@click.option("--anyway", is_flag=True, help="Compare loads that were not the same as well.")
 @click.option(
     "--format", "form", type=click.Choice(FORMS), metavar="[md|html|json]", default="md", show_default=True
 )
@@ -58,6 +59,7 @@ def compare(
     recordings: tuple[str, ...],
     against: str | None,
     margin: float,
+    anyway: bool,
     form: str,
     output: str | None,
 ) -> int:
@@ -66,7 +68,7 @@ def compare(
     Two recordings need no `--`. Side A is the baseline: before the change, the old node, the old kernel.
     """
     a, b = _sides(recordings, tuple(ctx.meta["hostdx.b"]), against)
-    found = _compared(a, b, margin)
+    found = _compared(a, b, margin, anyway)
     if form == "json":
         document = {"schema": ev.SCHEMA, **msgspec.to_builtins(found)}
         deliver("compare", output, encoded(document) + "\n")
@@ -76,9 +78,7 @@ def compare(
 
         deliver_document("compare", output, comparison(found), form)
     if not (form == "document" or found.effects or found.scores):
-        raise Failure(
-            "compare: nothing compared: no load in common; `hostdx recordings` says what each measured"
-        )
+        raise Failure(f"compare: nothing compared: {_why_not(found)}")
     return 0
 
 
@@ -106,11 +106,18 @@ def _sides(
     return first, second
 
 
-def _compared(a: Sequence[str], b: Sequence[str], margin: float) -> Comparison:
+def _why_not(found: Comparison) -> str:
+    if not found.unlike:
+        return "no load in common; `hostdx recordings` says what each measured"
+    first = found.unlike[0]
+    return f"{first.title} is not comparable: {first.said}; --anyway compares all the same"
+
+
+def _compared(a: Sequence[str], b: Sequence[str], margin: float, anyway: bool) -> Comparison:
     from app.recording.sides import paths, takes
     from scenarios.compare.comparison import compared
 
     left, right = paths(a), paths(b)
     if both := set(left) & set(right):
         raise Failure(f"compare: {sorted(both)[0]} stands on both sides", USAGE)
-    return compared(takes(left), takes(right), margin=margin)
+    return compared(takes(left, right), takes(right, left), margin=margin, anyway=anyway)

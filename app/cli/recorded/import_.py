@@ -15,12 +15,16 @@ from app.recording import imported
 from app.report.result import encoded
 from probes.imports import kinds
 from probes.imports.hep.prmon import PrmonJson, PrmonText, pair
+from probes.path_names import told_apart
+from probes.units import counted
 from scenarios import events as ev
 from scenarios.finding import Finding
 from scenarios.imported.applications import points_of
 from scenarios.imported.findings import findings
-from scenarios.imported.snapshot import Imported, snapshots
+from scenarios.imported.pile import Pile, piled
+from scenarios.imported.snapshot import Imported
 
+_LINES = 4  # of a finding's evidence
 _LISTED = "\n".join(f"  {kind.id:<15} {kind.title}" for kind in kinds.KINDS)
 
 
@@ -33,18 +37,24 @@ _LISTED = "\n".join(f"  {kind.id:<15} {kind.title}" for kind in kinds.KINDS)
     metavar="KIND",
     help="The kind of the files, where it is not to be recognised by content.",
 )
+@click.option(
+    "--series", is_flag=True, help="FILES are one series in time, of one host: look for a trend in them."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def import_(files: tuple[str, ...], output: str | None, kind_name: str | None, as_json: bool) -> int:
+def import_(
+    files: tuple[str, ...], output: str | None, kind_name: str | None, series: bool, as_json: bool
+) -> int:
     """Other tools' results as recordings: what a file claims is compared with what its parts give.
 
-    Each FILE becomes a recording; several results of one benchmark become one more, with their trend and box.
+    Each FILE becomes a recording; several results of one benchmark become one more, with the odd ones among them, their
+    box, and their trend where they are of one host.
     """
     kind = kinds.named(kind_name) if kind_name else None
     if kind_name and kind is None:
         raise Failure(f"import: --kind {kind_name}: no such kind; `hostdx import --help` lists them", USAGE)
     read: list[Imported] = []
     refused: list[tuple[str, str]] = []
-    for name in files:
+    for name in dict.fromkeys(files):
         try:
             read.append(imported.read(Path(name), kind))
         except Failure as why:
@@ -52,21 +62,28 @@ def import_(files: tuple[str, ...], output: str | None, kind_name: str | None, a
             complain(why.text)
     if not read:
         return COULD_NOT
-    read = [_with_pair(file, read) for file in read]
-    written = _written(read, output)
+    names = told_apart([file.path for file in read])
+    read = [_with_pair(f, read, name) for f, name in zip(read, names, strict=True)]
+    pile = piled(read, series=series) if output is not None or _belong_together(read) else None
+    written = _written(read, pile, output)
     if as_json:
-        out(encoded(_document(read, written, refused)))
-    else:
-        for file in read:
-            _say(file, written.get(file.path))
-        together = written.get("")
-        if together is not None and len(snapshots(read)) > 1:
-            out(printable(f"{len(read)} files together: {together}"))
+        out(encoded(_document(read, written, refused, pile)))
+        return COULD_NOT if refused else 0
+    for file in read:
+        _say(file, written.get(file.path))
+    if pile is not None and len(pile.order) > 1:
+        if "" in written:
+            out(printable(f"{counted(len(read), 'file')} together: {written['']}"))
+        for finding in pile.findings:
+            out(printable(f"  {finding.severity}: {finding.title}"))
+            for line in finding.evidence[:_LINES]:
+                out(printable(f"    {line.text}"))
     return COULD_NOT if refused else 0
 
 
-def _with_pair(file: Imported, read: list[Imported]) -> Imported:
-    """A prmon summary is compared with the series of the same name, where both were given."""
+def _with_pair(file: Imported, read: list[Imported], name: str) -> Imported:
+    """Under its name; a prmon summary is compared with the series of the same name, where both were given."""
+    file = msgspec.structs.replace(file, name=name)
     detail = file.result.detail
     if not isinstance(detail, PrmonJson):
         return file
@@ -80,20 +97,20 @@ def _with_pair(file: Imported, read: list[Imported]) -> Imported:
     return file
 
 
-def _written(read: list[Imported], output: str | None) -> dict[str, Path]:
+def _written(read: list[Imported], pile: Pile | None, output: str | None) -> dict[str, Path]:
     """By the file's path; "" is the recording of all of them together."""
     command = ["hostdx", *sys.argv[1:]]
-    if output is not None:
+    if output is not None and pile is not None:
         path = Path(output)
-        imported.write(imported.lines(read, command), path)
+        imported.write(imported.lines(pile, command), path)
         return {"": path} if len(read) > 1 else {read[0].path: path}
     written = {}
     for file in read:
-        content = imported.lines([file], ["hostdx", "import", file.path])
+        content = imported.lines(piled([file]), ["hostdx", "import", file.path])
         written[file.path] = imported.keep(content, file.result.kind, file.result.began or file.modified)
-    if len(read) > 1 and _belong_together(read):
+    if len(read) > 1 and pile is not None:
         first = min(file.result.began or file.modified for file in read)
-        written[""] = imported.keep(imported.lines(read, command), f"{read[0].result.kind}-together", first)
+        written[""] = imported.keep(imported.lines(pile, command), f"{read[0].result.kind}-together", first)
     return written
 
 
@@ -121,7 +138,7 @@ def _told(finding: Finding) -> str:
 
 
 def _document(
-    read: list[Imported], written: dict[str, Path], refused: list[tuple[str, str]]
+    read: list[Imported], written: dict[str, Path], refused: list[tuple[str, str]], pile: Pile | None
 ) -> dict[str, object]:
     return {
         "schema": ev.SCHEMA,
@@ -137,5 +154,6 @@ def _document(
             for file in read
         ],
         "together": str(written[""]) if "" in written else None,
+        "pile": pile.findings if pile is not None else [],
         "refused": [{"file": name, "reason": text} for name, text in refused],
     }

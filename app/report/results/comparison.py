@@ -7,11 +7,13 @@ from typing import Literal
 
 from app.report.figures.interval_chart import drawable, sound
 from app.report.results.result_parts import value_text
-from probes.units import amount, listed, number, percent, rate, smallest_effect, times
+from probes.units import amount, counted, listed, number, percent, rate, smallest_effect, times
 from scenarios.compare.comparison import Comparison, Side
+from scenarios.compare.conditions import Unlike
 from scenarios.compare.differences import Difference, Experiment
 from scenarios.compare.run_summary import FigureKey
 from scenarios.compare.wording import detectable, interval, named, size, sized
+from scenarios.knowledge.loads import group_of
 from scenarios.results.document import (
     Bar,
     Bullets,
@@ -77,7 +79,10 @@ def headline(found: Comparison) -> str:
     """The answer in one sentence: how many loads are slower and faster on B, the largest of each."""
     judged = found.effects
     if not judged:
+        if found.unlike:
+            return f"Nothing can be compared: {_unlike(found.unlike[0])}."
         return "Nothing can be compared: the two sides have no load in common."
+    judged = tuple(e for e in judged if e.metric.unit != "B") or judged
     slower = [e for e in judged if e.slower]
     faster = [e for e in reversed(judged) if e.faster]
     if not slower and not faster:
@@ -96,6 +101,10 @@ def headline(found: Comparison) -> str:
         if group
     ]
     return f"B against A: {'; '.join(parts)}."
+
+
+def _unlike(one: Unlike) -> str:
+    return f"{one.title} is not comparable: {one.said}"
 
 
 def _verdict(found: Comparison) -> list[Part]:
@@ -140,8 +149,9 @@ def _attribution(found: Comparison) -> Words:
         case "one":
             return (f"Of what is recorded, only this differs: {attribution.components[0]}{along}.",)
         case "nothing differs":
+            count = counted(found.fingerprints.of_the_host, "fact")
             return (
-                "Nothing that is known to change a host's speed differs between the recorded facts of A and B.",
+                f"Of the {count} of the host that both sides recorded, none that is known to change its speed differs.",
             )
         case "no fingerprint":
             return ("At least one side has no facts of its host, so nothing can be attributed.",)
@@ -149,6 +159,15 @@ def _attribution(found: Comparison) -> Words:
 
 def _doubts(found: Comparison) -> list[str]:
     lines = []
+    if found.unlike and found.anyway:
+        several = "; ".join(f"{one.title}: {one.said}" for one in found.unlike[:MOST_FACTS])
+        lines.append(f"Compared though they are not the same load ({several}): what differs is not the host's alone.")
+    for side, text in ((found.a, "A"), (found.b, "B")):
+        if side.twins:
+            lines.append(
+                f"{counted(len(side.twins), 'result')} of {text} with the figures of another counted once: "
+                f"{listed([f'{one} = {other}' for one, other in side.twins], 12)}."
+            )
     if found.a.runs == found.b.runs == 1:
         spread = (
             "the spread inside the runs is a lower bound of the spread between runs"
@@ -157,7 +176,7 @@ def _doubts(found: Comparison) -> list[str]:
         )
         lines.append(
             f"One run a side: {spread}. A load is called slower or faster only beyond what two runs of such a load "
-            "usually differ by. Three boots a side would settle it."
+            f"usually differ by ({_allowances(found)}). Three {'boots' if found.a.boots else 'runs'} a side would settle it."
         )
     elif any(e.basis == "one side" for e in found.effects):
         few = "A" if found.a.boots < found.b.boots or found.a.runs < found.b.runs else "B"
@@ -180,6 +199,12 @@ def _doubts(found: Comparison) -> list[str]:
                 f"{percent(side.disturbed / side.groups)} of the groups of {text} were disturbed and left out."
             )
     return lines
+
+
+def _allowances(found: Comparison) -> str:
+    """From run to run by group of loads, and who measured that."""
+    groups = {e.group: (e.allowance, group_of(e.key.workload).sources) for e in found.effects if e.allowance}
+    return "; ".join(f"{name} {percent(share)}: {', '.join(sources)}" for name, (share, sources) in groups.items())
 
 
 def _effects(found: Comparison) -> list[Part]:
@@ -216,14 +241,11 @@ def _means(found: Comparison) -> list[Part]:
     means = [*found.groups, *found.scores]
     if not means:
         return []
-    loads: dict[str, int] = {}
-    for e in found.effects:
-        loads[e.group] = loads.get(e.group, 0) + 1
     scores = {e.key.workload for e in found.scores}
     rows = [
         (
-            e.title,
-            str(loads.get(e.title, "")) or "–",
+            named(e),
+            str(e.loads),
             number(e.a) if e.key.workload in scores else "–",
             number(e.b) if e.key.workload in scores else "–",
             size(e),
@@ -309,6 +331,8 @@ def _faults(found: Comparison) -> list[Part]:
 
 def _left_out(found: Comparison) -> list[Part]:
     items: list[Words] = []
+    if not found.anyway:
+        items += [(f"{one.title}:", f"not comparable: {one.said}") for one in found.unlike]
     for side, keys in (("A", found.only_a), ("B", found.only_b)):
         if keys:
             items.append((f"loads that only {side} has:", ", ".join(_key(k) for k in keys)))
@@ -372,7 +396,7 @@ def _side_row(name: str, side: Side) -> tuple[str, ...]:
         ", ".join(side.kernels[:4]),
         ", ".join(side.scenarios),
         str(side.runs),
-        str(side.boots),
+        str(side.boots or "–"),
         side.first,
         side.last,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from statistics import median
 
 import msgspec
 
@@ -63,6 +64,7 @@ def parse(source: Source) -> Result:
             rule, slack = f"{_ARRAYS[name]} arrays ÷ least time", 0.01 + 1e-6 / times[name]
             found_all += compared("stream.rate", name, rate * 1e6, gives * 1e6, rule, slack, unit="B/s")
     facts = noted(("threads", threads), ("array elements", size))
+    conditions = (("threads", threads), ("array elements", size))
     detail = Stream(
         mb_s=rates,
         threads=threads,
@@ -74,10 +76,11 @@ def parse(source: Source) -> Result:
         kind="stream", tool="STREAM", version=version, facts=tuple(facts), contradictions=tuple(found_all),
         measures=tuple(
             Measure(
-                workload=f"stream {n}", metric="bandwidth", value=r * 1e6, unit="B/s",
-                runs=tuple(v * 1e6 for v in runs[n][:1000]) if len(runs[n]) > 1 else (),
+                workload=f"stream {n}", metric="bandwidth", value=median(all_runs[:1000]) * 1e6, unit="B/s", of="median",
+                runs=tuple(v * 1e6 for v in all_runs[:1000]) if len(all_runs) > 1 else (),
+                conditions={what: str(value) for what, value in conditions if value is not None},
             )
-            for n, r in rates.items()
+            for n, all_runs in runs.items()
         ),
         troubles=() if validates else (Trouble(id="stream.not-validated"),),
         recomputed=("rate from array size and least time",), detail=detail,

@@ -66,7 +66,8 @@ def parse(source: Source) -> Result:
     if not stressors:
         raise Refused("stress-ng: no metrics in it", "run stress-ng with --metrics --yaml FILE")
     troubles = [Trouble(id="stress-ng.nothing-done", subject=s.name) for s in stressors if s.bogo_ops <= 0]
-    facts = noted(("CPUs", truncated(system.get("cpus-online"))), ("kernel", system.get("release")))
+    facts = noted(("threads", truncated(system.get("cpus-online"))), subject="cpu")
+    facts += noted(("release", system.get("release")), subject="kernel")
     return Result(
         kind="stress-ng", tool="stress-ng", version=system.get("stress-ng-version"),
         host=system.get("hostname"), began=epoch(number(system.get("epoch-secs"))), facts=tuple(facts),

@@ -81,6 +81,6 @@ def parse(source: Source) -> Result:
     troubles = [Trouble(id="unixbench.partial", subject=f"{r.copies}") for r in done if r.partial]
     return Result(
         kind="unixbench", tool="UnixBench", host=host, measures=tuple(measures), troubles=tuple(troubles),
-        facts=(Noted(name="CPUs", value=done[0].cpus),), contradictions=tuple(found_all),
+        facts=(Noted(name="threads", value=done[0].cpus, subject="cpu"),), contradictions=tuple(found_all),
         recomputed=("index from the tests",), detail=UnixBench(runs=tuple(runs)),
     )  # fmt: skip

@@ -94,16 +94,17 @@ def parse(source: Source) -> Result:
     )  # fmt: skip
     kib = number(memory.get("Mem_Total"))
     facts = noted(
-        ("CPU model", detail_suite.cpu_model),
-        ("CPUs", truncated(detail_suite.cpus)),
+        ("model", detail_suite.cpu_model),
+        ("threads", truncated(detail_suite.cpus)),
         ("sockets", truncated(detail_suite.sockets)),
         ("threads per core", truncated(detail_suite.threads_per_core)),
-        ("memory", int(kib * 1024) if kib is not None else None),
-        ("kernel", _known(software.get("kernel_version"))),
-        ("operating system", _known(software.get("os_version"))),
         ("microcode", _known(cpu.get("Microcode"))),
-        ("power policy", _known(cpu.get("Power_Policy"))),
+        ("governor", _known(cpu.get("Power_Policy"))),
+        subject="cpu",
     )
+    facts += noted(("total", int(kib * 1024) if kib is not None else None, "B"), subject="memory")
+    facts += noted(("release", _known(software.get("kernel_version"))), subject="kernel")
+    facts += noted(("name", _known(software.get("os_version"))), subject="os")
     if not measures:
         troubles.append(Trouble(id="suite.nothing", fatal=True))
     return Result(
@@ -141,7 +142,7 @@ def parse_text(source: Source) -> Result:
     if not measures:
         raise Refused("hep-benchmark-suite: no score in its printed summary", "import its JSON document")
     if cpu:
-        facts.append(Noted(name="CPU model", value=cpu))
+        facts.append(Noted(name="model", value=cpu, subject="cpu"))
     return Result(
         kind="hep-suite-text", tool="hep-benchmark-suite", host=host, began=iso(start),
         measures=tuple(measures), facts=tuple(facts),

@@ -8,7 +8,7 @@ is the weighted geometric mean over the workloads × scaling.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -20,6 +20,7 @@ from probes.imports.json_text import mapping, numbers, text
 from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble, compared, noted
 from probes.imports.numbers import geometric_mean, integer, number
 from probes.imports.source import Source
+from probes.units import counted
 
 _MOST_WORKLOADS = 200
 _MOST_RUNS = 100
@@ -181,7 +182,11 @@ def judged(detail: HepScore) -> tuple[list[Measure], list[Contradiction], list[T
         said = "none" if detail.score is None else f"{detail.score:g}"
         troubles.append(Trouble(id="hepscore.not-measured", subject=name, said=said, fatal=True))
     elif detail.score is not None:
-        measures.append(Measure(workload=name, metric="score", value=detail.score, unit=""))
+        measures.append(
+            Measure(
+                workload=name, metric="score", value=detail.score, unit="", conditions=_conditions(detail.workloads)
+            )
+        )  # fmt: skip
         if detail.recomputed is None:
             troubles.append(Trouble(id="hepscore.not-recomputed", subject=name))
         else:
@@ -198,9 +203,10 @@ def judged(detail: HepScore) -> tuple[list[Measure], list[Contradiction], list[T
             seconds = sum(r.seconds or 0.0 for r in w.runs)
             measures.append(
                 Measure(
-                    workload=w.name, metric="score", value=w.normalised, unit="", runs=values, seconds=seconds
+                    workload=w.name, metric="score", value=w.normalised, unit="", runs=values, of="median",
+                    seconds=seconds, conditions=_conditions([w]),
                 )
-            )
+            )  # fmt: skip
         troubles += [
             Trouble(id="hepscore.workload-log", subject=f"{w.name} {r.name}", said=r.log)
             for r in w.runs
@@ -212,6 +218,18 @@ def judged(detail: HepScore) -> tuple[list[Measure], list[Contradiction], list[T
             troubles.append(Trouble(id="hepscore.runs-missing", subject=w.name, said=f"{len(w.runs)}"))
         found += _stored_medians(w)
     return measures, found, troubles[:100]
+
+
+def _conditions(workloads: Sequence[HepWorkload]) -> dict[str, str]:
+    """Of a workload its version and copies, of a score those of all its workloads, each under its name."""
+    found = {}
+    for w in workloads:
+        prefix = f"{w.name} " if len(workloads) > 1 else ""
+        if w.version:
+            found[f"{prefix}version"] = w.version
+        if w.copies is not None:
+            found[f"{prefix}copies"] = f"{w.copies} × {counted(w.threads_per_copy or 1, 'thread')}"
+    return found
 
 
 def _stored_medians(w: HepWorkload) -> list[Contradiction]:
@@ -245,13 +263,19 @@ def facts(detail: HepScore) -> list[Noted]:
         if w.copies is not None and w.threads_per_copy is not None:
             both = (("copies", w.copies), ("threads per copy", w.threads_per_copy))
             made += noted(*both, subject=f"workload:{w.name}")
-    return made
+    words = _uname(detail)
+    return [*made, *noted(("release", words[2][:200]), subject="kernel")] if words else made
 
 
 def host(detail: HepScore) -> str | None:
     """From `uname -a`, the second word; None where only the system's name was kept."""
+    words = _uname(detail)
+    return words[1][:120] if words else None
+
+
+def _uname(detail: HepScore) -> list[str] | None:
     words = str(detail.environment.get("system", "")).split()
-    return words[1][:120] if len(words) > 2 and words[0] == "Linux" else None
+    return words if len(words) > 2 and words[0] == "Linux" else None
 
 
 def parse_workload(source: Source) -> Result:
@@ -275,10 +299,14 @@ def parse_workload(source: Source) -> Result:
     if done and done.partition("/")[0] != done.partition("/")[2]:
         troubles.append(Trouble(id="hepscore.copies-failed", subject=name, said=done))
     events = integer(info.get("events_per_thread"))
+    named = (("version", text(app.get("version"))), ("copies", copies), ("threads", threads))
+    conditions = {what: str(value) for what, value in named if value is not None}
     return Result(
         kind="hep-workload", tool="hep-workload", version=text(app.get("version")),
         measures=tuple(
-            Measure(workload=f"{name} {key}"[:200], metric="throughput", value=v, unit="events/s")
+            Measure(
+                workload=f"{name} {key}"[:200], metric="throughput", value=v, unit="events/s", conditions=conditions
+            )
             for key, v in scores.items()
         ),
         facts=tuple(noted(("copies", copies), ("threads per copy", threads), ("events per thread", events))),

@@ -258,10 +258,10 @@ def parse_json(source: Source) -> Result:
         # the average is of whole bytes and wtime of whole seconds
         if not close(mean[name], rates[name], 1.0 / max(wall, 1.0) + 0.01, 1.0)
     ]  # fmt: skip
-    facts = [Noted(name="CPU model", value=model)] if model else []
-    for name, key in (("CPUs", "CPUs"), ("sockets", "Sockets"), ("threads per core", "ThreadsPerCore")):
+    facts = [Noted(name="model", value=model, subject="cpu")] if model else []
+    for name, key in (("threads", "CPUs"), ("sockets", "Sockets"), ("threads per core", "ThreadsPerCore")):
         if (count := number(cpu.get(key))) is not None:
-            facts.append(Noted(name=name, value=int(count)))
+            facts.append(Noted(name=name, value=int(count), subject="cpu"))
     troubles = [Trouble(id="prmon.no-duration")] if wall <= 0 else []
     return Result(
         kind="prmon-json", tool="prmon", version=version, seconds=wall, facts=tuple(facts),

@@ -10,6 +10,7 @@ import re
 
 import msgspec
 
+from probes import units
 from probes.imports.dates import epoch
 from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble, noted
 from probes.imports.numbers import number, truncated
@@ -75,6 +76,7 @@ class Darshan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     lib_version: str | None = None
     modules: dict[str, int] = {}  # records of the modules that were read
     io: dict[str, Module] = {}
+    unseen: dict[str, tuple[int, int]] = {}  # bytes read and written through modules that are not shown
 
 
 class Sums:
@@ -82,6 +84,7 @@ class Sums:
 
     def __init__(self) -> None:
         self.io: dict[str, Module] = {}
+        self.unseen: dict[str, tuple[int, int]] = {}
         self._records: dict[str, set[str]] = {}
         self._files: dict[str, set[str]] = {}
         self._access: dict[str, tuple[str, int]] = {}
@@ -98,6 +101,14 @@ class Sums:
         part.records += 1
         part.shared_records += rank == -1
         part.files = len(self._files[module])
+
+    def other(self, module: str, name: str, value: float) -> None:
+        """A counter of a module that is not shown: its bytes."""
+        read, written = self.unseen.get(module, (0, 0))
+        if value > 0 and name.endswith("_BYTES_READ"):
+            self.unseen[module] = (read + int(value), written)
+        elif value > 0 and name.endswith("_BYTES_WRITTEN"):
+            self.unseen[module] = (read, written + int(value))
 
     def counter(self, module: str, name: str, value: float, record: str) -> None:
         part = self.io.setdefault(module, Module())
@@ -167,6 +178,8 @@ def parse(source: Source) -> Result:
         if module in MODULES and value is not None:
             sums.record(module, int(rank), identifier)
             sums.counter(module, name, value, f"{fields[1]} {identifier}")
+        elif value is not None:
+            sums.other(module[:40], name, value)
     detail = Darshan(
         exe=head.get("exe"),
         command=head.get("exe"),
@@ -179,6 +192,7 @@ def parse(source: Source) -> Result:
         lib_version=library,
         modules={name: len(records) for name, records in modules.items()},
         io=sums.io,
+        unseen=sums.unseen,
     )
     return result(detail, "darshan-text", partial)
 
@@ -192,6 +206,9 @@ def result(detail: Darshan, kind: str, partial: bool = False) -> Result:
     troubles = [Trouble(id="darshan.partial", subject=n) for n, p in detail.io.items() if p.partial]
     if partial and not troubles:
         troubles.append(Trouble(id="darshan.partial"))
+    for module, (read, written) in detail.unseen.items():
+        said = f"{units.size(read)} read, {units.size(written)} written"
+        troubles.append(Trouble(id="darshan.unseen", subject=module, said=said))
     measures: list[Measure] = []
     found: list[Contradiction] = []
     for name, part in detail.io.items():
@@ -212,7 +229,7 @@ def result(detail: Darshan, kind: str, partial: bool = False) -> Result:
         sizes = sorted(part.common_access_sizes.items(), key=lambda item: -item[1])[:4]
         if sizes:
             facts.append(
-                Noted(name="common access sizes", value=dict(sizes), unit="B", subject=f"module:{name}")
+                Noted(name="common access sizes", value=dict(sizes), unit="B", subject=f"layer:{name}")
             )
     return Result(
         kind=kind, tool="Darshan", version=detail.lib_version, began=epoch(detail.start),

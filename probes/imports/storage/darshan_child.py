@@ -42,6 +42,7 @@ def _read(darshan: Any, log: str) -> dict[str, Any]:
     for module, about in report.modules.items():
         name = _NAMES.get(module, module)
         if name not in MODULES:
+            _add_bytes(sums, name, report)
             continue
         report.mod_read_all_records(module, dtype="dict")
         records = report.records[module]
@@ -64,8 +65,20 @@ def _read(darshan: Any, log: str) -> dict[str, Any]:
         lib_version=str(job.get("metadata", {}).get("lib_ver", ""))[:40] or None,
         modules=counts,
         io=sums.io,
+        unseen=sums.unseen,
     )
     return {"detail": detail, "damaged": damaged}
+
+
+def _add_bytes(sums: Sums, module: str, report: Any) -> None:
+    """Of a module that is not shown. The library does not read every one of them."""
+    try:
+        report.mod_read_all_records(module, dtype="dict")
+        counters = [record["counters"] for record in report.records[module]]
+    except Exception:  # whatever the library raises on a module that it does not know
+        return
+    for counter, value in (item for named in counters for item in named.items()):
+        sums.other(module, str(counter), float(value))
 
 
 def _add(sums: Sums, module: str, record: Any) -> None:

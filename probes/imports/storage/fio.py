@@ -146,7 +146,7 @@ def _start(document: fio_json.Document) -> float | None:
 def _facts(jobs: list[Job]) -> list[Noted]:
     made: dict[tuple[str, str], Noted] = {}
     for one in jobs[:200]:
-        for name in ("rw", "bs", "iodepth", "numjobs", "ioengine", "direct"):
+        for name in ("rw", "bs", "iodepth", "numjobs", "ioengine", "direct", "size", "runtime", "place"):
             value = getattr(one, name)
             if value is not None:
                 made[one.name, name] = Noted(name=name, value=value, subject=f"job:{one.name}")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 import msgspec
 
+from probes import units
 from probes.imports.model import Contradiction, compared
-from probes.imports.numbers import KIB, integer, number
+from probes.imports.numbers import KIB, integer, number, size
 from probes.imports.storage import fio_json
 
 DIRECTIONS = ("read", "write", "trim", "mixed")
@@ -42,6 +44,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     numjobs: int | None = None
     ioengine: str | None = None
     direct: str | None = None
+    size: str | None = None
+    runtime: str | None = None
+    mix: str | None = None  # per cent of reads
+    place: str | None = None  # file, device or directory
     options_known: bool = False
     elapsed_s: float | None = None
     hostname: str | None = None
@@ -67,11 +73,52 @@ def job(entry: fio_json.Entry, common: dict[str, object], *, whole: bool = True)
         numjobs=integer(option("numjobs")),
         ioengine=option("ioengine"),
         direct=option("direct"),
+        size=option("size", "filesize"),
+        runtime=option("runtime", "timeout"),
+        mix=option("rwmixread"),
+        place=option("filename", "directory"),
         options_known=bool(options),
         elapsed_s=number(entry.elapsed),
         hostname=str(entry.hostname)[:200] if entry.hostname else None,
         rates=rates,
     )
+
+
+def conditions(job: Job) -> dict[str, str]:
+    """What the job did, spelled one way: "4 KiB" for 4k and 4096B, fio's own default for what its options leave out.
+
+    Empty where the file has no options at all.
+    """
+    if not job.options_known:
+        return {}
+    pattern = job.rw or "read"
+    if pattern in ("rw", "readwrite", "randrw"):
+        pattern = f"{pattern.replace('readwrite', 'rw')} {job.mix or '50'} % read"
+    return {
+        "pattern": pattern,
+        "block size": _sized(job.bs or "4k"),
+        "iodepth": str(job.iodepth or 1),
+        "jobs": str(job.numjobs or 1),
+        "engine": job.ioengine or "default",
+        "direct": "1" if job.direct in ("1", "true") else "0",
+        "size": _sized(job.size) if job.size else "not given",
+        "runtime": _timed(job.runtime) if job.runtime else "not given",
+    }
+
+
+def _sized(text: str) -> str:
+    """Of one size; a range, or sizes by direction, as it is written."""
+    value = size(text)
+    return units.size(value) if value is not None else text.lower()
+
+
+_SECONDS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "ms": 1e-3}
+
+
+def _timed(text: str) -> str:
+    found = re.fullmatch(r"(\d{1,9})([a-z]{0,3})", text.strip().lower())
+    factor = _SECONDS.get(found[2]) if found else None
+    return f"{int(found[1]) * factor:g} s" if found and factor is not None else text
 
 
 def _rate(part: fio_json.Direction | None, whole: bool) -> Rate | None:

@@ -8,7 +8,7 @@ import msgspec
 
 from probes.imports.model import Contradiction, Measure, compared
 from probes.imports.numbers import KIB
-from probes.imports.storage.fio_job import ALL_CLIENTS, Job, Rate, contradictions
+from probes.imports.storage.fio_job import ALL_CLIENTS, Job, Rate, conditions, contradictions
 
 MOST_JOBS = 1000  # kept whole
 _MOST_PLACES = 1000
@@ -26,6 +26,7 @@ class Place(msgspec.Struct):
     has_bandwidth: bool = False
     seconds: float = 0.0
     rate: Rate | None = None
+    conditions: dict[str, str] = {}
 
 
 class Sums:
@@ -67,6 +68,10 @@ class Sums:
             place = self.places[key] = Place()
         place.entries += 1
         place.rate = rate if place.entries == 1 else None
+        for name, value in conditions(job).items():
+            known = place.conditions.setdefault(name, value)
+            if value not in known.split(", "):
+                place.conditions[name] = f"{known}, {value}"
         place.seconds = max(place.seconds, (rate.runtime_ms or 0.0) / 1000)
         if rate.iops is not None:
             place.has_iops, place.iops = True, place.iops + rate.iops
@@ -87,12 +92,14 @@ class Sums:
             workload = f"{prefix}{name} {direction}"
             if groups[name, direction] > 1:
                 workload += f" (group {group})"
+            own: list[Measure] = []
             if place.has_iops:
-                made.append(_measure(workload, "IOPS", place.iops, "IOPS", place.seconds))
+                own.append(_measure(workload, "IOPS", place.iops, "IOPS", place.seconds))
             if place.has_bandwidth:
-                made.append(_measure(workload, "bandwidth", place.kib_s * KIB, "B/s", place.seconds))
+                own.append(_measure(workload, "bandwidth", place.kib_s * KIB, "B/s", place.seconds))
             if place.rate is not None:
-                made += _latencies(workload, place.rate, place.seconds)
+                own += _latencies(workload, place.rate, place.seconds)
+            made += [msgspec.structs.replace(m, conditions=place.conditions) for m in own]
         return made
 
     def client_sums(self) -> list[Contradiction]:

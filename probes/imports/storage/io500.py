@@ -251,7 +251,7 @@ def _result(
     if mode:
         facts.append(Noted(name="mode", value=mode))
     return Result(
-        kind="io500", tool="IO500", version=version or None, began=began, measures=_measures(phases, again),
+        kind="io500", tool="IO500", version=version or None, began=began, measures=_measures(phases, again, version or "not given"),
         seconds=sum(p.seconds or 0.0 for p in phases.values()), facts=tuple(facts),
         missing=tuple(Missing(name=n, reason="no such phase in the file") for n in lost),
         contradictions=tuple(contradictions), troubles=tuple(troubles),
@@ -260,7 +260,7 @@ def _result(
     )  # fmt: skip
 
 
-def _measures(phases: dict[str, Phase], again: score.Scores) -> tuple[Measure, ...]:
+def _measures(phases: dict[str, Phase], again: score.Scores, version: str) -> tuple[Measure, ...]:
     made = [
         Measure(
             workload=p.name,
@@ -268,6 +268,7 @@ def _measures(phases: dict[str, Phase], again: score.Scores) -> tuple[Measure, .
             value=p.value * GIB if p.unit == "GiB/s" else p.value * 1000,
             unit="B/s" if p.unit == "GiB/s" else "IOPS",
             seconds=p.seconds or 0.0,
+            conditions={"version": version},
         )
         for p in phases.values()
         if p.value > 0
@@ -280,6 +281,9 @@ def _measures(phases: dict[str, Phase], again: score.Scores) -> tuple[Measure, .
         if score_value is not None:
             # follows from the phases, so it is not judged beside them
             made.append(
-                Measure(workload=name, metric="score", value=score_value * scale, unit=unit, judged=False)
-            )
+                Measure(
+                    workload=name, metric="score", value=score_value * scale, unit=unit, judged=False,
+                    conditions={"version": version},
+                )
+            )  # fmt: skip
     return tuple(made)

@@ -29,6 +29,9 @@ class TableRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Io500Table(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`series`: runs of one configuration, one after the other; columns are systems or states of one."""
+
+    series: bool = False
     units: dict[str, str] = {}
     runs: tuple[TableRun, ...] = ()
 
@@ -106,7 +109,7 @@ def _by_line(head: list[str], rows: list[list[str]]) -> Io500Table:
     for index, row in enumerate(rows):
         values = {n: v for i, (n, _) in named.items() if i < len(row) and (v := number(row[i])) is not None}
         runs.append(TableRun(name=f"run {index + 1}", values={n: v for n, v in values.items() if v > 0}))
-    return Io500Table(units=dict(named.values()), runs=tuple(runs))
+    return Io500Table(series=True, units=dict(named.values()), runs=tuple(runs))
 
 
 def _by_column(head: list[str], rows: list[list[str]]) -> Io500Table:

@@ -10,6 +10,7 @@ import re
 
 import msgspec
 
+from probes import units
 from probes.imports.dates import iso
 from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble, compared, noted
 from probes.imports.numbers import MIB, close, number, size, truncated
@@ -198,6 +199,8 @@ def result(runs: list[Run], kind: str) -> Result:
             facts += _facts(run, f"run:{index + 1}" if len(measured) > 1 else "")
     first = measured[0]
     machine = (first.machine or "").split()
+    if len(machine) > 2 and machine[0] == "Linux":
+        facts += noted(("release", machine[2][:200]), subject="kernel")
     return Result(
         kind=kind, tool="IOR", version=first.version or None, began=iso(first.began),
         host=machine[1][:120] if len(machine) > 1 else None,
@@ -210,6 +213,7 @@ def result(runs: list[Run], kind: str) -> Result:
 
 def _measures(run: Run, prefix: str) -> list[Measure]:
     made = []
+    conditions = _conditions(run)
     for op in _OPERATIONS:
         rows = [r for r in run.rows if r.op == op]
         rates = [r.mib_s for r in rows]
@@ -222,7 +226,8 @@ def _measures(run: Run, prefix: str) -> list[Measure]:
             made.append(
                 Measure(
                     workload=f"{prefix}ior {op}", metric="bandwidth", value=best * MIB, unit="B/s",
-                    seconds=seconds, runs=runs,
+                    seconds=seconds, runs=runs if max(runs, default=0.0) == best * MIB else (), of="max",
+                    conditions=conditions,
                 )
             )  # fmt: skip
         iops = [r.iops for r in rows if r.iops is not None]
@@ -230,10 +235,20 @@ def _measures(run: Run, prefix: str) -> list[Measure]:
             made.append(
                 Measure(
                     workload=f"{prefix}ior {op}", metric="IOPS", value=run.max_ops.get(op, max(iops)),
-                    unit="IOPS", seconds=seconds,
+                    unit="IOPS", seconds=seconds, conditions=conditions,
                 )
             )  # fmt: skip
     return made
+
+
+def _conditions(run: Run) -> dict[str, str]:
+    """What it did, as far as the file says."""
+    named = (
+        ("API", run.api), ("access", run.access), ("ranks", run.tasks), ("segments", run.segments),
+        ("transfer size", run.transfer_bytes and units.size(run.transfer_bytes)),
+        ("block size", run.block_bytes and units.size(run.block_bytes, 6)),
+    )  # fmt: skip
+    return {name: str(value) for name, value in named if value}
 
 
 def contradictions(run: Run, prefix: str = "") -> list[Contradiction]:
@@ -243,11 +258,9 @@ def contradictions(run: Run, prefix: str = "") -> list[Contradiction]:
         if not rows:
             continue
         subject, best = f"{prefix}{op}", run.max.get(op)
-        most, last = max(r.mib_s for r in rows), rows[-1].mib_s
+        most = max(r.mib_s for r in rows)
         if best is not None and not close(best, most, 0.005, 0.01):
             found.append(_rate("ior.max-not-in-rows", subject, best, most, "largest row of the table"))
-        elif best is not None and not close(best, last, 0.2):
-            found.append(_rate("ior.row-is-not-max", subject, best, last, "last row of the table"))
         planned = (run.tasks or 0) * (run.block_bytes or 0) * (run.segments or 1)
         for row in rows if planned and not _stonewalled(run) else []:
             if row.total_s is None or row.total_s < 0.01:

@@ -116,12 +116,15 @@ def _result(runs: list[Run]) -> Result:
     facts: list[Noted] = []
     for index, run in enumerate(measured):
         prefix = f"run {index + 1}: " if len(measured) > 1 else ""
+        conditions = {"ranks": str(run.tasks), "nodes": str(run.nodes)}
+        if run.items is not None:
+            conditions["items"] = f"{run.items} {run.item_kind}"
         for name, stat in run.rate.items():
             seconds = run.time[name].max if name in run.time else 0.0
             measures.append(
                 Measure(
                     workload=f"{prefix}mdtest {name.lower()}", metric="IOPS", value=stat.max, unit="IOPS",
-                    seconds=seconds, judged=not name.startswith("Tree"),
+                    seconds=seconds, judged=not name.startswith("Tree"), conditions=conditions,
                 )
             )  # fmt: skip
         found += contradictions(run, prefix)

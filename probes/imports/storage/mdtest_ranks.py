@@ -104,6 +104,7 @@ def _result(runs: list[Ranks]) -> Result:
                 Measure(
                     workload=f"{prefix}mdtest {name.lower()}", metric="IOPS", value=rate, unit="IOPS",
                     seconds=run.time[name], judged=not name.startswith("Tree"),
+                    conditions={"ranks": str(run.tasks), "items a task": str(run.items)},
                 )
             )  # fmt: skip
             if run.done.get(name) and run.time[name] > 0:

@@ -233,9 +233,8 @@ def result(detail: Sysstat, tables: Tables, *, since_boot: bool = False) -> Resu
         troubles.append(Trouble(id="sysstat.restart", said=str(detail.restarts)))
     if tables.left_out:
         troubles.append(Trouble(id="sysstat.left-out", said=str(tables.left_out)))
-    facts = noted(
-        ("kernel", detail.kernel), ("architecture", detail.arch), ("CPUs", detail.cpus), ("samples", detail.samples)
-    )  # fmt: skip
+    facts = noted(("release", detail.kernel), ("machine", detail.arch), subject="kernel")
+    facts += [*noted(("threads", detail.cpus), subject="cpu"), *noted(("samples", detail.samples))]
     return Result(
         kind=detail.tool, tool=detail.tool, host=detail.host, began=iso(detail.date), facts=tuple(facts),
         measures=tuple(measures(detail.tables)), troubles=tuple(troubles), points=tuple(tables.points),

@@ -1,0 +1,230 @@
+"""The odd ones out of a pile of like results: which run lies apart from the others, in which load, and how far.
+
+For each load the core is that part of the runs which lies closest together (least trimmed squares, Rousseeuw 1984): its
+mean is the centre, its variance the spread, drawn towards that of the pile's other loads over the same runs as far as
+they are alike (`spread.py`). What lies outside is held against it by Student's t, each run alone. Which runs are
+the core is chosen by the figures, so every choice there was counts: C(n, k) ways to leave k of n runs out, all loads, and
+a 2^-k share of the error for each k. All of a pile's loads together name a run wrongly in at most 5 % of the piles
+(tests/benchmarks/odd_runs.py). Of five and more runs up to half may lie outside; where those lie together they are a
+second group.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+import msgspec
+
+from probes.types import Json
+from scenarios.compare.spread import Observed, Variance, moderated
+from scenarios.compare.run_summary import FactKey, FigureKey, Take
+from scenarios.experiment.statistics.distributions import normal_tail, t_quantile, t_tail
+from scenarios.knowledge.differences import ignored
+from scenarios.plan import Metric
+
+LEAST_RUNS = 5
+LEAST_EFFECT = 0.05
+FAMILY_ERROR = 0.05
+_FLOOR = 0.002  # of the level: printed digits make two results equal that were not
+_LEAST_CORE = 3
+_BORROWS = 20  # runs: more of them know their spread themselves
+_MOST_WAYS = 600.0  # logarithm of C(n, k): beyond it no probability is small enough to be told from 0
+_MOST_FACTS = 12  # of an odd run, named
+
+
+class Member(NamedTuple):
+    """One run. `logs` are turned so that more is better."""
+
+    name: str
+    logs: Mapping[FigureKey, float]
+    metrics: Mapping[FigureKey, Metric]
+    facts: Mapping[FactKey, Json]
+
+
+class Apart(msgspec.Struct, frozen=True, kw_only=True):
+    """A run outside of the core. `ratio` to the core's centre, under 1 is worse; `ci95` holds for the whole pile."""
+
+    run: str
+    index: int
+    value: float
+    ratio: float
+    ci95: tuple[float, float]
+
+
+class FactApart(msgspec.Struct, frozen=True, kw_only=True):
+    """A fact in which a run differs from every other run that has it."""
+
+    subject: str
+    name: str
+    value: Json
+    others: tuple[Json, ...]
+
+
+class OddLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """`centre`, `low` and `high` are the core's, `runs` how many have the load. `groups`: those apart lie together."""
+
+    key: FigureKey
+    metric: Metric
+    runs: int
+    core: tuple[str, ...]
+    centre: float
+    low: float
+    high: float
+    apart: tuple[Apart, ...]
+    groups: bool = False
+
+
+class OddRuns(msgspec.Struct, frozen=True, kw_only=True):
+    """`loads`: how many were looked at, those that at least five runs have. `facts`: by run that lies apart."""
+
+    runs: tuple[str, ...]
+    loads: int
+    found: tuple[OddLoad, ...] = ()
+    facts: dict[str, tuple[FactApart, ...]] = {}
+
+
+def member(run: Take) -> Member:
+    logs = {key: figure.log_mean for key, figure in run.figures.items()}
+    return Member(run.name, logs, {key: load.metric for key, load in run.loads.items()}, run.facts)
+
+
+def odd_runs(pile: Sequence[Member]) -> OddRuns:
+    """Of results of like loads."""
+    names = dict.fromkeys(key for one in pile for key in one.logs)
+    columns = {key: [(n, one.logs[key]) for n, one in enumerate(pile) if key in one.logs] for key in names}
+    columns = {key: column for key, column in columns.items() if len(column) >= LEAST_RUNS}
+    leading = list({key.workload: key for key in reversed(columns)}.values())
+    found = []
+    for key in columns:
+        others = [columns[other] for other in leading if other.workload != key.workload]
+        chosen = _apart(columns[key], others, len(columns))
+        if chosen is not None:
+            metric = next(one.metrics[key] for one in pile if key in one.metrics)
+            found.append(_told(key, metric, columns[key], chosen, [one.name for one in pile]))
+    indices = sorted({one.index for load in found for one in load.apart if not load.groups})
+    return OddRuns(
+        runs=tuple(one.name for one in pile),
+        loads=len(columns),
+        found=tuple(sorted(found, key=lambda load: min(one.ratio for one in load.apart))),
+        facts={pile[n].name: facts for n in indices if (facts := _facts(pile, n))},
+    )
+
+
+class _Choice(NamedTuple):
+    """`outside`: indices of the pile; `reach`: the half-width of their intervals, on the log scale."""
+
+    core: frozenset[int]
+    centre: float
+    reach: float
+    outside: tuple[int, ...]
+
+
+def _apart(
+    column: Sequence[tuple[int, float]], others: Sequence[Sequence[tuple[int, float]]], loads: int
+) -> _Choice | None:
+    """As many outside as can be shown, each of them; None where none can."""
+    order = sorted(column, key=lambda item: item[1])
+    n = len(order)
+    for k in range(min(n // 2, n - _LEAST_CORE), 0, -1):
+        ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+        if ways > _MOST_WAYS:
+            continue
+        level = math.log(FAMILY_ERROR / loads / 2.0**k) - ways
+        start = _tightest([value for _, value in order], n - k)
+        inside, outside = order[start : start + n - k], [*order[:start], *order[start + n - k :]]
+        centre = math.fsum(value for _, value in inside) / len(inside)
+        nearest = min(abs(value - centre) for _, value in outside)
+        own = _variance([value for _, value in inside])
+        scale = 1 + 1 / len(inside)
+        if math.expm1(nearest) < LEAST_EFFECT or not _below(
+            2 * normal_tail(nearest / math.sqrt(own * scale)), level
+        ):
+            continue
+        core = frozenset(index for index, _ in inside)
+        variance = _borrowed(own, core, others) if n <= _BORROWS else Variance(own, len(inside) - 1)
+        error = math.sqrt(variance.value * scale)
+        if _below(2 * t_tail(nearest / error, variance.freedom), level):
+            reach = t_quantile(1 - max(1e-12, math.exp(level)) / 2, variance.freedom) * error
+            return _Choice(core, centre, reach, tuple(index for index, _ in outside))
+    return None
+
+
+def _below(p: float, log_level: float) -> bool:
+    return p <= 0 or math.log(p) <= log_level
+
+
+def _tightest(values: Sequence[float], size: int) -> int:
+    """Where the window of so many neighbours with the least squares begins."""
+    middle = values[len(values) // 2]
+    sums = [0.0, *accumulate(v - middle for v in values)]
+    squares = [0.0, *accumulate((v - middle) ** 2 for v in values)]
+
+    def left(start: int) -> float:
+        total = sums[start + size] - sums[start]
+        return squares[start + size] - squares[start] - total * total / size
+
+    return min(range(len(values) - size + 1), key=left)
+
+
+def _variance(values: Sequence[float]) -> float:
+    mean = math.fsum(values) / len(values)
+    return max(math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1), _FLOOR**2)
+
+
+def _borrowed(own: float, core: frozenset[int], others: Sequence[Sequence[tuple[int, float]]]) -> Variance:
+    """With what the other loads of the same runs tell of the usual spread."""
+    observed = [Observed(own, len(core) - 1, None)]
+    for column in others:
+        values = [value for index, value in column if index in core]
+        if len(values) >= _LEAST_CORE:
+            observed.append(Observed(_variance(values), len(values) - 1, None))
+    return moderated(observed)[0]
+
+
+def _told(
+    key: FigureKey, metric: Metric, column: Sequence[tuple[int, float]], chosen: _Choice, names: Sequence[str]
+) -> OddLoad:
+    sign = 1.0 if metric.better == "more" else -1.0
+    logs = dict(column)
+    apart = [
+        Apart(
+            run=names[n], index=n, value=math.exp(sign * logs[n]), ratio=math.exp(logs[n] - chosen.centre),
+            ci95=(
+                math.exp(logs[n] - chosen.centre - chosen.reach), math.exp(logs[n] - chosen.centre + chosen.reach),
+            ),
+        )
+        for n in chosen.outside
+    ]  # fmt: skip
+    core = sorted(math.exp(sign * logs[n]) for n in chosen.core)
+    return OddLoad(
+        key=key, metric=metric, runs=len(column), core=tuple(names[n] for n in sorted(chosen.core)),
+        centre=math.exp(sign * chosen.centre), low=core[0], high=core[-1],
+        apart=tuple(sorted(apart, key=lambda one: one.ratio)),
+        groups=_together([logs[n] for n in chosen.outside], [logs[n] for n in chosen.core]),
+    )  # fmt: skip
+
+
+def _together(outside: Sequence[float], core: Sequence[float]) -> bool:
+    """Two and more on one side of the core, closer to each other than to it."""
+    gap = max(min(outside) - max(core), min(core) - max(outside))
+    return len(outside) > 1 and max(outside) - min(outside) < gap
+
+
+def _facts(pile: Sequence[Member], index: int) -> tuple[FactApart, ...]:
+    found = []
+    for key, value in pile[index].facts.items():
+        others = {
+            str(one.facts[key]): one.facts[key]
+            for n, one in enumerate(pile)
+            if n != index and key in one.facts
+        }
+        if others and str(value) not in others and not ignored("/".join(key)):
+            found.append(
+                FactApart(
+                    subject=key[0], name=key[1], value=value, others=tuple(others.values())[:_MOST_FACTS]
+                )
+            )
+    return tuple(found[:_MOST_FACTS])
