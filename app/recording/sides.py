@@ -13,10 +13,10 @@ from app.recording import store
 from app.recording.reader import BrokenRecording, events_of
 from probes.imports import kinds
 from probes.imports.model import Refused
+from probes.imports.path_names import told_apart
 from probes.imports.source import Source
 from probes.imports.storage import io500_table
 from probes.lossless_json import Decoder
-from probes.path_names import told_apart
 from scenarios.compare.imported import imported
 from scenarios.compare.run_summary import READ, Take, take
 

@@ -18,6 +18,7 @@ from scenarios.results.document import Axis, Chart, Heading, Part, Series, Table
 
 MARKS = "ABCDEFGH"
 MOST_POINTS = 2000  # of a side in a chart
+_LARGEST = " (max)"  # behind a metric's name
 
 
 def imported(session: Session) -> bool:
@@ -94,24 +95,27 @@ def _reached(session: Session) -> Table | None:
                     rows.append(
                         (
                             wording.workload_title(session, workload),
-                            metric,
+                            metric + (_LARGEST if _of_max(session, workload, metric) else ""),
                             wording.variant_title(session, variant),
-                            _value(_figure(session, workload, metric, values), metric, unit),
+                            _value(
+                                (max if _of_max(session, workload, metric) else median)(values), metric, unit
+                            ),
                             f"{_value(min(values), metric, unit)} to {_value(max(values), metric, unit)}",
                             _p99(own),
                             str(len(values)),
                         )
                     )
     counted = "groups" if session.trains else "blocks"
-    middle = "the tool's own" if imported(session) else "median"
+    largest = any(metric.endswith(_LARGEST) for _, metric, *_ in rows)
+    middle = "median, or max" if largest else "median"
     header = ("workload", "metric", "variant", middle, "least to most", "p99", counted)
     return Table(header, tuple(rows), frozenset({3, 4, 5, 6})).without_empty_columns() if rows else None
 
 
-def _figure(session: Session, workload: str, metric: str, values: list[float]) -> float:
-    """The median of what we measured; of an imported result the figure that its tool gives."""
+def _of_max(session: Session, workload: str, metric: str) -> bool:
+    """Whether the tool of an imported result takes the largest of its repetitions for its figure."""
     planned = session.metric(workload, metric)
-    return planned.figure(values) if imported(session) and planned is not None else median(values)
+    return planned is not None and planned.of == "max"
 
 
 def _unit(session: Session, workload: str, metric: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -25,9 +26,11 @@ def group_means(a: Sequence[Take], b: Sequence[Take], *, margin: float) -> list[
     """
     scored = {load for score in scores().entries for part in score.parts for load in part}
     by_group: dict[str, dict[str, list[FigureKey]]] = {}
-    for key in _everywhere(a, b):
+    keys = _everywhere(a, b)
+    metrics = Counter((key.workload, key.variant) for key in keys)
+    for key in keys:
         if key.workload not in scored:
-            sort = _sort(a[0].loads[key].metric)
+            sort = _sort(a[0].loads[key].metric, several=metrics[key.workload, key.variant] > 1)
             by_group.setdefault(group_of(key.workload).name, {}).setdefault(sort, []).append(key)
     wanted: Means = {
         FigureKey(name, MEAN.name, sort if len(sorts) > 1 else ""): (tuple(found),)
@@ -37,13 +40,9 @@ def group_means(a: Sequence[Take], b: Sequence[Take], *, margin: float) -> list[
     return _means(a, b, wanted, margin)
 
 
-def _sort(metric: Metric) -> str:
-    """Of what a mean is made: rates of bytes, of operations and of anything else apart, each cost by itself."""
-    if metric.unit in ("B/s", "MB/s"):
-        return "bandwidth"
-    if metric.better == "less" or metric.unit == "IOPS":
-        return metric.name
-    return "rate"
+def _sort(metric: Metric, *, several: bool) -> str:
+    """Of what a mean is made: the speeds of loads that have one metric each, and each metric by itself."""
+    return metric.name if several or metric.better == "less" else "rate"
 
 
 def score_means(a: Sequence[Take], b: Sequence[Take], *, margin: float) -> list[Effect]:

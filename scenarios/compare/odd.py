@@ -3,8 +3,8 @@
 For each load the core is that part of the runs which lies closest together (least trimmed squares, Rousseeuw 1984): its
 mean is the centre, its variance the spread, drawn towards that of the pile's other loads over the same runs as far as
 they are alike (`spread.py`). What lies outside is held against it by Student's t, each run alone. Which runs are
-the core is chosen by the figures, so every choice there was counts: C(n, k) ways to leave k of n runs out, all loads, and
-a 2^-k share of the error for each k. All of a pile's loads together name a run wrongly in at most 5 % of the piles
+the core is chosen by the figures, so every choice there was counts: C(n, k) ways to leave k of n runs out, all loads,
+and a 2^-k share of the error for each k. All of a pile's loads together name a run wrongly in at most 5 % of the piles
 (tests/benchmarks/odd_runs.py). Of five and more runs up to half may lie outside; where those lie together they are a
 second group.
 """
@@ -19,8 +19,8 @@ from typing import NamedTuple
 import msgspec
 
 from probes.types import Json
-from scenarios.compare.spread import Observed, Variance, moderated
 from scenarios.compare.run_summary import FactKey, FigureKey, Take
+from scenarios.compare.spread import Observed, Variance, moderated
 from scenarios.experiment.statistics.distributions import normal_tail, t_quantile, t_tail
 from scenarios.knowledge.differences import ignored
 from scenarios.plan import Metric

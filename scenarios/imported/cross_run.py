@@ -50,12 +50,6 @@ def _below(box: Box, name: str, odd: Sequence[Odd]) -> Finding:
     hard = name.replace("easy", "hard")
     count = f"{len(odd)} of {len(box.runs)} runs" if len(box.runs) > 1 else "the run"
     easy, hard = title_of(name), title_of(hard)
-    corner = next(c for c in box.corners if c.workload == name)
-    sound = [v for i, v in enumerate(corner.values) if v is not None and i not in {o.index for o in odd}]
-    two = SAYS.evidence(
-        "two-groups", load=easy, few=units.counted(len(odd), "run"), at=_level([o.value for o in odd], corner.unit),
-        rest=units.counted(len(sound), "run"), other=_level(sound, corner.unit),
-    )  # fmt: skip
     return SAYS.finding(
         "below",
         id=f"io500.box-{name}",
@@ -66,7 +60,7 @@ def _below(box: Box, name: str, odd: Sequence[Odd]) -> Finding:
         count=count,
         runs=_runs([o.run for o in odd]),
         evidence=[
-            *([two] if sound else []),
+            *_two_groups(box, name, odd),
             *(
                 SAYS.evidence(
                     "below",
@@ -80,6 +74,21 @@ def _below(box: Box, name: str, odd: Sequence[Odd]) -> Finding:
             ),
         ],
     )
+
+
+def _two_groups(box: Box, name: str, odd: Sequence[Odd]) -> list[Evidence]:
+    """Where the broken runs lie together and the sound ones elsewhere."""
+    corner = next(c for c in box.corners if c.workload == name)
+    broken = [o.value for o in odd]
+    sound = [v for i, v in enumerate(corner.values) if v is not None and i not in {o.index for o in odd}]
+    if not sound or max(broken) >= min(sound):
+        return []
+    return [
+        SAYS.evidence(
+            "two-groups", load=title_of(name), few=units.counted(len(broken), "run"), at=_level(broken, corner.unit),
+            rest=units.counted(len(sound), "run"), other=_level(sound, corner.unit),
+        )
+    ]  # fmt: skip
 
 
 def _level(values: Sequence[float], unit: str) -> str:
@@ -102,15 +111,6 @@ def _apart(odd: OddRuns, loads: Sequence[OddLoad], groups: bool, several: Mappin
     first = loads[0]
     runs = [one.run for one in sorted(first.apart, key=lambda one: one.index)]
     worse = any(one.ratio < 1 for load in loads for one in load.apart)
-    values = [one.value for one in first.apart]
-    load = _titled(first, several)
-    more = f" and in {units.counted(len(loads) - 1, 'more load')}" if len(loads) > 1 else ""
-    fields = {
-        "load": load, "runs": _runs(runs), "more": more, "at": _level(values, first.metric.unit),
-        "rest": units.counted(len(first.core), "other result"),
-        "others": _level([first.low, first.high], first.metric.unit),
-        "size": units.effect(first.apart[0].ratio, words(first.metric)),
-    }  # fmt: skip
     return SAYS.finding(
         "groups" if groups else "odd",
         id=f"import.{'groups' if groups else 'odd'}-{first.key.workload}",
@@ -120,7 +120,13 @@ def _apart(odd: OddRuns, loads: Sequence[OddLoad], groups: bool, several: Mappin
             *(_member(one, load, several) for load in loads for one in load.apart[:_MOST_APART]),
             *(_fact(run, fact) for run in dict.fromkeys(runs) for fact in odd.facts.get(run, ())),
         ],
-        **fields,
+        load=_titled(first, several),
+        runs=_runs(runs),
+        more=f" and in {units.counted(len(loads) - 1, 'more load')}" if len(loads) > 1 else "",
+        at=_level([one.value for one in first.apart], first.metric.unit),
+        rest=units.counted(len(first.core), "other result"),
+        others=_level([first.low, first.high], first.metric.unit),
+        size=units.effect(first.apart[0].ratio, words(first.metric)),
     )
 
 

@@ -30,8 +30,8 @@ def findings(file: Imported) -> list[Finding]:
     return [*made, summary(file)]
 
 
-def note(identifier: str, text: str, **fields: object) -> Finding:
-    return SAYS.finding(identifier, id=identifier, evidence=(Evidence(text),) if text else (), **fields)
+def note(identifier: str, text: str, *, count: str = "") -> Finding:
+    return SAYS.finding(identifier, id=identifier, evidence=(Evidence(text),) if text else (), count=count)
 
 
 def _grouped(items: Iterable[Contradiction | Trouble]) -> dict[str, list[Contradiction | Trouble]]:

@@ -15,7 +15,7 @@ from app.recording import imported
 from app.report.result import encoded
 from probes.imports import kinds
 from probes.imports.hep.prmon import PrmonJson, PrmonText, pair
-from probes.path_names import told_apart
+from probes.imports.path_names import told_apart
 from probes.units import counted
 from scenarios import events as ev
 from scenarios.finding import Finding

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from app.report.figures.interval_chart import drawable, sound
+from app.report.results.doubts import allowances, doubts
 from app.report.results.result_parts import value_text
 from probes.units import amount, counted, listed, number, percent, rate, smallest_effect, times
 from scenarios.compare.comparison import Comparison, Side
@@ -126,7 +127,7 @@ def _verdict(found: Comparison) -> list[Part]:
         parts.append(say(found.pattern.says))
     if not found.effects:
         return parts
-    parts += [say(*_attribution(found)), *(say(line) for line in _doubts(found))]
+    parts += [say(*_attribution(found)), *(say(line) for line in doubts(found))]
     experiments = found.fingerprints.attribution.experiments
     if experiments:
         parts.append(say("To separate the changes, make one at a time:"))
@@ -155,56 +156,6 @@ def _attribution(found: Comparison) -> Words:
             )
         case "no fingerprint":
             return ("At least one side has no facts of its host, so nothing can be attributed.",)
-
-
-def _doubts(found: Comparison) -> list[str]:
-    lines = []
-    if found.unlike and found.anyway:
-        several = "; ".join(f"{one.title}: {one.said}" for one in found.unlike[:MOST_FACTS])
-        lines.append(f"Compared though they are not the same load ({several}): what differs is not the host's alone.")
-    for side, text in ((found.a, "A"), (found.b, "B")):
-        if side.twins:
-            lines.append(
-                f"{counted(len(side.twins), 'result')} of {text} with the figures of another counted once: "
-                f"{listed([f'{one} = {other}' for one, other in side.twins], 12)}."
-            )
-    if found.a.runs == found.b.runs == 1:
-        spread = (
-            "the spread inside the runs is a lower bound of the spread between runs"
-            if any(e.basis == "blocks" for e in found.effects)
-            else "single values show no spread at all"
-        )
-        lines.append(
-            f"One run a side: {spread}. A load is called slower or faster only beyond what two runs of such a load "
-            f"usually differ by ({_allowances(found)}). Three {'boots' if found.a.boots else 'runs'} a side would settle it."
-        )
-    elif any(e.basis == "one side" for e in found.effects):
-        few = "A" if found.a.boots < found.b.boots or found.a.runs < found.b.runs else "B"
-        lines.append(f"Side {few} was measured once: the spread of the other side is used for both.")
-    elif any(e.basis == "runs" and e.lower_bound for e in found.effects):
-        lines.append(
-            "One boot a side: how much one boot differs from the next is not in the intervals, so they "
-            "are lower bounds."
-        )
-    if found.one_after_the_other and found.a.runs + found.b.runs > 2:
-        lines.append(
-            f"All runs of {found.order[0]} were made before those of {found.order[-1]}: a drift over that time "
-            "looks like an effect; the order A B B A avoids that."
-        )
-    for side, text in ((found.a, "A"), (found.b, "B")):
-        if side.unfinished:
-            lines.append(f"{side.unfinished} of {side.runs} runs of {text} did not end normally.")
-        if side.groups and side.disturbed / side.groups > 0.25:
-            lines.append(
-                f"{percent(side.disturbed / side.groups)} of the groups of {text} were disturbed and left out."
-            )
-    return lines
-
-
-def _allowances(found: Comparison) -> str:
-    """From run to run by group of loads, and who measured that."""
-    groups = {e.group: (e.allowance, group_of(e.key.workload).sources) for e in found.effects if e.allowance}
-    return "; ".join(f"{name} {percent(share)}: {', '.join(sources)}" for name, (share, sources) in groups.items())
 
 
 def _effects(found: Comparison) -> list[Part]:
@@ -383,6 +334,13 @@ def _method(found: Comparison) -> list[Part]:
                     f"excludes no change and the estimate exceeds {percent(found.margin)}. No material "
                     "difference: the interval "
                     f"lies within {percent(found.margin)}.",
+                ),
+                *(
+                    (
+                        f"Run to run {percent(share)}, taken for want of repeated runs,",
+                        f"{name}: {'; '.join(group_of(name).sources)}.",
+                    )
+                    for name, share in allowances(found).items()
                 ),
             )
         ),

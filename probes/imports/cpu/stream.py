@@ -76,8 +76,8 @@ def parse(source: Source) -> Result:
         kind="stream", tool="STREAM", version=version, facts=tuple(facts), contradictions=tuple(found_all),
         measures=tuple(
             Measure(
-                workload=f"stream {n}", metric="bandwidth", value=median(all_runs[:1000]) * 1e6, unit="B/s", of="median",
-                runs=tuple(v * 1e6 for v in all_runs[:1000]) if len(all_runs) > 1 else (),
+                workload=f"stream {n}", metric="bandwidth", value=median(all_runs[:1000]) * 1e6, unit="B/s",
+                of="median", runs=tuple(v * 1e6 for v in all_runs[:1000]) if len(all_runs) > 1 else (),
                 conditions={what: str(value) for what, value in conditions if value is not None},
             )
             for n, all_runs in runs.items()

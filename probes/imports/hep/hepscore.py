@@ -184,7 +184,7 @@ def judged(detail: HepScore) -> tuple[list[Measure], list[Contradiction], list[T
     elif detail.score is not None:
         measures.append(
             Measure(
-                workload=name, metric="score", value=detail.score, unit="", conditions=_conditions(detail.workloads)
+                workload=name, metric="score", value=detail.score, unit="", conditions=_all_conditions(detail.workloads)
             )
         )  # fmt: skip
         if detail.recomputed is None:
@@ -204,7 +204,7 @@ def judged(detail: HepScore) -> tuple[list[Measure], list[Contradiction], list[T
             measures.append(
                 Measure(
                     workload=w.name, metric="score", value=w.normalised, unit="", runs=values, of="median",
-                    seconds=seconds, conditions=_conditions([w]),
+                    seconds=seconds, conditions=_conditions(w),
                 )
             )  # fmt: skip
         troubles += [
@@ -220,15 +220,15 @@ def judged(detail: HepScore) -> tuple[list[Measure], list[Contradiction], list[T
     return measures, found, troubles[:100]
 
 
-def _conditions(workloads: Sequence[HepWorkload]) -> dict[str, str]:
-    """Of a workload its version and copies, of a score those of all its workloads, each under its name."""
-    found = {}
-    for w in workloads:
-        prefix = f"{w.name} " if len(workloads) > 1 else ""
-        if w.version:
-            found[f"{prefix}version"] = w.version
-        if w.copies is not None:
-            found[f"{prefix}copies"] = f"{w.copies} × {counted(w.threads_per_copy or 1, 'thread')}"
+def _all_conditions(workloads: Sequence[HepWorkload]) -> dict[str, str]:
+    """Of a score: those of all its workloads, each under its name."""
+    return {f"{w.name} {name}": value for w in workloads for name, value in _conditions(w).items()}
+
+
+def _conditions(w: HepWorkload) -> dict[str, str]:
+    found = {"version": w.version} if w.version else {}
+    if w.copies is not None:
+        found["copies"] = f"{w.copies} × {counted(w.threads_per_copy or 1, 'thread')}"
     return found
 
 

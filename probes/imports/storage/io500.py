@@ -251,7 +251,7 @@ def _result(
     if mode:
         facts.append(Noted(name="mode", value=mode))
     return Result(
-        kind="io500", tool="IO500", version=version or None, began=began, measures=_measures(phases, again, version or "not given"),
+        kind="io500", tool="IO500", version=version or None, began=began, measures=_measures(phases, again, version),
         seconds=sum(p.seconds or 0.0 for p in phases.values()), facts=tuple(facts),
         missing=tuple(Missing(name=n, reason="no such phase in the file") for n in lost),
         contradictions=tuple(contradictions), troubles=tuple(troubles),
@@ -260,7 +260,8 @@ def _result(
     )  # fmt: skip
 
 
-def _measures(phases: dict[str, Phase], again: score.Scores, version: str) -> tuple[Measure, ...]:
+def _measures(phases: dict[str, Phase], again: score.Scores, version: str | None) -> tuple[Measure, ...]:
+    conditions = {"version": version or "not given"}
     made = [
         Measure(
             workload=p.name,
@@ -268,7 +269,7 @@ def _measures(phases: dict[str, Phase], again: score.Scores, version: str) -> tu
             value=p.value * GIB if p.unit == "GiB/s" else p.value * 1000,
             unit="B/s" if p.unit == "GiB/s" else "IOPS",
             seconds=p.seconds or 0.0,
-            conditions={"version": version},
+            conditions=conditions,
         )
         for p in phases.values()
         if p.value > 0
@@ -283,7 +284,7 @@ def _measures(phases: dict[str, Phase], again: score.Scores, version: str) -> tu
             made.append(
                 Measure(
                     workload=name, metric="score", value=score_value * scale, unit=unit, judged=False,
-                    conditions={"version": version},
+                    conditions=conditions,
                 )
             )  # fmt: skip
     return tuple(made)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.entry import run_command_line
+from tests.probes.imports import originals as made
 
 TABLE = str(Path(__file__).parents[2] / "data" / "io500-claix.tsv")
 OLD, NEW = f"{TABLE}:claix18_centos_isc20", f"{TABLE}:claix18_rocky_isc20"
@@ -152,3 +153,28 @@ def test_the_third_kernel_is_told_from_both(
 ) -> None:
     _, out, _ = typed(capsys, "compare", *(f"demo:{name}" for name in pair), "--format", "json")
     assert json.loads(out)["fingerprints"]["attribution"]["components"] == ["kernel"]
+
+
+def test_another_depth_is_not_compared_and_that_is_no_success(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for depth in ("16", "128"):
+        (tmp_path / depth).mkdir()
+        job = made.fio_job(**{"job options": {"rw": "randread", "bs": "4k", "iodepth": depth}})
+        (tmp_path / depth / "result.json").write_text(made.fio(job))
+    files = [str(tmp_path / depth / "result.json") for depth in ("16", "128")]
+    status, out, err = typed(capsys, "compare", *files, "--format", "json")
+    document = json.loads(out)
+    assert status == 3 and "iodepth 16 / 128" in err and "--anyway" in err
+    assert (document["a"]["names"], document["b"]["names"], document["effects"]) == (["16"], ["128"], [])
+    assert document["unlike"][0]["differing"] == {"iodepth": [["16"], ["128"]]}
+    status, out, _ = typed(capsys, "compare", *files, "--anyway", "--format", "json")
+    assert status == 0 and len(json.loads(out)["effects"]) == 3
+
+
+def test_every_recording_of_a_side_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for n in range(30):
+        (tmp_path / f"r{n}.json").write_text(made.fio(made.fio_job(iops=10_000 + n)))
+    files = [str(path) for path in tmp_path.iterdir()]
+    _, out, _ = typed(capsys, "compare", *files[1:], "--", files[0], "--format", "json")
+    assert len(json.loads(out)["a"]["names"]) == 29

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from app.cli.entry import run_command_line
+from app.recording import imported
 from app.recording.reader import events_of, load
 from app.report.forms import html, markdown
 from app.report.full_report import report
@@ -143,9 +144,9 @@ def test_json_has_values_findings_and_refusals(tmp_path: Path, capsys: pytest.Ca
     assert run_command_line(["import", "--json", *names]) == 3
     document = json.loads(capsys.readouterr().out)
     [one] = document["imported"]
-    assert one["result"]["measures"][0] == {
-        "workload": "job read", "metric": "IOPS", "value": 10000.0, "unit": "IOPS", "seconds": 10.0,
-    }  # fmt: skip
+    measure = one["result"]["measures"][0]
+    assert (measure["workload"], measure["metric"], measure["value"]) == ("job read", "IOPS", 10000.0)
+    assert measure["conditions"]["iodepth"] == "8" and measure["conditions"]["block size"] == "4 KiB"
     assert Path(one["recording"]).exists() and document["refused"][0]["file"].endswith("bad")
 
 
@@ -198,3 +199,27 @@ def test_a_foreign_box_and_history_are_drawn_as_letters_or_not_at_all() -> None:
     for workloads in ((), (flat,)):
         empty = Courses(t=1.0, value=Course(("a", "b"), (None, None), workloads))
         assert result_parts(session, empty) == ()
+
+
+def test_more_than_a_thousand_results_of_one_date_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "state/hostdx/recordings").mkdir(parents=True, mode=0o700)
+    for n in range(1, 1005):
+        tail = f"-{n}" if n > 1 else ""
+        (tmp_path / f"state/hostdx/recordings/import-io500-20261124-000000{tail}.jsonl").touch()
+    assert (
+        imported.keep(b"x", "io500", "2026-11-24T00:00:00Z").name == "import-io500-20261124-000000-1005.jsonl"
+    )
+
+
+def test_results_of_one_file_name_are_named_by_their_folders(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for n in range(7):
+        (tmp_path / f"run{n}").mkdir()
+        text = made.IO500.replace(
+            "100.000000 kIOPS : time 3.5", f"{33 if n == 4 else 100 + n / 10} kIOPS : time 3.5"
+        )
+        (tmp_path / f"run{n}/result_summary.txt").write_text(text.replace("time 310.1", f"time 31{n}.1"))
+    assert run_command_line(["import", "--json", *map(str, tmp_path.glob("run*/result_summary.txt"))]) == 0
+    [odd] = [f for f in json.loads(capsys.readouterr().out)["pile"] if f["id"].startswith("import.odd")]
+    assert "run4" in odd["title"] and "find" in odd["title"]

@@ -144,8 +144,8 @@ CLAIX = Path(__file__).parents[2] / "data" / "io500-claix.tsv"
 
 def test_the_io500_talk_says_what_the_talk_says() -> None:
     table = columns(Source.read(CLAIX))
-    before = imported(table["claix18_centos_isc20"], "centos", "1")
-    after = imported(table["claix18_rocky_isc20"], "rocky", "2")
+    before = imported(table["claix18_centos_isc20"], "centos")
+    after = imported(table["claix18_rocky_isc20"], "rocky")
     found = effects([before], [after], margin=0.05)
     changed = {e.key.workload: round(e.ratio, 2) for e in found if e.differs}
     assert changed == {

@@ -7,10 +7,13 @@ import pytest
 
 from app.report.figures.box import drawable
 from probes.imports.model import Measure
-from scenarios.imported.box import boxes, position
+from scenarios.compare.odd import Apart, OddLoad, OddRuns
+from scenarios.compare.run_summary import FigureKey
+from scenarios.imported.box import boxes, marked, position
 from scenarios.imported.cross_run import box_findings
 from scenarios.imported.results import Box, Placed
 from scenarios.imported.snapshot import Snapshot
+from scenarios.plan import Metric
 
 GIB = float(1 << 30)
 
@@ -42,17 +45,29 @@ def test_the_majority_below_hard_is_named_and_the_others_are_not() -> None:
     [found] = box_findings(odd)
     assert found.severity == "warning"
     assert "8 of 13" in found.title and "2, 3, 5 to 10" in found.title
-    assert len(found.evidence) == 8 and found.remedy
+    assert len(found.evidence) == 9 and found.remedy  # the two groups, then each broken run
 
 
-def test_one_run_elsewhere_is_named_with_its_phase() -> None:
-    odd = box(*(run(n, 0.9 + n / 100, 1.9, (11.0, 40.0 if n == 4 else 130.0 + n)) for n in range(8)))
-    assert [(o.run, o.workload, o.kind) for o in odd.odd] == [("run 4", "mdtest-easy", "elsewhere")]
-    assert [f.title for f in box_findings(odd)] == ["mdtest easy of run 4 lies far below the other runs"]
+def test_one_run_elsewhere_is_marked_at_its_corner() -> None:
+    sound = box(*(run(n) for n in range(8)))
+    key = FigureKey("mdtest-easy", "x")
+    apart = Apart(run="run 4", index=4, value=40e3, ratio=0.3, ci95=(0.2, 0.4))
+    load = OddLoad(key=key, metric=Metric("x", "IOPS"), runs=8, core=("run 0",), centre=13e4, low=12e4, high=14e4,
+                   apart=(apart,))  # fmt: skip
+    [found] = marked([sound], OddRuns(runs=(), loads=4, found=(load,)))
+    assert [(o.run, o.workload, o.kind) for o in found.odd] == [("run 4", "mdtest-easy", "elsewhere")]
+    assert not box_findings(found)  # said once, of the pile
 
 
-def test_a_few_runs_have_no_odd_one() -> None:
-    assert not box(*(run(n, easy=1.5 if n else 9.0) for n in range(3))).odd
+def test_versions_of_the_benchmark_have_boxes_of_their_own() -> None:
+    runs = [run(n) for n in range(4)]
+    named = [
+        msgspec.structs.replace(
+            r, measures=tuple(msgspec.structs.replace(m, conditions={"version": v}) for m in r.measures)
+        )
+        for r, v in zip(runs, ("sc22", "sc22", "isc25", "sc22"), strict=True)
+    ]
+    assert [(b.version, len(b.runs)) for b in boxes(named)] == [("sc22", 3), ("isc25", 1)]
 
 
 def test_equal_within_five_per_cent_is_not_below() -> None:

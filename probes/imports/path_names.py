@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
+from pathlib import Path
 
 
 def told_apart(paths: Sequence[str]) -> list[str]:
@@ -11,7 +11,7 @@ def told_apart(paths: Sequence[str]) -> list[str]:
 
     `a/1/result.txt`, `a/2/result.txt` → `1`, `2`; with `a/2/old.txt` → `1/result.txt`, `2/result.txt`, `2/old.txt`.
     """
-    parts = [os.path.abspath(path).strip("/").split("/") for path in paths]
+    parts = [Path(path).absolute().parts for path in paths]
     if len({names[-1] for names in parts}) == len({tuple(names) for names in parts}):
         return [names[-1] for names in parts]
     head = _shared(parts)

@@ -1,0 +1,124 @@
+"""Files together: named apart, each result once, like loads only, a trend only of one series, the odd one told."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from probes.imports import kinds
+from probes.imports.path_names import told_apart
+from probes.imports.source import Source
+from scenarios.finding import Finding
+from scenarios.imported.pile import Pile, piled
+from scenarios.imported.snapshot import Imported
+from tests.probes.imports import originals as made
+
+
+def file(name: str, text: str) -> Imported:
+    source = Source(name, text.encode())
+    return Imported(name=name, path=name, sha256=source.digest, bytes=source.size, modified="2026-11-24T00:00:00+00:00",
+                    result=kinds.parse(source))  # fmt: skip
+
+
+def fio(name: str, iops: float, depth: int = 16, host: str = "", place: str = "/dev/sda") -> Imported:
+    options = {"rw": "randread", "bs": "4k", "iodepth": str(depth), "filename": place}
+    job = made.fio_job(iops=iops, **{"job options": options})
+    if host:
+        job["hostname"] = host
+    return file(name, made.fio(job))
+
+
+def ids(found: Pile) -> set[str]:
+    return {finding.id for finding in found.findings}
+
+
+def the(found: Pile, prefix: str) -> Finding:
+    [finding] = [finding for finding in found.findings if finding.id.startswith(prefix)]
+    return finding
+
+
+@pytest.mark.parametrize(
+    ("paths", "names"),
+    [
+        (["a/1/result.txt", "a/2/result.txt"], ["1", "2"]),
+        (["a/1/result.txt", "a/2/result.txt", "a/2/old.txt"], ["1/result.txt", "2/result.txt", "2/old.txt"]),
+        (["a/x.json", "b/y.json"], ["x.json", "y.json"]),
+        (["a/x/r/result.txt", "b/x/r/result.txt"], ["a", "b"]),
+        (["a/result.txt", "a/b/result.txt"], ["a", "a/b"]),
+        (["/only/one.txt"], ["one.txt"]),
+    ],
+)
+def test_files_are_named_by_the_part_of_the_path_that_differs(paths: list[str], names: list[str]) -> None:
+    found = told_apart(paths)
+    assert len(set(found)) == len(paths)
+    if paths[-1] != "a/b/result.txt":  # two paths, one within the other, need the folder above
+        assert found == names
+
+
+def test_a_pile_of_mixed_depths_compares_no_load_with_another() -> None:
+    files = [fio(f"f{n}", 1000.0 * depth, depth) for n, depth in enumerate((1, 2, 4, 8, 16, 32, 64, 128))]
+    found = piled(files, series=True)
+    workloads = [m.workload for s in found.order for m in s.measures]
+    assert len(set(workloads)) == 8 and "job read (iodepth 128)" in workloads
+    assert found.odd is not None and not found.odd.loads and not found.courses
+
+
+def test_the_odd_one_of_eight_is_named_by_its_file_with_what_differs() -> None:
+    files = [fio(f"node{n}", 10_000 + 40 * n, place="/dev/sdb" if n == 5 else "/dev/sda") for n in range(7)]
+    files[5] = fio("node5", 5_000, place="/dev/sdb")
+    found = piled(files)
+    assert found.odd is not None and {one.run for load in found.odd.found for one in load.apart} == {"node5"}
+    facts = {(fact.subject, fact.name): fact.value for fact in found.odd.facts["node5"]}
+    assert facts["job:job", "place"] == "/dev/sdb"
+    assert the(found, "import.odd").severity == "warning"
+
+
+def test_a_trend_needs_one_host_and_place_or_the_users_word() -> None:
+    def rows(hosts: list[str], places: list[str]) -> list[Imported]:
+        named = zip(hosts, places, strict=True)
+        return [fio(f"f{n}", 10_000 - 100 * n, host=h, place=p) for n, (h, p) in enumerate(named)]
+
+    one = rows(["n1"] * 6, ["/dev/sda"] * 6)
+    assert piled(one).courses
+    disks = piled(rows(["n1"] * 6, [f"/dev/sd{c}" for c in "abcdef"]))
+    hosts = piled(rows([f"n{n}" for n in range(6)], ["/dev/sda"] * 6))
+    unknown = rows([""] * 6, ["/dev/sda"] * 6)
+    assert not disks.courses and not hosts.courses and not piled(unknown).courses
+    assert "import.several-hosts" in ids(hosts) and "import.no-series" in ids(piled(unknown))
+    assert piled(unknown, series=True).courses
+
+
+def test_files_of_the_same_figures_are_one_result_and_that_is_said() -> None:
+    found = piled([fio("a", 10_000), fio("copy", 10_000), fio("b", 9_900)])
+    assert [s.name for s in found.order] == ["a", "b"] and found.twins == (("copy", "a"),)
+    assert "import.twins" in ids(found)
+
+
+def test_the_box_law_says_which_of_two_groups_is_broken() -> None:
+    table = "ior_hard_GiBps\tior_easy_GiBps\tmdtest_hard_kIOPS\tmdtest_easy_kIOPS\n"
+    rows = "".join(
+        f"0.{90 + n % 3}\t{0.47 if n in (1, 2, 4, 5, 6, 7, 8, 9) else 1.9}\t11.{n}\t13{n % 5}\n"
+        for n in range(13)
+    )
+    found = piled([file("t.tsv", table + rows)])
+    below = the(found, "io500.box-ior-easy")
+    assert len(below.evidence) == 1 + 8
+    assert (
+        found.odd is not None and not found.odd.found
+    )  # the sound five are alike, the broken ones have no vote
+
+
+def test_darshan_bytes_of_a_module_that_is_not_shown_are_said() -> None:
+    line = "DFS\t0\t7\tDFS_BYTES_WRITTEN\t1073741824\t/f\t/\tdaos\n"
+    result = kinds.parse(Source("d", (made.DARSHAN + line).encode()))
+    [trouble] = [t for t in result.troubles if t.id == "darshan.unseen"]
+    assert trouble.subject == "DFS" and not any("DFS" in m.workload for m in result.measures)
+
+
+def test_a_job_of_few_processes_gets_no_advice_from_a_box_of_many() -> None:
+    box = file("s", made.IO500)
+    job = msgspec.structs.replace(
+        file("job", made.IOR.replace("32.00      32.00", "0.01       0.01")), name="job"
+    )
+    found = [f for f in piled([box, job]).findings if f.id == "io500.placed"]
+    assert found and not any(f.remedy for f in found)
