@@ -1,4 +1,4 @@
-"""What a comparison does not show: too few runs, unlike loads, copies, disturbance, and what was reckoned with instead."""
+"""What a comparison does not show: too few runs, unlike loads, copies, disturbance; and what was taken instead."""
 
 from __future__ import annotations
 
