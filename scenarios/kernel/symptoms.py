@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 from probes.host import Host
@@ -172,12 +173,12 @@ def _array_threads(host: Host) -> dict[str, tuple[str, int]]:
     return found
 
 
-def xfs(host: Host) -> Answer:
+def _file_system(kind: str, name: str, host: Host) -> Answer:
     table = mounts(host)
     if isinstance(table, Absent):
         return table
-    places = [m.mountpoint for m in table if m.fstype == "xfs"]
-    return f"XFS on {', '.join(places[:3])}" if places else ""
+    places = [m.mountpoint for m in table if m.fstype == kind]
+    return f"{name} on {', '.join(places[:3])}" if places else ""
 
 
 def sata_link_sleeps(host: Host) -> Answer:
@@ -254,7 +255,8 @@ NEEDS: dict[str, Probe] = {
     "many-cpus": many_cpus,
     "smt": smt,
     "raid5": raid5,
-    "xfs": xfs,
+    "xfs": partial(_file_system, "xfs", "XFS"),
+    "ext4": partial(_file_system, "ext4", "ext4"),
     "sata-link-sleeps": sata_link_sleeps,
 }
 SYMPTOMS: dict[str, Probe] = {

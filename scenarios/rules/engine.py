@@ -12,6 +12,7 @@ from scenarios.finding import Evidence, Finding, Remedy, Severity
 from scenarios.rule import Inapplicable, Rule, Unreadable
 from scenarios.rules import settings
 from scenarios.rules.expression import Value, expression
+from scenarios.rules.known import written
 from scenarios.rules.read import Read, last_line, read
 from scenarios.rules.rights import typable
 from scenarios.rules.rule_file import Advice, Answer, RuleText
@@ -56,7 +57,8 @@ def check(text: RuleText, host: Host) -> Iterator[Finding]:
 def rows_of(text: RuleText, host: Host) -> list[Row] | Absent:
     """Of a table, of the log, or of a path with wildcards: `name` is what stands for them, `mc0/dimm3`."""
     if text.log:
-        return log_rows(host, text.log, text.worse)
+        others = (rule.log for rule in written().rules if rule.log and not rule.rest) if text.rest else ()
+        return log_rows(host, text.log, text.worse, tuple(others))
     if not text.each.startswith("/"):
         table = TABLES.get(text.each)
         return host.once(table) if table is not None else Absent(f"there is no table {text.each}", "invalid")

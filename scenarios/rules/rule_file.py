@@ -51,7 +51,8 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     `each`: a table (`hostdx rules --tables`) or a path with `*`; every row of it that meets `where` is looked at.
     `when` is true where something is wrong. `warning` and `critical` raise the severity where they are true.
     `text` is the finding of one row, `many` that of several. `why`: the mechanism and what it costs at most.
-    Of `each = "log"` the rows are the devices that the lines name which meet `log`; `worse` meets the worst of them.
+    Of `each = "log"` the rows are the devices that the lines name which meet `log`; `worse` meets the worst of them;
+    with `rest` those lines alone of which no other rule speaks.
     """
 
     id: str
@@ -62,6 +63,7 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     why: str
     log: str = ""
     worse: str = ""
+    rest: bool = False
     where: str = ""
     otherwise: str = ""
     read: dict[str, Read] = {}

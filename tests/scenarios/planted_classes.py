@@ -73,6 +73,58 @@ ROME = "processor\t: {}\nvendor_id\t: AuthenticAMD\ncpu family\t: 23\nmodel\t\t:
 NVME = "sys/class/nvme/nvme0"
 TCP = "proc/net/netstat"
 
+CPU, HWMON = "sys/devices/system/cpu", "sys/class/hwmon/hwmon3"
+SDA = "sys/block/sda/device"
+SEL, CHRONY = "sos_commands/ipmitool/ipmitool_sel_list", "sos_commands/chrony/chronyc_tracking"
+BOND = (
+    "Bonding Mode: IEEE 802.3ad Dynamic link aggregation\nTransmit Hash Policy: {}\n"
+    "Partner Mac Address: aa:bb:cc:dd:ee:ff\n\nSlave Interface: eth0\nMII Status: up\nSpeed: 25000 Mbps\n"
+    "Aggregator ID: 1\n\n"
+    "Slave Interface: eth1\nMII Status: up\nSpeed: 25000 Mbps\nAggregator ID: 1\n"
+)
+# In words that no rule quotes: the driver's name and that something failed must do.
+DRIVERS: list[tuple[str, str]] = [
+    (
+        "notice",
+        "mlx5_core 0000:c1:00.0: mlx5_pcie_event:301:(pid 9): Detected insufficient power on the PCIe slot (27W).",
+    ),
+    ("notice", "ice 0000:81:00.0: Failed to read the PHY capabilities, giving a reset a try"),
+    ("warning", "mpi3mr0: diag reset of the controller gave up, marking it unrecoverable"),
+    ("notice", "bnxt_en 0000:3b:00.0 ens2f0np0: hwrm req_type 0x51 seq id 0x12 error 0xf"),
+    ("warning", "megaraid_sas 0000:18:00.0: 3411 (7s/0x0001/CRIT) - VD 02/1 is now DEGRADED"),
+    ("notice", "libceph: osd17 (1)10.0.0.3:6801 socket error on write"),
+    ("notice", "EDAC skx MC2: failed read of the address of a corrected event"),
+]
+
+
+# What drivers say of themselves at every start of a healthy host.
+HEALTHY = (
+    "nvme nvme0: Shutdown timeout set to 8 seconds",
+    "ata2: SATA link down (SStatus 0 SControl 300)",
+    "ata1.00: failed to get NCQ Send/Recv Log Emask 0x1",
+    "e1000e 0000:00:1f.6: Interrupt Throttling Rate (ints/sec) set to dynamic conservative mode",
+    "sd 0:2:0:0: Power-on or device reset occurred",
+    "sd 6:0:0:0: [sdc] Asking for cache data failed",
+    "EXT4-fs (sda1): re-mounted 1234 r/w. Quota mode: none. errors=remount-ro",
+    "BTRFS info (device sda1): bdev /dev/sda1 errs: wr 0, rd 0, flush 0, corrupt 0, gen 0",
+    "pcieport 0000:00:01.0: DPC: error containment capabilities: Int Msg #0, RPExt+ PoisonedTLP+ SwTrigger+",
+    "EDAC amd64: Node 1: DRAM ECC disabled, failed to register",
+    "mlx5_core 0000:c1:00.0: Port module event: module 0, Cable plugged",
+    "megaraid_sas 0000:18:00.0: Init cmd return status SUCCESS for SCSI host 0",
+    "nvidia-nvlink: Nvlink Core is being initialized, major device number 240",
+    "NFS: Registering the id_resolver key type",
+    "mce: CPU0: Thermal monitoring enabled (TM1)",
+    "rcu: \tRCU CPU stall warnings timeout set to 60 (rcu_cpu_stall_timeout).",
+    "i40e 0000:3b:00.0 eth0: NIC Link is Up, 25 Gbps Full Duplex, Requested FEC: CL74, Negotiated FEC: CL74",
+    "[drm] amdgpu: GPU reset allowed",
+    "ixgbe 0000:01:00.0: Multiqueue Enabled: Rx Queue count = 8, Tx Queue count = 8 XDP Queue count = 0",
+)
+
+
+def release(version: str) -> dict[str, str]:
+    return {"proc/sys/kernel/osrelease": version, "proc/version": f"Linux version {version} (x) #1 SMP"}
+
+
 PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("fabric.port", "warning", port(state="2: INIT", lid="0x0")),
     ("fabric.port", "warning", port(state="1: DOWN", phys_state="6: LinkErrorRecovery")),
@@ -114,11 +166,40 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("storage.zfs-properties", "warning", {ZPOOL: "tank  capacity  96%  -\ntank  ashift  12  local\n"}),
     ("storage.zfs-properties", "notice", {ZPOOL: "tank  capacity  46%  -\ntank  ashift  9  local\n"}),
     ("storage.bcache", "notice", {"sys/fs/bcache/ab-cd/cache_available_percent": "30"}),
+    ("power.clock-held", "warning", {"proc/loadavg": "9.0 9.0 9.0 9/900 1"} | {
+        f"{CPU}/cpufreq/policy{n}/{k}": v for n in range(8)
+        for k, v in (("scaling_cur_freq", "800000"), ("cpuinfo_min_freq", "800000"))}),
+    ("power.alarm", "warning", {"sys/class/hwmon/hwmon3/power1_alarm": "1"}),
+    ("power.cap", "notice", {f"{HWMON}/power1_cap": "200000000", f"{HWMON}/power1_cap_max": "700000000"}),
+    ("power.events", "warning", {SEL: "1 | 10:00 | Power Supply PS2 Status | Failure detected | Asserted"}),
+    ("power.time", "warning", {CHRONY: "System time     : 3.5 seconds slow of NTP time\nLeap status     : Normal\n"}),
+    ("power.time", "warning", {CHRONY: "System time     : 0.0 seconds slow\nLeap status     : Not synchronised\n"}),
+    ("errata.rome-uptime", "warning", {"proc/cpuinfo": "".join(ROME.format(n) for n in range(8)),
+                                       "proc/uptime": "88000000.0 1.0"}),
+    ("errata.nvme", "warning", {f"{NVME}/model": "Samsung SSD 980 PRO 2TB", f"{NVME}/firmware_rev": "3B2QGXA7",
+                                f"{NVME}/state": "live"}),
+    ("errata.sas-hours", "critical", {f"{SDA}/model": "VO001920JWDAU", f"{SDA}/rev": "HPD4"}),
+    ("kernel.ext4-6.1.64", "notice", mount("31 30 8:17 / /d rw - ext4 /dev/sdb1 rw") | release("6.1.65")),
+    ("kernel.xfs-6.3", "notice", release("6.3.2")),
+    ("tcp.checksums", "notice", {"proc/net/snmp": "Tcp: InSegs InCsumErrors\nTcp: 100000000 90000\n"}),
+    ("tcp.dropped", "notice", {TCP: "TcpExt: TCPReqQFullDrop TCPZeroWindowDrop\nTcpExt: 9000 0\n"}),
+    ("tcp.spurious", "notice", {TCP: "TcpExt: TCPSpuriousRtxHostQueues\nTcpExt: 9000000\n"}),
+    ("tcp.ports", "warning", {"proc/sys/net/ipv4/ip_local_port_range": "32768\t60999",
+                              "proc/net/sockstat": "TCP: inuse 900 orphan 0 tw 27000 alloc 9 mem 9"}),
+    ("udp.send-errors", "notice", {"proc/net/snmp": "Udp: OutDatagrams SndbufErrors\nUdp: 1000000 90000\n"}),
+    ("net.bond-hash", "notice", {"proc/net/bonding/bond0": BOND.format("layer2 (0)"),
+                                 "sys/class/net/bond0/bonding/xmit_hash_policy": "layer2 0"}),
+    ("log.audit", "warning", log("audit: backlog limit exceeded", "audit: audit_lost=12 audit_rate_limit=0")),
+    ("log.nfsd-callback", "warning", log("  nfsd4_shutdown_callback+0x49/0x120 [nfsd]")),
+    ("log.server-silent", "warning", log("LustreError: 167-0: lus-OST0003-osc: This client was evicted")),
+    ("log.over-mtu", "notice", log("eth0: dropped over-mtu packet: 1978 > 1500")),
+    *((("log.driver", severity, log(line))) for severity, line in DRIVERS),
     ("storage.bcache-device", "warning", {
         "sys/block/bcache0/bcache/state": "no cache", "sys/block/bcache0/bcache/cache_mode": "[writeback] none"}),
 ]  # fmt: skip
 
 TRAPS: list[tuple[str, dict[str, str]]] = [
+    # the kernels' own rows: tests/scenarios/knowledge/test_kernels.py
     ("fabric.port", port(0) | port(1, state="1: DOWN", phys_state="2: Polling", lid="0xffff")),
     ("fabric.port", port(0, link_layer="Ethernet", lid="0x0") | port(1, state="1: DOWN", phys_state="3: Disabled")),
     ("fabric.rate", port(rate="100 Gb/sec (2X HDR)")),
@@ -154,6 +235,28 @@ TRAPS: list[tuple[str, dict[str, str]]] = [
     ("storage.bcache", {"sys/fs/bcache/ab-cd/cache_available_percent": "95"}),
     ("storage.bcache-device", {
         "sys/block/bcache0/bcache/state": "dirty", "sys/block/bcache0/bcache/cache_mode": "writethrough [writeback]"}),
+    ("power.clock-held", {"proc/loadavg": "0.1 0.1 0.1 1/900 1"} | {
+        f"{CPU}/cpufreq/policy{n}/{k}": v for n in range(8)
+        for k, v in (("scaling_cur_freq", "800000"), ("cpuinfo_min_freq", "800000"))}),
+    ("power.alarm", {f"{HWMON}/pwm1_alarm": "1", f"{HWMON}/power1_alarm": "0"}),
+    ("power.cap", {f"{HWMON}/power1_cap": "0", f"{HWMON}/power1_cap_max": "700000000"}),
+    ("power.events", {SEL: "1 | 01/02/2026 | 10:00 | Power Supply PS2 Status | Presence detected | Asserted"}),
+    ("power.time", {CHRONY: "System time : 0.0 seconds slow\nFrequency : 14.2 ppm fast\nLeap status     : Normal\n"}),
+    ("errata.rome-uptime", {"proc/cpuinfo": "".join(ROME.format(n) for n in range(8)), "proc/uptime": "8800000.0 1.0"}),
+    ("errata.nvme", {f"{NVME}/model": "Samsung SSD 980 PRO 2TB", f"{NVME}/firmware_rev": "5B2QGXA7",
+                     f"{NVME}/state": "live"}),
+    ("errata.sas-hours", {f"{SDA}/model": "VO001920JWDAU", f"{SDA}/rev": "HPD9"}),
+    ("tcp.checksums", {"proc/net/snmp": "Tcp: InSegs InCsumErrors\nTcp: 100000000 12\n"}),
+    ("tcp.dropped", {TCP: "TcpExt: TCPReqQFullDrop TCPZeroWindowDrop\nTcpExt: 9 90\n"}),
+    ("tcp.spurious", {TCP: "TcpExt: TCPSpuriousRtxHostQueues\nTcpExt: 90\n"}),
+    ("tcp.ports", {"proc/sys/net/ipv4/ip_local_port_range": "32768\t60999",
+                   "proc/net/sockstat": "TCP: inuse 900 orphan 0 tw 2700 alloc 9 mem 9"}),
+    ("udp.send-errors", {"proc/net/snmp": "Udp: OutDatagrams SndbufErrors\nUdp: 1000000 9\n"}),
+    ("net.bond-hash", {"proc/net/bonding/bond0": BOND.format("layer3+4 (1)")}),
+    ("log.audit", log("audit: type=2000 audit(1.1:1): state=initialized audit_enabled=0 res=1")),
+    ("log.nfsd-callback", log("nfsd: last server has exited, flushing export cache")),
+    ("log.over-mtu", log("eth0: MTU: 9000")),
+    ("log.driver", log(*HEALTHY)),
     ("memory.short", {"proc/meminfo": "MemTotal: 131072000 kB\nMemAvailable: 1000000 kB",
                       ARC: "size 4 99000000000\nc_min 4 4000000000\n"}),
     ("memory.kernel-held", {"proc/meminfo": "MemTotal: 131072000 kB\nSUnreclaim: 70000000 kB",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from probes.host import Host
@@ -72,11 +73,22 @@ def host_rows(host: Host) -> list[Row]:
         "frequency_driver": lambda: clock("driver"),
         "driver_active": lambda: clock("active"),
         "turbo": lambda: clock("turbo"),
+        "running_khz": lambda: _khz(host, "scaling_cur_freq", max),
+        "lowest_khz": lambda: _khz(host, "cpuinfo_min_freq", min),
+        "highest_khz": lambda: _khz(host, "cpuinfo_max_freq", max),
         "tuned": lambda: tuned_profile(host),
         "deepest_us": lambda: _deepest(host),
         "deepest_possible_us": lambda: _deepest(host, disabled_too=True),
     }
     return [Row("", columns)]
+
+
+def _khz(host: Host, file: str, which: Callable[[list[int]], int]) -> Value:
+    """Over all frequency policies."""
+    found = [
+        khz for path in host.glob(f"{ROOT}/cpufreq/policy*/{file}") if present(khz := host.integer(path))
+    ]
+    return which(found) if found else Absent(f"no policy reports {file}", "unsupported")
 
 
 def _container(found: Virtualisation) -> Value:

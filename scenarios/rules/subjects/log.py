@@ -28,10 +28,11 @@ _NAMES = tuple(
 )
 
 
-def log_rows(host: Host, pattern: str, worse: str = "") -> list[Row] | Absent:
+def log_rows(host: Host, pattern: str, worse: str = "", without: tuple[str, ...] = ()) -> list[Row] | Absent:
     """One row per device that the matching lines name, one for those that name none; without any, one of no lines.
 
-    `lines`: how many; `last`: the last of them; `worse`: how many are of the worse kind.
+    `lines`: how many; `last`: the last of them; `worse`: how many are of the worse kind. `without`: lines that meet
+    one of these patterns are left out.
     """
     log = host.once(kernel_log)
     if isinstance(log, Absent):
@@ -39,7 +40,7 @@ def log_rows(host: Host, pattern: str, worse: str = "") -> list[Row] | Absent:
     meets, is_worse = re.compile(pattern).search, re.compile(worse).search if worse else None
     found: dict[str, dict[str, Value]] = {}
     for line in log.lines:
-        if not meets(line.message):
+        if not meets(line.message) or any(re.search(other, line.message) for other in without):
             continue
         for name in named(line.message) or ("",):
             row = found.setdefault(name, {"name": name, "lines": 0, "worse": 0})
