@@ -303,6 +303,7 @@ class Verdict(Event, Judged, frozen=True, tag="verdict"):
     smallest_effect: of.Edge | None = None
     seconds: of.Duration = 0.0
     control: bool = False  # a negative control that must not move
+    one_file_system: bool = False  # that both sides lie on: no difference is expected
     margin: of.Margin = 0.05  # the smallest effect that matters, as a fraction
     slower_in: of.Number = 0  # groups in which the variant was slower
     batch: of.Number = 1  # so many neighbouring groups, which depend on each other, are one unit of inference

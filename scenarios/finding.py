@@ -6,6 +6,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from probes.units import duration, size
+
 Severity: TypeAlias = Literal["critical", "warning", "notice", "ok"]
 Confidence: TypeAlias = Literal["measured", "rule", "hint"]
 SEVERITIES: tuple[Severity, ...] = ("critical", "warning", "notice", "ok")  # worst first
@@ -21,12 +23,27 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
 class NextStep(msgspec.Struct, frozen=True, omit_defaults=True):
     """What to do after a run: in words, and the commands for it, in their order.
 
-    `command` is the first of them, empty where there is none; `then` are the others.
+    `command` is the first of them, empty where there is none; `then` are the others. Its price, as far as it is
+    known: about how long it takes, the bytes that it writes at most, the rights that it needs.
     """
 
     title: str
     command: str = ""
     then: tuple[str, ...] = ()
+    seconds: float = 0.0
+    writes: int = 0
+    rights: str = ""
+
+    @property
+    def priced(self) -> str:
+        """The title with the price: `run it with more time (takes 39 min, writes at most 24 GiB)`."""
+        price = [
+            f"takes {duration(self.seconds)}" if self.seconds else "",
+            f"writes at most {size(self.writes)}" if self.writes else "",
+            f"needs {self.rights}" if self.rights else "",
+        ]
+        said = ", ".join(filter(None, price))
+        return f"{self.title} ({said})" if said else self.title
 
     @property
     def commands(self) -> tuple[str, ...]:

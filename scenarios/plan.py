@@ -76,6 +76,7 @@ class Workload(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     slice_onset_s: Duration = 0.0  # of a slice, cut off at least
     control: bool = False
     conditions: dict[str, str] = {}  # of an imported load: only results with the same ones are compared
+    one_file_system: bool = False  # that all sides lie on: no difference is expected
     controls: tuple[str, ...] = ()  # variants within it that must not move: negative controls beside others
     equivalent: str = ""  # the fio (or other) command line that would measure the same
     why: str = ""

@@ -21,6 +21,7 @@ MOST_READ = 8 << 20  # bytes of a recording that is read for its headline
 MOST_FILES = 2  # named in a headline
 MOST_NAMED = 2  # loads named there
 DISTRUST = "Do not trust this run"
+ONE_FILE_SYSTEM = "The sides lie on one file system, where no difference is expected"
 
 
 _LOUD = ("critical", "warning")
@@ -44,13 +45,23 @@ def answer(session: Session) -> Answer:
             return Answer("nothing decided so far: the run has not ended, or was killed", "unknown")
         return said._replace(sentence=f"incomplete (not ended, or killed); so far: {said.sentence}")
     if ended.status == "done":
+        stopped = stopped_itself(session)
+        if said is not None and stopped is not None:
+            weight: Weight = "warning" if said.verdict is not None else said.weight
+            return said._replace(sentence=f"{stopped.sentence}; before that: {said.sentence}", weight=weight)
         return said if said is not None else Answer("nothing to report", "ok")
     loud = any(f.confidence == "measured" and f.severity in _LOUD for f in session.findings.values())
     if said is None or not (_judged(session) or loud):
-        weight: Weight = "critical" if ended.status == "failed" else "warning"
+        weight = "critical" if ended.status == "failed" else "warning"
         return Answer(f"{ended.status}: {ended.reason or 'no reason given'}", weight)
     early = "failed" if ended.status == "failed" else "stopped early"
     return said._replace(sentence=f"{early}; before that: {said.sentence}")
+
+
+def stopped_itself(session: Session) -> ev.Guard | None:
+    """The guard that ended the run, because its load made others' I/O wait."""
+    stops = (g for g in session.guards if g.kind == "bystanders" and g.severity == "warning")
+    return next(stops, None)
 
 
 def headline_of(entry: store.Listed) -> Answer | None:
@@ -132,6 +143,8 @@ def _found_out(session: Session) -> Answer | None:
             asked, sentence = _both_ways(session, changed)
         else:
             sentence = verdict_sentence(session, asked)
+        if asked.one_file_system:
+            return Answer(f"{ONE_FILE_SYSTEM}; measured: {sentence}", "warning", asked)
         return Answer(sentence, "critical" if asked.slower else "ok", asked)
     trends = [s for s in session.series if s.differs]
     if trends:

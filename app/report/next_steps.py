@@ -6,19 +6,24 @@ import math
 import shlex
 from collections.abc import Sequence
 
+import msgspec
+
 from app.recording.session import Session
 from app.report import confirmation
+from app.report.headline import stopped_itself
 from app.report.wording import measured
 from app.state import recordings_dir
 from probes import units
+from probes.types import Json
 from scenarios import events as ev
 from scenarios.finding import SEVERITIES, Finding, NextStep, Remedy
 from scenarios.imported import SCENARIO
 from scenarios.kernel import RECORDED
 from scenarios.option_value import arguments
 
-# of the options; the others may hold what is no reader's business
-SAID_AGAIN = frozenset({"dir", "size", "most-bytes"})
+# of the options beside numbers and flags; the others may hold what is no reader's business
+SAID_AGAIN = frozenset({"dir", "size", "most-bytes", "scheduler", "order"})
+DRAWN_ANEW = ("seed",)
 NEEDED = ("cmd", "variant", "pid", "cgroup", "user")  # no run without them, and the reader has them
 GIB = 1 << 30
 MOST_BYTES = 100 * GIB  # an SSD's endurance is thousands of times more, but nobody expects it of a short test
@@ -26,6 +31,8 @@ MOST_S = 3600.0  # longer than that nobody waits for an answer; then a quieter h
 CHECKUP = "checkup"
 MOST_SUSPECTS = 3
 TO_THE_WHOLE = f"hostdx run {CHECKUP}"
+TAKES_S = {CHECKUP: 300.0, "null": 26.0}  # as the scenarios declare it
+ELSEWHERE = "the cause is elsewhere: check the rest of the host"
 REPLAY = "hostdx replay"
 LOUD = ("critical", "warning")
 FEW = 3  # remedies on a verdict and on a report's first page
@@ -40,6 +47,8 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
         if found := _remedy(session, "critical", "warning"):
             return (found.step,)
         return (_again(session, "it was stopped: run it again"),)
+    if ended.status == "done" and stopped_itself(session):
+        return (_again(session, "run it again when others use the disk less: their I/O waited for this run"),)
     told = [v for v in session.verdicts.values() if not v.control]
     missed = [v for v in told if v.not_measured]
     nothing = bool(told) and all(v.unmeasured for v in told)
@@ -48,12 +57,15 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
     if control_differs(session):
         return (
             _again(session, "the control differs: run it again when the host is quieter"),
-            NextStep("measure the smallest difference that this host can detect", "hostdx run null"),
+            _other("null", "measure the smallest difference that this host can detect"),
         )
     if not told and (steps := _compared(session, recording)):
         return steps
     if remedy := _remedy(session, "critical", "warning", *(() if told else ("notice",))):
         return (remedy.step,)
+    if told and all(v.one_file_system for v in told):
+        again = "no difference is expected on one file system: run it again when the host is quiet"
+        return (_again(session, again) if any(v.differs for v in told) else _other(CHECKUP, ELSEWHERE),)
     if any(v.differs for v in told):
         if remedy := _remedy(session, "notice", measured_here=True):
             return (remedy.step,)
@@ -71,11 +83,13 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
                 _again(
                     session,
                     f"measure for {units.duration(whole)}: that should decide it",
-                    f"--budget={whole}",
+                    budget_s=whole,
                 ),
             )
         long = (
-            f": more time alone would be {units.duration(whole)}" if needed and whole <= units.DAY_S else ""
+            f": it would take {units.duration(sum(needed))} more of measuring"
+            if needed and whole <= units.DAY_S
+            else ""
         )
         return (_again(session, f"run it again on a quieter host{long}"),)
     if nothing and not missed:
@@ -84,13 +98,13 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
         had_s = session.plan.measuring_s if session.plan is not None else 0.0
         least_s = max(v.seconds_to_decide or 0.0 for v in missed)
         more = math.ceil(max(4 * session.time, 2 * had_s, least_s))
-        return (_again(session, "run it with more time", f"--budget={more}"),)
+        return (_again(session, "run it with more time", budget_s=more),)
     if began.scenario == "null":
-        return (NextStep("look for the cause: check the whole host in five minutes", TO_THE_WHOLE),)
+        return (_other(CHECKUP, "look for the cause: check the whole host"),)
     if not any(f.severity in ("critical", "warning") for f in session.findings.values()) and (
         told or session.findings
     ):
-        return (NextStep("the cause is elsewhere: check the rest of the host", TO_THE_WHOLE),)
+        return (_other(CHECKUP, ELSEWHERE),)
     return ()
 
 
@@ -113,7 +127,7 @@ def to_do(session: Session, recording: str = "") -> tuple[Remedy, ...]:
     taken = [remedy.step for remedy in quiet]  # these come whole, with what undoes them
     steps = [] if loud else [s for s in following(session, recording) if not s.command.startswith(REPLAY)]
     steps = [step for step in steps if step not in taken]
-    own = [Remedy(title=step.title[:1].upper() + step.title[1:], commands=step.commands) for step in steps]
+    own = [Remedy(title=step.priced[:1].upper() + step.priced[1:], commands=step.commands) for step in steps]
     told: dict[tuple[str, tuple[str, ...]], Remedy] = {}
     for one in (*loud, *own, *quiet):
         told.setdefault((one.title, one.commands), one)
@@ -159,16 +173,48 @@ def _more_bytes(session: Session, told: Sequence[ev.Verdict]) -> NextStep | None
         return None
     limit = math.ceil(needed / GIB)
     whole = math.ceil(sum(v.seconds + (v.seconds_to_decide or 0.0) for v in told))
-    longer = [f"--budget={whole}"] if whole > session.plan.measuring_s else []
+    longer = whole if whole > session.plan.measuring_s else 0
     return _again(
-        session, f"let it write {limit} GiB: that should decide it", f"--most-bytes={limit}G", *longer
+        session, f"let it write {limit} GiB: that should decide it", budget_s=longer, most_bytes=limit * GIB
     )
 
 
-def _again(session: Session, title: str, *more: str) -> NextStep:
-    """The run's own command once more, with its directories; in words where it needs what is not said again."""
+def _other(scenario: str, title: str) -> NextStep:
+    """Another scenario as it is usually run."""
+    return NextStep(title, f"hostdx run {scenario}", seconds=TAKES_S[scenario])
+
+
+def _again(session: Session, title: str, budget_s: int = 0, most_bytes: int = 0) -> NextStep:
+    """The run's own command once more, with its options; in words where it needs what is not said again.
+
+    `budget_s` and `most_bytes`: in place of its own, where they are not 0.
+    """
     assert session.began is not None
-    if any(session.began.options.get(name) for name in NEEDED):
-        return NextStep(f"{title}; the same command{''.join(f' with {word}' for word in more)}", "")
-    options = {name: value for name, value in session.began.options.items() if name in SAID_AGAIN}
-    return NextStep(title, shlex.join(["hostdx", "run", session.began.scenario, *arguments(options), *more]))
+    given, plan = session.began.options, session.plan
+    other = {f"--most-bytes={most_bytes // GIB}G": most_bytes, f"--budget={budget_s}": budget_s}
+    more = [word for word, value in other.items() if value]
+    step = NextStep(
+        title,
+        seconds=_seconds(session, budget_s),
+        writes=most_bytes or max((one.bytes for one in plan.writes), default=0) if plan is not None else 0,
+        rights=next((one.rights for one in plan.actions if one.rights), "") if plan is not None else "",
+    )
+    if any(given.get(name) for name in NEEDED):
+        title = f"{title}; the same command{''.join(f' with {word}' for word in more)}"
+        return msgspec.structs.replace(step, title=title)
+    changed = {word[2:].partition("=")[0] for word in more}
+    options = {n: v for n, v in given.items() if n not in changed and _said_again(n, v)}
+    command = shlex.join(["hostdx", "run", session.began.scenario, *arguments(options), *more])
+    return msgspec.structs.replace(step, command=command)
+
+
+def _said_again(name: str, value: Json) -> bool:
+    return name in SAID_AGAIN or (isinstance(value, int | float) and name not in DRAWN_ANEW)
+
+
+def _seconds(session: Session, budget_s: int) -> float:
+    """As planned, with another budget where there is one; where nothing was planned as long as it took."""
+    plan = session.plan
+    if plan is None or not plan.seconds:
+        return max(session.time, budget_s)
+    return plan.seconds - plan.measuring_s + budget_s if budget_s else plan.seconds

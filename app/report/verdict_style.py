@@ -14,8 +14,9 @@ def role(word: Word) -> str:
 
 
 def role_of(verdict: ev.Verdict) -> str:
-    """A control is no result: one that moved is a warning."""
-    return "warning" if verdict.control and verdict.differs else role(verdict.verdict)
+    """A control is no result: one that moved is a warning, as is a difference between two places of one file system."""
+    doubted = verdict.control or verdict.one_file_system
+    return "warning" if doubted and verdict.differs else role(verdict.verdict)
 
 
 def colour(word: Word) -> str:

@@ -192,6 +192,7 @@ class Judge:
             smallest_effect=found.smallest_effect,
             seconds=round(seconds, 3),
             control=self.workload.control or self.pair[1] in self.workload.controls,
+            one_file_system=self.workload.one_file_system,
             margin=self.comparison.margin,
             slower_in=found.slower_in,
             batch=found.batch,

@@ -59,6 +59,12 @@ def _of(host: Host, a: Target, b: Target) -> Shared | None:
     )
 
 
+def on_one_file_system(found: Sequence[Shared], count: int) -> bool:
+    """All of so many directories, with equal attributes as far as they are told."""
+    pairs = count * (count - 1) // 2
+    return bool(pairs) and sum(one.common == "file system" and not one.differs for one in found) == pairs
+
+
 def _common(host: Host, a: Target, b: Target, disks: Sequence[str]) -> Common | None:
     numbers = [file_system_number(one.directory) for one in (a, b)]
     if None not in numbers and numbers[0] == numbers[1]:

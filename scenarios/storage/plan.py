@@ -23,7 +23,7 @@ from scenarios.guards.foreign_latency import STOPS_ITSELF
 from scenarios.knowledge.disks import disk_class, endurance_share, fill_s
 from scenarios.model import Options, Usage, directory_action
 from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
-from scenarios.storage.ground import Shared, sentence, shared
+from scenarios.storage.ground import Shared, on_one_file_system, sentence, shared
 from scenarios.storage.targets import (
     Target,
     could_be_named,
@@ -224,6 +224,8 @@ def make(
     targets, size = layout.targets, layout.size_bytes
     variants: list[Variant] = [variant(host, one) for one in targets]
     loads = workloads(size, targets[0].directory, len(targets)) if targets else ()
+    if on_one_file_system(layout.shared, len(targets)):
+        loads = tuple(msgspec.structs.replace(load, one_file_system=not load.control) for load in loads)
     budget = options.number("budget") or DEFAULT_BUDGET_S
     asked = [load for load in loads if not only or load.id in only]
     if asked and budget < (need := least_budget_s(asked, len(targets))):

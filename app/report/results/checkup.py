@@ -51,5 +51,5 @@ def parts(session: Session) -> list[Part]:
         recording = Mono("/".join(one.recording.split("/")[-2:])) if one.recording else ""
         out.append(say(Toned(sign_of(one), one.severity), one.line, took, recording))
         for step in one.following[:1]:
-            out += [say(f"What next: {step.title}"), Code(step.commands, "sh")]
+            out += [say(f"What next: {step.priced}"), Code(step.commands, "sh")]
     return out

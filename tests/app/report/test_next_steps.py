@@ -9,15 +9,19 @@ import msgspec
 import pytest
 
 from app.recording.session import Session
-from app.report.next_steps import TO_THE_WHOLE, following, to_do
+from app.report.headline import answer
+from app.report.next_steps import TAKES_S, TO_THE_WHOLE, following, to_do
+from app.report.verdict_style import role_of
 from app.state import recordings_dir
+from probes.action import Action
 from probes.system.running.job_identity import JobTarget, JobUse
 from scenarios import events as ev
+from scenarios import registry
 from scenarios.cpuwatch.findings import Job
 from scenarios.cpuwatch.findings import findings as cpuwatch
 from scenarios.finding import Finding, Remedy
 from scenarios.kernel.findings import Figures, findings
-from scenarios.plan import Plan
+from scenarios.plan import Plan, Written
 from tests.fakes.hosts.tree import Tree
 
 
@@ -33,6 +37,64 @@ def ended(*events: ev.AnyEvent, scenario: str = "storage", status: Any = "done",
 def verdict(word: Any, **more: Any) -> ev.Verdict:
     fields: dict[str, Any] = {"metric": "IOPS", "baseline": "A", "variant": "B", "seconds": 20.0, "groups": 9}
     return ev.Verdict(t=9.0, workload="w", verdict=word, **(fields | more))
+
+
+@pytest.mark.parametrize("name", TAKES_S)
+def test_what_another_scenario_takes_is_what_it_declares(name: str) -> None:
+    assert TAKES_S[name] == registry.load(name).takes_s
+
+
+def priced(measuring_s: float = 60.0, rights: str = "", **options: Any) -> ev.Planned:
+    plan = Plan(
+        scenario="storage", title="", question="", options=options, seconds=measuring_s + 15, measuring_s=measuring_s,
+        writes=(Written("sda", 8 << 30),), actions=(Action(kind="attribute", title="", target="/x", rights=rights),),
+    )  # fmt: skip
+    return ev.Planned(t=0.0, plan=plan)
+
+
+def test_a_step_has_its_price_and_keeps_the_options_that_were_given() -> None:
+    said = verdict("inconclusive", seconds_to_decide=100.0, ratio=1.0)
+    given = {"dir": ["/a"], "budget": 60.0, "seed": 5, "again": True, "token": "secret"}
+    step = following(ended(priced(rights="root"), said, **given))[0]
+    assert (step.seconds, step.writes, step.rights) == (135.0, 8 << 30, "root")
+    assert step.command == "hostdx run storage --dir=/a --again --budget=120"
+    step = following(ended(priced(), status="interrupted", **given))[0]
+    assert step.command == "hostdx run storage --dir=/a --budget=60.0 --again"
+    assert (step.seconds, step.rights) == (75.0, "")
+
+
+def test_a_longer_limit_of_bytes_is_in_the_price() -> None:
+    said = verdict("inconclusive", ratio=1.0, seconds_to_decide=2246.0, bytes_to_decide=24 << 30)
+    session = ended(priced(**{"most-bytes": None}), said)
+    step = following(session)[0]
+    assert (step.seconds, step.writes) == (2281.0, 24 << 30)
+    assert step.priced in to_do(session)[0].title.lower() or step.priced[1:] in to_do(session)[0].title
+
+
+STOPPED = ev.Guard(t=8.0, kind="bystanders", text="stopped: others wait", severity="warning")
+
+
+def test_a_run_that_stopped_itself_is_run_again_as_it_was_when_it_is_quiet() -> None:
+    said = verdict("inconclusive", ratio=1.0, seconds_to_decide=2246.0, bytes_to_decide=24 << 30)
+    step = following(ended(priced(**{"most-bytes": None}), said, STOPPED))[0]
+    assert (step.command, step.seconds) == ("hostdx run storage", 75.0)
+    decided = ended(priced(), verdict("faster", ratio=1.5), STOPPED)
+    told = answer(decided)
+    assert told.weight == "warning" and told.sentence.startswith(STOPPED.sentence)
+
+
+@pytest.mark.parametrize(
+    ("word", "ratio", "command"),
+    [("faster", 1.094, "hostdx run storage"), ("inconclusive", 1.02, TO_THE_WHOLE)],
+)
+def test_on_one_file_system_no_difference_is_expected(word: Any, ratio: float, command: str) -> None:
+    said = verdict(
+        word, ratio=ratio, seconds_to_decide=2246.0, bytes_to_decide=24 << 30, one_file_system=True
+    )
+    session = ended(priced(**{"most-bytes": None}), said)
+    assert [step.command for step in following(session)] == [command]
+    assert answer(session).weight in ("warning", "unknown")
+    assert role_of(said) in ("warning", "unknown")
 
 
 LOUD = Finding(

@@ -49,7 +49,7 @@ def _item(one: Ranked, width: int, most: int, *, first: bool) -> list[Line]:
 
 
 def _step(step: NextStep, width: int, indent: str) -> list[Line]:
-    words = f"next: {clean(step.title)}"
+    words = f"next: {clean(step.priced)}"
     if len(step.commands) == 1 and len(indent) + len(words) + len(pasted(step.command)) + 2 <= width:
         return [[(f"{indent}{words}  ", "dim"), (clean(pasted(step.command)), "accent")]]
     rows = wrapped(words, width, "dim", indent=len(indent), hang=2)
