@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from app.recording.session import Session
 from app.report import wording
-from app.report.figures.verdict_table import beside, intervals, rows, table
+from app.report.figures import latency
+from app.report.figures.verdict_table import beside, effects
 from app.report.headline import alone, answer
 from app.report.next_steps import to_do
 from app.report.results import checkup, stuck
@@ -56,9 +57,11 @@ def _result(session: Session, *, narrow: bool) -> list[Part]:
         parts.append(Bullets(tuple((text,) for text in texts)))
     if (tasks := stuck.table(session)) is not None:
         parts.append(tasks)
-    found = table(session, narrow=narrow)
+    found = effects(session, narrow=narrow)
     if found is not None:
-        parts += [found, *([say(values)] if (values := beside(session)) else ()), *intervals(rows(session))]
+        parts += [found, *([say(values)] if (values := beside(session)) else ())]
+    if (times := latency.table(session)) is not None:
+        parts += [times, say(latency.MEANING)]
     if session.variants and compared:
         shown = (
             (Strong(f"{v.id}:"), v.label + (f", {v.detail}" if v.detail else "")) for v in session.variants

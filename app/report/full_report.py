@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from app.recording.session import Session
 from app.report import wording
+from app.report.figures.tiles import tiles
 from app.report.first_page import first_page, who
 from app.report.headline import answer
 from app.report.method import method
-from app.report.numbers import numbers
+from app.report.numbers import by_latency, numbers, over_the_run
 from app.report.results.command_timeline import inside
 from app.report.results.finding_parts import finding_parts, finding_title
 from app.report.results.result_parts import result_parts, value_text
@@ -28,7 +31,9 @@ from scenarios.results.document import (
 
 def report(session: Session, recording: str, *, with_arguments: bool = False) -> Document:
     """`recording` is the file's name, so that the one who doubts can replay it. `with_arguments`: see method."""
-    appendix = (
+    appendix: tuple[tuple[str, Sequence[Part]], ...] = (
+        ("How long operations took", by_latency(session)),
+        ("Each load over the run", over_the_run(session)),
         ("Verdicts in full", _verdicts(session)),
         ("Findings", _findings(session)),
         ("Numbers", numbers(session)),
@@ -44,7 +49,7 @@ def report(session: Session, recording: str, *, with_arguments: bool = False) ->
     )
     first, *rest = first_page(session, recording)
     sections = [
-        Section(first.title, (*who(session, recording), *first.parts)),
+        Section(first.title, (*tiles(session), *who(session, recording), *first.parts)),
         *rest,
         *(Section(title, tuple(parts), appendix=True) for title, parts in appendix),
     ]

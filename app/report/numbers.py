@@ -1,4 +1,4 @@
-"""The report's numbers: effects with intervals, what each variant reached, trends, a drawing of the blocks."""
+"""The report's numbers: effects with intervals, what each variant reached, trends, the loads as small multiples."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from app.report.figures.plot import nice_axis
 from app.report.figures.verdict_table import counts
 from probes import units
 from scenarios import events as ev
-from scenarios.experiment.statistics.tail import OPERATIONS_FOR_P99, p99_ns
 from scenarios.imported import SCENARIO
-from scenarios.results.document import Axis, Chart, Heading, Part, Series, Table, say
+from scenarios.results.document import Axis, Chart, Gallery, Heading, Histogram, Part, Series, Table, say
 
 MARKS = "ABCDEFGH"
 MOST_POINTS = 2000  # of a side in a chart
@@ -45,16 +44,23 @@ def numbers(session: Session) -> list[Part]:
                     "Of all groups. The values of the first page are of the groups that the verdict rests on."
                 )
             )
-        if "p99" in reached.header:
-            parts.append(
-                say("p99 is the latency that one operation in a hundred exceeded; it is never judged.")
-            )
     if session.series:
         parts += [Heading("Over the rounds"), _trends(session)]
-    if not imported(session):  # its blocks are results, without a clock of their own
-        for workload in session.blocks:
-            parts += (*_drawing(session, workload), *latencies(session, workload))
     return parts
+
+
+def over_the_run(session: Session) -> list[Gallery]:
+    """Each load's blocks by the time; not those of imported results, which have no clock of their own."""
+    drawn = () if imported(session) else (one for w in session.blocks for one in _drawing(session, w))
+    return _gallery(tuple(drawn))
+
+
+def by_latency(session: Session) -> list[Gallery]:
+    return _gallery(tuple(one for w in session.blocks for one in latencies(session, w)))
+
+
+def _gallery(drawn: tuple[Chart, ...] | tuple[Histogram, ...]) -> list[Gallery]:
+    return [Gallery(drawn)] if drawn else []
 
 
 def _effects(session: Session) -> Table:
@@ -101,15 +107,14 @@ def _reached(session: Session) -> Table | None:
                                 (max if _of_max(session, workload, metric) else median)(values), metric, unit
                             ),
                             f"{_value(min(values), metric, unit)} to {_value(max(values), metric, unit)}",
-                            _p99(own),
                             str(len(values)),
                         )
                     )
     counted = "groups" if session.trains else "blocks"
     largest = any(metric.endswith(_LARGEST) for _, metric, *_ in rows)
     middle = "median, or max" if largest else "median"
-    header = ("workload", "metric", "variant", middle, "least to most", "p99", counted)
-    return Table(header, tuple(rows), frozenset({3, 4, 5, 6})).without_empty_columns() if rows else None
+    header = ("workload", "metric", "variant", middle, "least to most", counted)
+    return Table(header, tuple(rows), frozenset({3, 4, 5})).without_empty_columns() if rows else None
 
 
 def _of_max(session: Session, workload: str, metric: str) -> bool:
@@ -128,18 +133,6 @@ def _value(value: float, metric: str, unit: str) -> str:
     return units.number(value, 4) if unit in ("", metric) else str(units.amount(value, unit))
 
 
-def _p99(blocks: list[ev.Block]) -> str:
-    """Over all their operations, where a group has enough of them."""
-    groups: dict[int, int] = {}
-    for block in blocks:
-        if block.operations:  # a train's stand with its first group
-            groups[block.group] = groups.get(block.group, 0) + block.operations
-    if not groups or median(groups.values()) < OPERATIONS_FOR_P99:
-        return "–"
-    found = p99_ns(pair for block in blocks for pair in block.histogram)
-    return "–" if found is None else units.elapsed(found)
-
-
 def _trends(session: Session) -> Table:
     header = ("workload", "rounds", "verdict", "slope a round", "95 %", "p", "per GB")
     rows = []
@@ -154,7 +147,7 @@ def _trends(session: Session) -> Table:
     return Table(header, tuple(rows), frozenset({1, 3, 4, 5, 6})).without_empty_columns()
 
 
-def _drawing(session: Session, workload: str) -> list[Part]:
+def _drawing(session: Session, workload: str) -> list[Chart]:
     blocks = [b for b in session.blocks[workload] if counts(b)]
     metric = _leading(session, workload, blocks)
     values = [b.values[metric] for b in blocks if metric in b.values and math.isfinite(b.values[metric])]

@@ -6,6 +6,7 @@ import msgspec
 
 from app.printable import printable, printable_json
 from app.recording.session import Session
+from app.report.figures.latency import percentiles
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.experiment.wording import explanation
@@ -23,6 +24,7 @@ def document(session: Session, recording: str | None) -> dict[str, Json]:
         "status": ended.status if ended is not None else "failed",
         "reason": ended.reason if ended is not None else UNENDED,
         "verdicts": [_verdict(verdict) for verdict in session.verdicts.values()],
+        "latency": [one._asdict() for one in percentiles(session)],
         "series": [_series(series) for series in session.series],
         "findings": [finding(found) for found in session.worst_first],
         "facts": {fact.label: fact.value for fact in session.facts.values()},

@@ -83,11 +83,37 @@ class Bar(NamedTuple):
     size: str
 
 
-class Intervals(msgspec.Struct, frozen=True, tag=True):
+class Intervals(msgspec.Struct, frozen=True):
     """Effects with their intervals on one logarithmic scale, the margin round 1 as a band."""
 
     bars: tuple[Bar, ...]
     margin: float
+
+
+class Effects(msgspec.Struct, frozen=True, tag=True):
+    """A table of effects with their intervals: drawn in its rows where there is room, else below it.
+
+    `rows`: of the table, the one that each bar belongs to.
+    """
+
+    table: Table
+    drawn: Intervals
+    rows: tuple[int, ...]
+
+
+class Tile(NamedTuple):
+    """A figure of the summary: what it is of, the figure, and what belongs to it. `role` as in `Toned`."""
+
+    label: str
+    value: str
+    more: str = ""
+    role: str = ""
+
+
+class Tiles(msgspec.Struct, frozen=True, tag=True):
+    """The summary at a glance, on a page; text says all of it in sentences."""
+
+    tiles: tuple[Tile, ...]
 
 
 class Axis(NamedTuple):
@@ -120,13 +146,20 @@ class Chart(msgspec.Struct, frozen=True, tag=True):
 class Histogram(msgspec.Struct, frozen=True, tag=True):
     """How often which time came, by the counts of buckets that are as wide as each other on a logarithmic axis.
 
-    `low_ns` and `high_ns` are its ends; `rows` has a name and the counts of each side.
+    `low_ns` and `high_ns` are its ends; `rows` has a name and the counts of each side, `percentiles` their words.
     """
 
     title: str
     low_ns: float
     high_ns: float
     rows: tuple[tuple[str, tuple[int, ...]], ...]
+    percentiles: tuple[str, ...] = ()
+
+
+class Gallery(msgspec.Struct, frozen=True, tag=True):
+    """Small multiples: beside each other on a page, else one below the other."""
+
+    drawings: tuple[Chart | Histogram, ...]
 
 
 class Picture(msgspec.Struct, frozen=True, tag=True):
@@ -143,7 +176,9 @@ class Heading(msgspec.Struct, frozen=True, tag=True):
     text: str
 
 
-Part: TypeAlias = Paragraph | Bullets | Table | Code | Heading | Intervals | Chart | Histogram | Picture
+Part: TypeAlias = (
+    Paragraph | Bullets | Table | Code | Heading | Effects | Tiles | Chart | Histogram | Gallery | Picture
+)
 
 
 class Section(msgspec.Struct, frozen=True):

@@ -16,7 +16,7 @@ from scenarios import events as ev
 from scenarios.compare.comparison import Comparison
 from scenarios.model import COMMON_OPTIONS
 
-FORMS = ("md", "html", "json", "document")  # the last one is for our own screen, which draws it
+FORMS = ("md", "html", "json", "csv", "document")  # the last one is for our own screen, which draws it
 
 
 class TwoSides(click.Command):
@@ -50,7 +50,13 @@ class TwoSides(click.Command):
 )
 @click.option("--anyway", is_flag=True, help="Compare loads that were not the same as well.")
 @click.option(
-    "--format", "form", type=click.Choice(FORMS), metavar="[md|html|json]", default="md", show_default=True
+    "--format",
+    "form",
+    type=click.Choice(FORMS),
+    metavar="[md|html|json|csv]",
+    default="md",
+    show_default=True,
+    help="csv: the numbers, a row a load; `hostdx man` says the columns.",
 )
 @click.option("-o", "--output", type=click.Path(), help="Write to this file instead of stdout.")
 @click.pass_context
@@ -72,6 +78,10 @@ def compare(
     if form == "json":
         document = {"schema": ev.SCHEMA, **msgspec.to_builtins(found)}
         deliver("compare", output, encoded(document) + "\n")
+    elif form == "csv":
+        from app.report.forms import csv_rows
+
+        deliver("compare", output, csv_rows.compared(found))
     else:
         from app.report.forms.delivery import deliver_document
         from app.report.results.comparison import comparison

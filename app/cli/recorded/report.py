@@ -1,4 +1,4 @@
-"""`hostdx report RECORDING`: markdown for a ticket, a page, or JSON."""
+"""`hostdx report RECORDING`: markdown for a ticket, a page, JSON, or the numbers as CSV."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.recording.session import Session
 from app.report import result
 from app.report.forms.delivery import deliver_document
 
-FORMS = ("md", "html", "json", "document")  # the last one is for our own screen, which draws it
+FORMS = ("md", "html", "json", "csv", "document")  # the last one is for our own screen, which draws it
 
 
 @click.command()
@@ -26,7 +26,8 @@ FORMS = ("md", "html", "json", "document")  # the last one is for our own screen
     type=click.Choice(FORMS),
     default="md",
     show_default=True,
-    metavar="[md|html|json]",
+    metavar="[md|html|json|csv]",
+    help="csv: the numbers, a row a load; `hostdx man` says the columns.",
 )
 @click.option("--with-arguments", is_flag=True, help="Show whole command lines, not only the program.")
 @click.option("-o", "--output", type=click.Path(), help="Write to this file instead of stdout.")
@@ -36,12 +37,20 @@ def report(recording: str, form: str, output: str | None, with_arguments: bool) 
     session = load(path)
     if form == "json":
         deliver("report", output, result.document_json(session, path.name) + "\n")
+    elif form == "csv":
+        deliver("report", output, _csv(session, path.name))
     else:
         _deliver_document(path, session, form, output, with_arguments)
     return 0
 
 
 report.params.append(color_option())
+
+
+def _csv(session: Session, name: str) -> str:
+    from app.report.forms import csv_rows
+
+    return csv_rows.measured(session, name)
 
 
 def _deliver_document(

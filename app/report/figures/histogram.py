@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 
 from app.glyphs import spark
 from app.lines import Line, cells, crop, pad, text
 from app.recording.session import Session
 from app.report import wording
-from app.report.figures.verdict_table import counts
+from app.report.figures.latency import of_side, pooled, words
 from probes import units
 from scenarios.results.document import Histogram
 
@@ -20,23 +19,20 @@ _NAME = 30
 
 def latencies(session: Session, workload: str) -> tuple[Histogram, ...]:
     """None where a side has too few operations, or nobody kept their times."""
-    sides: dict[str, Counter[int]] = {}
-    for block in session.blocks[workload]:
-        if counts(block) and block.histogram:
-            sides.setdefault(block.variant, Counter()).update(dict(block.histogram))
-    found = [bound for side in sides.values() for bound, count in side.items() if bound > 0 and count > 0]
+    sides = pooled(session, workload)
+    found = [bound for side in sides.values() for bound in side]
     if not found or min(side.total() for side in sides.values()) < LEAST:
         return ()
     low, high = min(found) / 1.05, max(found) * 1.05
     rows = []
-    for variant in session.ordered(sides):
+    for variant, side in sides.items():
         filled = [0] * BUCKETS
-        for bound, count in sides[variant].items():
-            if bound > 0 and count > 0:
-                filled[int(BUCKETS * math.log(bound / low) / math.log(high / low))] += count
+        for bound, count in side.items():
+            filled[int(BUCKETS * math.log(bound / low) / math.log(high / low))] += count
         rows.append((wording.variant_title(session, variant), tuple(filled)))
-    title = f"{wording.workload_title(session, workload)}: operations by how long they took"
-    return (Histogram(title, low, high, tuple(rows)),)
+    title = wording.workload_title(session, workload)
+    told = tuple(words(of_side(workload, variant, side)) for variant, side in sides.items())
+    return (Histogram(title, low, high, tuple(rows), told),)
 
 
 def histogram_lines(found: Histogram, width: int) -> list[Line]:

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeGuard
 
 from app.lines import Line, cells, crop, merged, pad, shortened, text
 from app.report import verdict_style
+from probes import units
 from scenarios.events import Interval
 from scenarios.results.document import Bar, Intervals
 
@@ -132,8 +133,15 @@ def axis(width: int, scale: Scale) -> Line:
     return [("".join(signs), "dim")]
 
 
+def legend(margin: float) -> str:
+    return (
+        "Drawn: each effect with its 95 % CI on one logarithmic scale; left of the line is slower, the band is the "
+        f"margin of {units.percent(margin)}, an arrow goes on beyond the scale."
+    )
+
+
 def interval_lines(found: Intervals, width: int) -> list[Line]:
-    """The axis, then a line a bar; a hollow point is no difference that was called."""
+    """The axis, then a line a bar."""
     if not found.bars:
         return []
     scale = scale_of(found.bars)
@@ -142,8 +150,14 @@ def interval_lines(found: Intervals, width: int) -> list[Line]:
     room = max(9, min(_MOST_BAR, width - names - sizes - 4))
     out: list[Line] = [crop([(" " * (names + 2), "text"), *axis(room, scale)], width)]
     for bar in found.bars:
-        role, point = verdict_style.role(bar.word), "●" if bar.word.differs else "○"
-        drawn = bar_line(bar.ratio, bar.ci95, room, scale, margin=found.margin, role=role, point=point)
         name = pad(text(shortened(bar.name, names)), names)
-        out.append(crop([*name, ("  ", "text"), *drawn, (f"  {bar.size}", role)], width))
+        size = (f"  {bar.size}", verdict_style.role(bar.word))
+        drawn = drawn_line(bar, room, scale, found.margin)
+        out.append(crop([*name, ("  ", "text"), *drawn, size], width))
     return out
+
+
+def drawn_line(bar: Bar, width: int, scale: Scale, margin: float) -> Line:
+    """A hollow point is no difference that was called."""
+    role, point = verdict_style.role(bar.word), "●" if bar.word.differs else "○"
+    return bar_line(bar.ratio, bar.ci95, width, scale, margin=margin, role=role, point=point)

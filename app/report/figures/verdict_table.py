@@ -17,7 +17,7 @@ from probes import units
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_cells, titled
 from scenarios.plan import Metric
-from scenarios.results.document import Bar, Intervals, Table, Toned
+from scenarios.results.document import Bar, Effects, Intervals, Table, Toned
 from scenarios.verdict.word import Word
 
 MEDIANS = (
@@ -52,7 +52,7 @@ def rows(session: Session) -> list[Row]:
         several = len({o.metric for o in told if o.workload == v.workload}) > 1
         title = f"{title}, {wording.metric_title(v.metric)}" if several else title
         title = titled(title, control=v.control)
-        sides = (_median(session, v, side) for side in (v.baseline, v.variant))
+        sides = (side_median(session, v, side) for side in (v.baseline, v.variant))
         left, right = (None if value is None else units.amount(value, unit) for value in sides)
         found.append(Row(title, left, right, *effect_cells(v), v))
     return found
@@ -62,7 +62,7 @@ def beside(session: Session) -> str:
     """What the values are, where they do not fit the effect beside them; empty where they do."""
     for row in rows(session):
         verdict = row.verdict
-        left, right = (_median(session, verdict, side) for side in (verdict.baseline, verdict.variant))
+        left, right = (side_median(session, verdict, side) for side in (verdict.baseline, verdict.variant))
         if not left or not right or not verdict.ratio or min(left, right, verdict.ratio) <= 0:
             continue
         quotient = right / left if _metric(session, verdict).better == "more" else left / right
@@ -111,8 +111,19 @@ def table(session: Session, *, narrow: bool = False) -> Table | None:
     return Table(head, body, frozenset(numbers)).without_empty_columns()
 
 
-def intervals(found: Sequence[Row]) -> tuple[Intervals, ...]:
-    """The rows drawn; none without an estimate. Where several pairs were compared each bar says whose it is."""
+def effects(session: Session, *, narrow: bool = False) -> Effects | Table | None:
+    """The table with its rows drawn, as far as one has an estimate."""
+    shown = table(session, narrow=narrow)
+    found = rows(session)
+    drawn = bars(found)
+    if shown is None or not drawn:
+        return shown
+    margin = max(row.verdict.margin for row in found)
+    return Effects(shown, Intervals(tuple(drawn.values()), margin), tuple(drawn))
+
+
+def bars(found: Sequence[Row]) -> dict[int, Bar]:
+    """By the row's number; none without an estimate. Where several pairs were compared each bar says whose it is."""
     several = len({(row.verdict.baseline, row.verdict.variant) for row in found}) > 1
     one_load = len({row.verdict.workload for row in found}) == 1
 
@@ -121,12 +132,11 @@ def intervals(found: Sequence[Row]) -> tuple[Intervals, ...]:
             return row.load
         return pair(row.verdict) if one_load else f"{row.verdict.variant}: {row.load}"
 
-    bars = tuple(
-        Bar(named(row), row.verdict.ratio, drawable(row.verdict.ci95), Word(row.verdict.verdict), row.size)
-        for row in found
+    return {
+        n: Bar(named(row), row.verdict.ratio, drawable(row.verdict.ci95), Word(row.verdict.verdict), row.size)
+        for n, row in enumerate(found)
         if sound(row.verdict.ratio)
-    )
-    return (Intervals(bars, max(row.verdict.margin for row in found)),) if bars else ()
+    }
 
 
 def _narrow(row: Row) -> Row:
@@ -157,7 +167,7 @@ def _metric(session: Session, verdict: ev.Verdict) -> Metric:
     return session.metric(verdict.workload, verdict.metric) or Metric(verdict.metric, verdict.metric)
 
 
-def _median(session: Session, verdict: ev.Verdict, side: str) -> float | None:
+def side_median(session: Session, verdict: ev.Verdict, side: str) -> float | None:
     """Of the groups that the verdict rests on: what was measured after it decided belongs to no figure beside it."""
     rests_on = _groups_of(session, verdict)
     values = [

@@ -11,16 +11,17 @@ from rich.cells import cell_len
 from app.invocation import pasted
 from app.lines import BLANK, Line, Span, cells, cleaned, crop, pad, text, wrapped
 from app.report.figures.histogram import histogram_lines
-from app.report.figures.interval_chart import interval_lines
+from app.report.figures.interval_chart import axis, drawn_line, interval_lines, scale_of
 from app.report.figures.plot import chart_lines
 from scenarios.results.document import (
     Bullets,
     Chart,
     Code,
     Document,
+    Effects,
+    Gallery,
     Heading,
     Histogram,
-    Intervals,
     Mono,
     Paragraph,
     Part,
@@ -28,13 +29,17 @@ from scenarios.results.document import (
     Section,
     Strong,
     Table,
+    Tiles,
     Toned,
     Words,
     plain,
 )
 
 MOST_COLUMNS = 110  # longer lines of prose are hard to read
-_MOST_FOLDED = 1.6  # of the width a table may need whole; higher rows than that are no table any more
+_NARROW = 76  # cells: in fewer a table whose rows would be high is none any more
+_MOST_FOLDED = 1.6  # of them it may need whole
+_BREAK = 12  # cells that a broken word has at least
+_LEAST_BAR, _MOST_BAR = 25, 61
 _ROLES: dict[type, str] = {Mono: "accent", Strong: "strong"}
 _KEPT = "\u00a0"
 _NUMBER = re.compile(r"(?<=\d) (?=(?:[%×]|[kMGT] |[a-zµ]?[sB](?:\b|/)))")
@@ -42,13 +47,14 @@ _NUMBER = re.compile(r"(?<=\d) (?=(?:[%×]|[kMGT] |[a-zµ]?[sB](?:\b|/)))")
 
 def document_lines(document: Document, width: int) -> list[Line]:
     """For a screen: `width` is never passed."""
-    width = min(width, MOST_COLUMNS)
-    out = folded(_spans((document.title,), "title"), width)
-    out += [BLANK, *folded(_spans(document.lead, "strong"), width)]
+    prose = min(width, MOST_COLUMNS)
+    out = folded(_spans((document.title,), "title"), prose)
+    out += [BLANK, *folded(_spans(document.lead, "strong"), prose)]
     for section in document.sections:
-        out += [BLANK, *folded([(section.title.upper(), "title")], width)]
+        out += [BLANK, *folded([(section.title.upper(), "title")], prose)]
         for part in section.parts:
-            out += [BLANK, *_part(part, width)]
+            if lines := _part(part, width if isinstance(part, Table | Effects) else prose):
+                out += [BLANK, *lines]
     return out
 
 
@@ -58,12 +64,10 @@ def brief_lines(sections: Sequence[Section], width: int) -> list[Line]:
     for section in (one for one in sections if one.parts):
         out += [BLANK, [(section.title, section.role)]]
         for part in section.parts:
-            if isinstance(part, Intervals):
-                out.append(BLANK)
             lines = _part(part, width - 2, mark="")
             if isinstance(part, Code):
                 lines = [[(f"  {pasted(line)}", "text")] for line in part.lines]
-            out += [[("  ", "text"), *line] for line in lines]
+            out += [[("  ", "text"), *line] if line else line for line in lines]
     return [cleaned(line) for line in out]
 
 
@@ -78,8 +82,12 @@ def _part(part: Part, width: int, mark: str = "· ") -> list[Line]:
             return [row for item in part.items for row in folded(_spans(item), width, mark, "  ")]
         case Code():
             return [[("  ", "text"), *row] for line in part.lines for row in _code(pasted(line), width - 2)]
-        case Intervals():
-            return interval_lines(part, width)
+        case Effects():
+            return _effects(part, width)
+        case Gallery():
+            return [line for one in part.drawings for line in (BLANK, *_part(one, width))][1:]
+        case Tiles():
+            return []
         case Histogram():
             return [*folded([(part.title, "strong")], width), BLANK, *histogram_lines(part, width)]
         case Chart():
@@ -137,17 +145,49 @@ def _code(row: str, width: int) -> list[Line]:
     return [text(row, "accent")] if cell_len(row) <= width else wrapped(row, width, "accent", hang=2)
 
 
+def _effects(part: Effects, width: int) -> list[Line]:
+    """Each interval in its row where the whole table leaves room for it, else below the table."""
+    table, drawn = part.table, part.drawn
+    head, body = _rows(table)
+    taken = sum(_natural(head, body)) + 2 * len(head)
+    room = min(_MOST_BAR, width - taken)
+    if room < _LEAST_BAR:
+        return [*_table(table, width), BLANK, *interval_lines(drawn, width)]
+    scale = scale_of(drawn.bars)
+    bars = dict(zip(part.rows, drawn.bars, strict=True))
+    first, *rest = _table(table, taken)
+    out = [[*pad(first, taken), *axis(room, scale)]]
+    for n, line in enumerate(rest):
+        shown = drawn_line(bars[n], room, scale, drawn.margin) if n in bars else []
+        out.append([*pad(line, taken), *shown])
+    return out
+
+
+def _rows(table: Table) -> tuple[list[Line], list[list[Line]]]:
+    return [[(name, "dim")] for name in table.header], [
+        [_spans((cell,)) for cell in row] for row in table.rows
+    ]
+
+
+def _natural(head: list[Line], body: list[list[Line]]) -> list[int]:
+    return [max(cells(row[column]) for row in (head, *body)) for column in range(len(head))]
+
+
 def _table(table: Table, width: int) -> list[Line]:
-    """Columns as wide as they need; where they do not fit the widest of text break between words. Where no word fits
-    any more each row becomes a block of `name  value` lines."""
-    head = [[(name, "dim")] for name in table.header]
-    body = [[_spans((cell,)) for cell in row] for row in table.rows]
-    sizes = [max(cells(row[column]) for row in (head, *body)) for column in range(len(head))]
+    """Columns as wide as they need; where they do not fit the widest of text break between words, a long word itself.
+    Where not even that does each row becomes a block of `name  value` lines."""
+    head, body = _rows(table)
+    sizes = _natural(head, body)
     least = [max(map(_longest, (row[column] for row in (head, *body)))) for column in range(len(head))]
     gap = 2 if sum(least) + 2 * (len(sizes) - 1) <= width else 1
     room = width - gap * (len(sizes) - 1)
-    if sum(least) > room or sum(sizes) > _MOST_FOLDED * room:
+    if width < _NARROW and (sum(least) > room or sum(sizes) > _MOST_FOLDED * room):
         return _blocks(head, body, width)
+    while sum(least) > room:
+        widest = max(range(len(least)), key=lambda n: (n not in table.right, least[n]))
+        if least[widest] <= _BREAK:
+            return _blocks(head, body, width)
+        least[widest] -= 1
     while sum(sizes) > room:
         slack = [size - most for size, most in zip(sizes, least, strict=True)]
         sizes[max(range(len(sizes)), key=lambda n: (slack[n] > 0, sizes[n]))] -= 1

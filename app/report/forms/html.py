@@ -1,67 +1,43 @@
-"""A document as one HTML page: no script, no link, no picture; it opens in any browser and prints well."""
+"""A document as one HTML page: no script, no link; dark or light; its first page prints on A4."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 from app.printable import printable, printable_lines
-from app.report.forms.svg import chart_svg, histogram_svg, interval_svg
+from app.report.figures.interval_chart import legend, scale_of
+from app.report.forms.style import STYLE
+from app.report.forms.svg import SMALL, WIDE, axis_svg, bar_svg, chart_svg, histogram_svg
 from scenarios.results.document import (
     Bullets,
     Cell,
     Chart,
     Code,
     Document,
+    Effects,
+    Gallery,
     Heading,
     Histogram,
-    Intervals,
     Mono,
     Paragraph,
     Part,
     Picture,
+    Section,
     Strong,
     Table,
+    Tile,
+    Tiles,
     Toned,
     Words,
 )
-
-STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2rem; } h3 { font-size: 1.05rem; }
-.lead { font-size: 1.15rem; font-weight: 600; }
-code, pre { font: 0.875rem/1.35 ui-monospace, monospace; background: #f4f4f4; border-radius: 3px; }
-code { padding: 0.1rem 0.25rem; overflow-wrap: anywhere; }
-pre { padding: 0.75rem; white-space: pre-wrap; overflow-wrap: anywhere; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; }
-th, td { text-align: left; vertical-align: top; padding: 0.25rem 0.75rem 0.25rem 0; border-bottom: 1px solid #ddd; }
-figure { margin: 1rem 0; max-width: 45rem; } svg { width: 100%; height: auto; }
-.appendix { border-top: 2px solid; padding-top: 1rem; margin-top: 3rem; }
-.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-@media (prefers-color-scheme: dark) {
-  body { background: #141414; color: #e6e6e6; } code, pre { background: #262626; } th, td { border-color: #3a3a3a; }
-}
-@page { size: A4; margin: 14mm; }
-@media print {
-  body { max-width: none; margin: 0; padding: 0; font-size: 9pt; line-height: 1.3; background: #fff; color: #000; }
-  h1 { font-size: 13pt; margin: 0; } h2 { font-size: 11pt; margin: 0.7rem 0 0; } h3 { font-size: 10pt; }
-  .lead { font-size: 11pt; margin: 0.4rem 0; } p, ul, figure { margin: 0.35rem 0; } figure { max-width: 120mm; }
-  code, pre { font-size: 8pt; background: none; color: #000; }
-  pre { border: 1px solid #bbb; }
-  .wide { overflow: visible; } table { width: 100%; font-size: 8pt; } th, td { border-color: #bbb; }
-  th, td { padding: 0.1rem 0.4rem 0.1rem 0; overflow-wrap: break-word; } .n { white-space: normal; }
-  tr, figure, li, pre { break-inside: avoid; } h1, h2, h3 { break-after: avoid; }
-  .appendix { break-before: page; border-top: none; }
-}
-""".strip()
 
 
 def rendered(document: Document) -> str:
     body = [f"<h1>{_text(document.title)}</h1>", f'<p class="lead">{_words(document.lead)}</p>']
     apart = next((section for section in document.sections if section.appendix), None)
     for section in document.sections:
-        opened = '<h2 class="appendix">' if section is apart else "<h2>"
-        body.append(f"{opened}{_text(section.title)}</h2>")
-        body += [_part(part) for part in section.parts]
+        body.append(_section(section, first=section is apart))
     head = (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -71,6 +47,17 @@ def rendered(document: Document) -> str:
     return head + "<body>\n" + "\n".join(body) + "\n</body>\n</html>\n"
 
 
+def _section(section: Section, *, first: bool) -> str:
+    """What is not on the first page is folded; drawings are there to be seen. `first`: of those."""
+    title = f"<h2>{_text(section.title)}</h2>"
+    parts = "\n".join(map(_part, section.parts))
+    if not section.appendix:
+        return f"{title}\n{parts}"
+    kind = ' class="first"' if first else ""
+    shown = " open" if any(isinstance(part, Gallery) for part in section.parts) else ""
+    return f"<details{kind}{shown}><summary>{title}</summary>\n{parts}\n</details>"
+
+
 def _part(part: Part) -> str:
     match part:
         case Heading():
@@ -78,18 +65,50 @@ def _part(part: Part) -> str:
         case Paragraph():
             return f"<p>{_words(part.words)}</p>"
         case Bullets():
-            return "<ul>\n" + "\n".join(f"<li>{_words(item)}</li>" for item in part.items) + "\n</ul>"
-        case Intervals():
-            return f"<figure>\n{interval_svg(part)}\n</figure>"
+            return "<ul>\n" + "\n".join(map(_item, part.items)) + "\n</ul>"
+        case Effects():
+            return _effects(part)
+        case Tiles():
+            return '<div class="tiles">\n' + "\n".join(map(_tile, part.tiles)) + "\n</div>"
         case Chart() | Histogram():
-            drawn = chart_svg(part) if isinstance(part, Chart) else histogram_svg(part)
-            return f"<h3>{_text(part.title)}</h3>\n<figure>\n{drawn}\n</figure>"
+            return f"<h3>{_text(part.title)}</h3>\n<figure>\n{_drawn(part, WIDE)}\n</figure>"
+        case Gallery():
+            return '<div class="many">\n' + "\n".join(map(_small, part.drawings)) + "\n</div>"
         case Picture():
             return f"<figure>\n{part.svg}\n</figure>"
         case Code():
             return f"<pre>{escape(printable_lines(chr(10).join(part.lines)))}</pre>"
         case Table():
-            return _table(part)
+            return _table(part, [""] * (len(part.rows) + 1))
+
+
+def _drawn(drawing: Chart | Histogram, wide: int) -> str:
+    return chart_svg(drawing, wide) if isinstance(drawing, Chart) else histogram_svg(drawing, wide)
+
+
+def _small(drawing: Chart | Histogram) -> str:
+    caption = f"<figcaption>{_text(drawing.title)}</figcaption>"
+    return f"<figure>{caption}\n{_drawn(drawing, SMALL)}\n</figure>"
+
+
+def _tile(tile: Tile) -> str:
+    more = f"<span>{_text(tile.more)}</span>" if tile.more else ""
+    return f"<div{_kind(tile.role)}><span>{_text(tile.label)}</span><b>{_text(tile.value)}</b>{more}</div>"
+
+
+def _item(words: Words) -> str:
+    """A list's item in the colour of its sign."""
+    first = words[0] if words else ""
+    return f"<li{_kind(first.role if isinstance(first, Toned) else '')}>{_words(words)}</li>"
+
+
+def _effects(part: Effects) -> str:
+    drawn = part.drawn
+    scale = scale_of(drawn.bars)
+    cells = [f'<th class="bar">{axis_svg(scale)}</th>', *['<td class="bar"></td>'] * len(part.table.rows)]
+    for row, bar in zip(part.rows, drawn.bars, strict=True):
+        cells[row + 1] = f'<td class="bar">{bar_svg(bar, scale, drawn.margin)}</td>'
+    return _table(part.table, cells) + f'\n<p class="note">{_text(legend(drawn.margin))}</p>'
 
 
 def _words(words: Words) -> str:
@@ -108,17 +127,26 @@ def _word(word: Cell | Strong) -> str:
             return _text(word)
 
 
-def _table(table: Table) -> str:
-    def row(cells: tuple[Cell, ...], tag: str) -> str:
-        kinds = [' class="n"' if n in table.right else "" for n in range(len(cells))]
-        return (
-            "<tr>"
-            + "".join(f"<{tag}{kind}>{_word(cell)}</{tag}>" for cell, kind in zip(cells, kinds, strict=True))
-            + "</tr>"
-        )
+def _table(table: Table, last: Sequence[str]) -> str:
+    """`last`: of each row, its head's first, a cell of its own or nothing."""
+    names = [f' data-of="{_text(name)}"' for name in table.header]
 
-    rows = [row(table.header, "th"), *(row(cells, "td") for cells in table.rows)]
-    return '<div class="wide"><table>\n' + "\n".join(rows) + "\n</table></div>"
+    def row(cells: tuple[Cell, ...], tag: str, end: str) -> str:
+        made = []
+        for n, cell in enumerate(cells):
+            number = "n" if n in table.right else ""
+            kinds = _kind(number, cell.role if isinstance(cell, Toned) else "")
+            made.append(f"<{tag}{kinds}{names[n] if tag == 'td' else ''}>{_word(cell)}</{tag}>")
+        return f"<tr>{''.join(made)}{end}</tr>"
+
+    rows = [row(cells, "td", end) for cells, end in zip(table.rows, last[1:], strict=True)]
+    head = f"<thead>{row(table.header, 'th', last[0])}</thead>"
+    return f"<table>\n{head}\n<tbody>\n" + "\n".join(rows) + "\n</tbody></table>"
+
+
+def _kind(*kinds: str) -> str:
+    named = " ".join(filter(None, kinds))
+    return f' class="{_text(named)}"' if named else ""
 
 
 def _text(value: str) -> str:

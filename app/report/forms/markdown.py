@@ -15,15 +15,17 @@ from scenarios.results.document import (
     Chart,
     Code,
     Document,
+    Effects,
+    Gallery,
     Heading,
     Histogram,
-    Intervals,
     Mono,
     Paragraph,
     Part,
     Picture,
     Strong,
     Table,
+    Tiles,
     Toned,
     Words,
     plain,
@@ -61,8 +63,12 @@ def _part(part: Part) -> Block:
             return [(_words(part.words), "")]
         case Bullets():
             return [(f"- {_words(item)}", "") for item in part.items]
-        case Intervals():
-            return [(_drawing(interval_lines(part, WIDTH)), "")]
+        case Effects():
+            return [*_table(part.table), ("", ""), (_drawing(interval_lines(part.drawn, WIDTH)), "")]
+        case Gallery():
+            return [line for one in part.drawings for line in (*_part(one), ("", ""))][:-1]
+        case Tiles():
+            return []
         case Histogram():
             return [*_head(part.title), (_drawing(histogram_lines(part, WIDTH)), "")]
         case Chart():

@@ -8,59 +8,61 @@ from __future__ import annotations
 import math
 from html import escape
 
-from app.lines import shortened
 from app.printable import printable
 from app.report import verdict_style
-from app.report.figures.interval_chart import factor, scale_of
+from app.report.figures.interval_chart import Scale, factor
 from probes import units
-from scenarios.results.document import Chart, Histogram, Intervals
+from scenarios.results.document import Bar, Chart, Histogram
 
-_WIDE, _LEFT, _RIGHT, _ROW, _TOP = 720, 210, 230, 26, 26
+WIDE, SMALL = 720, 360  # of a drawing on its own, and of one among small multiples
+_BAR, _BAR_HIGH, _EDGE = 220, 20, 8  # of an interval in its row
 _HIGH, _SIDE, _FOOT = 190, 64, 34  # of the blocks' picture
-_HIST = 48  # of a side of a histogram
+_HIST = 76  # of a side of a histogram
 _SIDES = ("#0e8fb3", "#b3479b", "#8a7a1f", "#6f6fd1")  # in no severity's colour
 _OPEN = (
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {w} {h}" role="img" font-size="12" '
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {w} {h}" width="{w}" role="img" font-size="12" '
     'font-family="sans-serif" fill="currentColor"><title>{title}</title>'
 )
 
 
-def interval_svg(found: Intervals) -> str:
-    """Empty without a bar."""
-    drawn, margin = found.bars, found.margin
-    if not drawn:
-        return ""
-    scale = scale_of(drawn)
+def bar_svg(bar: Bar, scale: Scale, margin: float) -> str:
+    """An effect in its row: the margin as a band, the line of no difference, the interval and its point."""
+    high, middle = _BAR_HIGH, _BAR_HIGH / 2
 
     def x(value: float) -> float:
-        return _LEFT + scale.share(value) * (_WIDE - _LEFT - _RIGHT)
+        return _EDGE + scale.share(value) * (_BAR - 2 * _EDGE)
 
-    high = _TOP + _ROW * len(drawn) + 6
-    parts = [_OPEN.format(w=_WIDE, h=high, title="effects with their 95 % confidence intervals")]
     low, top = x(1 / (1 + margin)), x(1 + margin)
-    parts.append(
-        f'<rect x="{low:.1f}" y="{_TOP - 4}" width="{top - low:.1f}" height="{high - _TOP}" opacity="0.15"/>'
-        f'<path d="M{x(1):.1f} {_TOP - 4}V{high - 4}" stroke="currentColor" opacity="0.5"/>'
-        f'<text x="{x(1) - 8:.1f}" y="14" text-anchor="end">slower</text>'
-        f'<text x="{x(1) + 8:.1f}" y="14">faster</text>'
-        f'<text x="{_LEFT}" y="14" text-anchor="middle" opacity="0.7">{factor(1 / scale.low)}</text>'
-        f'<text x="{_WIDE - _RIGHT}" y="14" text-anchor="middle" opacity="0.7">{factor(scale.high)}</text>'
-    )
-    for n, bar in enumerate(drawn):
-        y = _TOP + _ROW * n + _ROW / 2
-        colour = verdict_style.colour(bar.word)
-        parts.append(f'<text x="0" y="{y + 4:.1f}">{escape(shortened(printable(bar.name), 34))}</text>')
-        ends = bar.ci95
-        if ends is not None:
-            a, b = x(ends[0]), x(ends[1])
-            low_end = _end(a, y, beyond=ends[0] < scale.low, turn=1)
-            high_end = _end(b, y, beyond=ends[1] > scale.high, turn=-1)
-            parts.append(
-                f'<path d="M{a:.1f} {y:.1f}H{b:.1f}{low_end}{high_end}" '
-                f'stroke="{colour}" stroke-width="2" fill="none"/>'
-            )
-        parts.append(f'<circle cx="{x(bar.ratio):.1f}" cy="{y:.1f}" r="4.5" fill="{colour}"/>')
-        parts.append(f'<text x="{_WIDE - _RIGHT + 12}" y="{y + 4:.1f}">{_short(bar.size, 36)}</text>')
+    colour = verdict_style.colour(bar.word)
+    parts = [
+        _OPEN.format(w=_BAR, h=high, title=f"{_short(bar.name, 60)}: {_short(bar.size, 40)}"),
+        f'<rect x="{low:.1f}" y="0" width="{top - low:.1f}" height="{high}" opacity="0.15"/>',
+        f'<path d="M{x(1):.1f} 0V{high}" stroke="currentColor" opacity="0.5"/>',
+    ]
+    if bar.ci95 is not None:
+        first, last = bar.ci95
+        a, b = x(first), x(last)
+        low_end = _end(a, middle, beyond=first < scale.low, turn=1)
+        high_end = _end(b, middle, beyond=last > scale.high, turn=-1)
+        parts.append(
+            f'<path d="M{a:.1f} {middle:.1f}H{b:.1f}{low_end}{high_end}" '
+            f'stroke="{colour}" stroke-width="2" fill="none"/>'
+        )
+    parts.append(f'<circle cx="{x(bar.ratio):.1f}" cy="{middle:.1f}" r="4.5" fill="{colour}"/>')
+    return "".join([*parts, "</svg>"])
+
+
+def axis_svg(scale: Scale) -> str:
+    """Over the bars: how far the ends are, and where 1 is."""
+    one = _EDGE + scale.share(1.0) * (_BAR - 2 * _EDGE)
+    ends = [factor(1 / scale.low), factor(scale.high)]
+    parts = [
+        _OPEN.format(w=_BAR, h=_BAR_HIGH, title="slower on the left, faster on the right"),
+        f'<text x="0" y="14">{ends[0]}</text>',
+        f'<text x="{_BAR}" y="14" text-anchor="end">{ends[1]}</text>',
+    ]
+    if 8 * len(ends[0]) < one < _BAR - 8 * len(ends[1]):
+        parts.append(f'<text x="{one:.1f}" y="14" text-anchor="middle">1</text>')
     return "".join([*parts, "</svg>"])
 
 
@@ -71,8 +73,8 @@ def _end(at: float, y: float, *, beyond: bool, turn: int) -> str:
     return f"M{at + 6 * turn:.1f} {y - 5:.1f}L{at:.1f} {y:.1f}l{6 * turn} 5"
 
 
-def chart_svg(found: Chart) -> str:
-    """One mark a point."""
+def chart_svg(found: Chart, wide: int = WIDE) -> str:
+    """One mark a point, the legend below in lines of its own."""
     x, y = found.x, found.y
     if not all(map(math.isfinite, (*x[:2], *y[:2]))) or x.low >= x.high or y.low >= y.high:
         return ""
@@ -83,46 +85,48 @@ def chart_svg(found: Chart) -> str:
         return (scale(value) - scale(y.low)) / (scale(y.high) - scale(y.low))
 
     def place(px: float, py: float) -> tuple[float, float]:
-        return _SIDE + (px - x.low) / (x.high - x.low) * (_WIDE - _SIDE - 10), _HIGH - up(py) * (_HIGH - 14)
+        return _SIDE + (px - x.low) / (x.high - x.low) * (wide - _SIDE - 10), _HIGH - up(py) * (_HIGH - 14)
 
     parts = [
-        _OPEN.format(w=_WIDE, h=high + 16 * ((len(found.series) + 1) // 2), title=_short(found.title, 120)),
-        f'<path d="M{_SIDE} 8V{_HIGH}H{_WIDE - 10}" fill="none" stroke="currentColor" opacity="0.6"/>',
+        _OPEN.format(w=wide, h=high + 16 * len(found.series), title=_short(found.title, 120)),
+        f'<path d="M{_SIDE} 8V{_HIGH}H{wide - 10}" fill="none" stroke="currentColor" opacity="0.6"/>',
         f'<text x="{_SIDE - 6}" y="18" text-anchor="end">{units.prefixed(y.high)}</text>',
         f'<text x="{_SIDE - 6}" y="{_HIGH}" text-anchor="end">{units.prefixed(y.low)}</text>',
         f'<text x="{_SIDE}" y="{_HIGH + 15}">{x.low:g} s</text>',
-        f'<text x="{_WIDE - 10}" y="{_HIGH + 15}" text-anchor="end">{x.high:g} s into the run</text>',
+        f'<text x="{wide - 10}" y="{_HIGH + 15}" text-anchor="end">{x.high:g} s into the run</text>',
     ]
     for n, one in enumerate(found.series):
-        colour, left, line = _SIDES[n % len(_SIDES)], _SIDE + 320 * (n % 2), high + 16 * (n // 2)
+        colour, line = _SIDES[n % len(_SIDES)], high + 16 * n
         for run in one.runs:
             points = " ".join(f"{px:.1f},{py:.1f}" for px, py in (place(*point) for point in run))
             parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" opacity="0.35"/>')
         parts += [_mark(n, *place(px, py), colour) for px, py in one.points if py > 0 or not y.log]
-        parts.append(_mark(n, left, line - 4, colour))
-        parts.append(f'<text x="{left + 10}" y="{line}">{_short(one.legend, 48)}</text>')
+        parts.append(_mark(n, _SIDE, line - 4, colour))
+        parts.append(f'<text x="{_SIDE + 10}" y="{line}">{_short(one.legend, (wide - _SIDE) // 7)}</text>')
     if y.log:
         parts.append(f'<text x="{_SIDE + 6}" y="16" opacity="0.7">logarithmic</text>')
     return "".join([*parts, "</svg>"])
 
 
-def histogram_svg(found: Histogram) -> str:
-    """A row of bars a side, each by its own highest bucket."""
+def histogram_svg(found: Histogram, wide: int = WIDE) -> str:
+    """A side below the other: its name with its percentiles, and its bars, each by the side's own highest bucket."""
     high = _HIST * len(found.rows) + 20
-    wide = (_WIDE - _LEFT - 10) / len(found.rows[0][1])
-    parts = [_OPEN.format(w=_WIDE, h=high, title=_short(found.title, 120))]
+    step = wide / len(found.rows[0][1])
+    parts = [_OPEN.format(w=wide, h=high, title=_short(found.title, 120))]
     for n, (name, filled) in enumerate(found.rows):
-        base, most = _HIST * (n + 1), max(1, *filled)
-        parts.append(f'<text x="0" y="{base - 4}">{escape(shortened(printable(name), 34))}</text>')
+        base, most, colour = _HIST * (n + 1), max(1, *filled), _SIDES[n % len(_SIDES)]
+        for line, words in enumerate((name, *found.percentiles[n : n + 1])):
+            parts.append(f'<text x="0" y="{base - _HIST + 14 + 14 * line}">{_short(words, wide // 7)}</text>')
+        parts.append(f'<path d="M0 {base}H{wide}" stroke="currentColor" opacity="0.4"/>')
         for place, count in enumerate(filled):
-            up = (_HIST - 8) * count / most
+            up = (_HIST - 36) * count / most
             parts.append(
-                f'<rect x="{_LEFT + wide * place:.1f}" y="{base - up:.1f}" width="{wide - 1:.1f}" height="{up:.1f}" '
-                f'fill="{_SIDES[n % len(_SIDES)]}"/>'
+                f'<rect x="{step * place:.1f}" y="{base - up:.1f}" width="{step - 1:.1f}" height="{up:.1f}" '
+                f'fill="{colour}"/>'
             )
-    parts.append(f'<text x="{_LEFT}" y="{high - 4}">{units.elapsed(found.low_ns)}</text>')
+    parts.append(f'<text x="0" y="{high - 4}">{units.elapsed(found.low_ns)}</text>')
     last = units.elapsed(found.high_ns)
-    parts.append(f'<text x="{_WIDE - 10}" y="{high - 4}" text-anchor="end">{last}</text>')
+    parts.append(f'<text x="{wide}" y="{high - 4}" text-anchor="end">{last}</text>')
     return "".join([*parts, "</svg>"])
 
 

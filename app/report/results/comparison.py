@@ -19,6 +19,7 @@ from scenarios.results.document import (
     Bar,
     Bullets,
     Document,
+    Effects,
     Intervals,
     Mono,
     Part,
@@ -173,15 +174,13 @@ def _effects(found: Comparison) -> list[Part]:
         for e in found.effects
     ]
     header = ("load", "A", "B", "B against A", "95 % CI", "detectable")
-    bars = tuple(
-        Bar(named(e), e.ratio, drawable(e.ci95), Word(e.verdict), size(e))
-        for e in found.effects
+    table = Table(header, tuple(rows), frozenset({1, 2})).without_empty_columns()
+    bars = {
+        n: Bar(named(e), e.ratio, drawable(e.ci95), Word(e.verdict), size(e))
+        for n, e in enumerate(found.effects)
         if sound(e.ratio)
-    )
-    return [
-        Intervals(bars, found.margin),
-        Table(header, tuple(rows), frozenset({1, 2})).without_empty_columns(),
-    ]
+    }
+    return [Effects(table, Intervals(tuple(bars.values()), found.margin), tuple(bars)) if bars else table]
 
 
 def _value(value: float, unit: str) -> str:

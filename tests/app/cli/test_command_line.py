@@ -208,7 +208,8 @@ def test_json_is_one_document_however_it_ends(
     assert document["status"] == status
     assert (document["reason"] is None) == (status == "done")
     assert list(document) == [
-        "schema", "scenario", "status", "reason", "verdicts", "series", "findings", "facts", "absent", "recording",
+        "schema", "scenario", "status", "reason", "verdicts", "latency", "series", "findings", "facts", "absent",
+        "recording",
     ]  # fmt: skip
 
 

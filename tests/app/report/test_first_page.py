@@ -10,19 +10,22 @@ from xml.etree import ElementTree
 import pytest
 
 from app.recording.reader import load
-from app.report.figures.verdict_table import Row, intervals, rows
+from app.report.figures.interval_chart import scale_of
+from app.report.figures.verdict_table import Row, bars, rows
 from app.report.forms import html, markdown
-from app.report.forms.svg import chart_svg, interval_svg
+from app.report.forms.svg import SMALL, WIDE, bar_svg, chart_svg
 from app.report.full_report import report
 from scenarios import events as ev
-from scenarios.results.document import Axis, Chart, Intervals, Series
+from scenarios.results.document import Axis, Chart, Effects, Gallery, Series
 
 DEMOS = Path(__file__).parents[3] / "app" / "recording" / "demos"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def effects_svg(found: list[Row]) -> str:
-    return "".join(map(interval_svg, intervals(found)))
+    drawn = list(bars(found).values())
+    inner = "".join(bar_svg(bar, scale_of(drawn), 0.05) for bar in drawn)
+    return f"<all>{inner}</all>"
 
 
 def row(load_: str, ratio: float | None, ci95: ev.Interval | None = None) -> Row:
@@ -47,8 +50,10 @@ def test_the_answer_its_numbers_and_their_trust_stand_before_the_rest(name: str)
 def test_every_picture_is_sound_svg_and_keeps_to_its_frame(name: str) -> None:
     made = report(load(DEMOS / f"{name}.jsonl"), f"{name}.jsonl")
     parts = [part for section in made.sections for part in section.parts]
-    pictures = [interval_svg(part) for part in parts if isinstance(part, Intervals)]
-    pictures += [chart_svg(part) for part in parts if isinstance(part, Chart)]
+    (drawn,) = (part.drawn for part in parts if isinstance(part, Effects))
+    pictures = [bar_svg(bar, scale_of(drawn.bars), drawn.margin) for bar in drawn.bars]
+    many = [one for part in parts if isinstance(part, Gallery) for one in part.drawings]
+    pictures += [chart_svg(one, wide) for one in many if isinstance(one, Chart) for wide in (WIDE, SMALL)]
     assert len(pictures) >= 3
     for picture in pictures:
         drawn = ElementTree.fromstring(picture)
@@ -63,18 +68,20 @@ def test_an_effect_is_drawn_where_it_is_and_text_stays_text() -> None:
     drawn = ElementTree.fromstring(effects_svg([row("<script>&\x1b", 0.5, (0.4, 0.6)), row("b", 1.0)]))
     slower, same = (float(mark.attrib["cx"]) for mark in drawn.iter(f"{SVG}circle"))
     assert slower < same
-    assert "<script>&\\x1b" in [text.text for text in drawn.iter(f"{SVG}text")]
+    assert "<script>&\\x1b: size" in [title.text for title in drawn.iter(f"{SVG}title")]
 
 
 @pytest.mark.parametrize("ratio", [None, math.inf, math.nan, 0.0, -1.0])
 def test_what_cannot_be_drawn_is_not(ratio: float | None) -> None:
-    assert effects_svg([row("a", ratio)]) == ""
+    assert bars([row("a", ratio)]) == {}
 
 
 @pytest.mark.parametrize("ratio", [1e-9, 1e300])
 def test_the_largest_effects_stay_inside(ratio: float) -> None:
     drawn = ElementTree.fromstring(effects_svg([row("a", ratio, (ratio / 2, ratio * 2))]))
-    assert all(200 < float(mark.attrib["cx"]) < 500 for mark in drawn.iter(f"{SVG}circle"))
+    (whole,) = drawn.iter(f"{SVG}svg")
+    wide = float(whole.attrib["viewBox"].split()[2])
+    assert all(5 <= float(mark.attrib["cx"]) <= wide - 5 for mark in drawn.iter(f"{SVG}circle"))
 
 
 def test_blocks_have_a_form_of_their_own_for_each_side() -> None:
@@ -87,7 +94,7 @@ def test_blocks_have_a_form_of_their_own_for_each_side() -> None:
 def test_the_page_is_made_for_paper_too() -> None:
     page = html.rendered(report(load(DEMOS / "storage.jsonl"), "storage.jsonl"))
     assert "@media print" in page and "size: A4" in page and "prefers-color-scheme: dark" in page
-    assert page.count('<h2 class="appendix">') == 1
+    assert page.count('<details class="first"') == 1
 
 
 def test_each_bar_says_which_variant_it_is_of_where_there_are_several() -> None:

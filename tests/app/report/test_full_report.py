@@ -17,7 +17,7 @@ from app.report.forms import html as document_html
 from app.report.forms import markdown as document_markdown
 from app.report.full_report import report
 from app.report.headline import answer
-from app.report.numbers import numbers
+from app.report.numbers import over_the_run
 from app.report.wording import legend
 from scenarios import events as ev
 from scenarios.finding import Evidence, Finding, Remedy
@@ -160,5 +160,10 @@ def test_a_plots_legend_names_the_sides_as_the_tables_do(name: str) -> None:
     told = {legend(session, mark, variant) for mark, variant in zip("ABCD", planned, strict=False)}
     for words, variant in zip(sorted(told), planned, strict=True):
         assert variant in (words[0], *re.split(r"[ ()]", words[2:]))
-    drawn = [{one.legend for one in part.series} for part in numbers(session) if isinstance(part, Chart)]
+    drawn = [
+        {one.legend for one in chart.series}
+        for part in over_the_run(session)
+        for chart in part.drawings
+        if isinstance(chart, Chart)
+    ]
     assert drawn and all(legends == told for legends in drawn)

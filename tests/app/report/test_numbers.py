@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.recording.session import Session
 from app.report.method import method
-from app.report.numbers import _value, numbers
+from app.report.numbers import _value, numbers, over_the_run
 from app.report.wording import legend
 from scenarios import events as ev
 from scenarios.experiment.looks import level, looks
@@ -35,16 +35,6 @@ def session(operations: int) -> Session:
     return told
 
 
-def reached(told: Session) -> Table:
-    return next(part for part in numbers(told) if isinstance(part, Table) and "least to most" in part.header)
-
-
-def test_p99_is_over_all_operations_and_shown_from_a_thousand_a_group_on() -> None:
-    table = reached(session(500))
-    assert table.rows[0][table.header.index("p99")] == "80 µs"
-    assert "p99" not in reached(session(400)).header
-
-
 def test_how_it_was_measured_names_every_guard_with_its_threshold_and_the_looks_levels() -> None:
     parts = method(session(500), "x.jsonl")
     guards = next(part for part in parts if isinstance(part, Table) and part.header[0] == "guard")
@@ -73,12 +63,12 @@ def test_each_side_keeps_its_letter_and_its_place_whoever_was_measured_first() -
             told.apply(
                 ev.Block(t=n, workload="r", variant=variant, group=0, index=n, seconds=1, values=values)
             )
-        parts = numbers(told)
-        drawn = next(part for part in parts if isinstance(part, Chart))
+        ((drawn,),) = (gallery.drawings for gallery in over_the_run(told))
+        assert isinstance(drawn, Chart)
         assert [one.marker for one in drawn.series] == ["A", "B"]
         assert [one.legend for one in drawn.series] == [legend(told, "A", first), legend(told, "B", second)]
         assert all(one.points for one in drawn.series)
-        table = next(part for part in parts if isinstance(part, Table))
+        table = next(part for part in numbers(told) if isinstance(part, Table))
         column = table.header.index("variant")
         assert [row[column].split(" ")[0] for row in table.rows] == [first, second]
         assert drawn.y.log

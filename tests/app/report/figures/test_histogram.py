@@ -15,7 +15,7 @@ from app.report.forms import html, markdown
 from app.report.forms.svg import histogram_svg
 from app.report.full_report import report
 from scenarios import events as ev
-from scenarios.results.document import Histogram
+from scenarios.results.document import Gallery, Histogram
 
 DEMOS = Path(__file__).parents[4] / "app" / "recording" / "demos"
 
@@ -53,7 +53,8 @@ def test_too_few_operations_have_no_shape(found: list[tuple[int, int]]) -> None:
 
 def test_every_form_draws_each_side() -> None:
     made = report(load(DEMOS / "storage.jsonl"), "demo:storage")
-    found = [part for section in made.sections for part in section.parts if isinstance(part, Histogram)]
+    many = [part for section in made.sections for part in section.parts if isinstance(part, Gallery)]
+    found = [one for part in many for one in part.drawings if isinstance(one, Histogram)]
     assert len(found) == 7 and all(len(one.rows) == 2 for one in found)
     for one in found:
         drawn = ElementTree.fromstring(histogram_svg(one))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 
-from app.report.figures.interval_chart import interval_lines
+from app.report.figures.interval_chart import interval_lines, scale_of
 from app.report.forms import html, markdown
-from app.report.forms.svg import interval_svg
+from app.report.forms.svg import bar_svg
 from app.report.results.comparison import comparison, headline
 from scenarios.compare.comparison import Comparison, compared
-from scenarios.results.document import Bar, Intervals, Table
+from scenarios.results.document import Bar, Effects, Intervals
 from scenarios.verdict.word import Word
 from tests.fakes.streams.takes import boots, take
 
@@ -19,7 +19,7 @@ LOADS = [f"syscall-{n}" for n in range(8)]
 
 def drawn(found: Comparison) -> Intervals:
     parts = [part for section in comparison(found).sections for part in section.parts]
-    (one,) = (part for part in parts if isinstance(part, Intervals))
+    (one,) = (part.drawn for part in parts if isinstance(part, Effects))
     return one
 
 
@@ -119,8 +119,9 @@ def test_no_direction_is_named_before_the_interval_allows_it() -> None:
     parts = [
         part for section in comparison(found).sections if section.title == "Effects" for part in section.parts
     ]
-    (table,) = (part for part in parts if isinstance(part, Table))
+    (table,) = (part.table for part in parts if isinstance(part, Effects))
     column = table.header.index("B against A")
     assert {row[column] for row in table.rows} <= {"inconclusive", "no material difference"}
-    page = interval_svg(drawn(found))
+    bars = drawn(found).bars
+    page = "".join(bar_svg(bar, scale_of(bars), 0.05) for bar in bars)
     assert "inconclusive" in page and " % slower" not in page and " % faster" not in page

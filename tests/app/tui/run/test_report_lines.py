@@ -24,7 +24,7 @@ from scenarios.results.document import (
     Table,
 )
 
-DRAWN = ("Picture", "Intervals", "Chart", "Histogram")
+DRAWN = ("Picture", "Chart", "Histogram", "Gallery", "Tiles")
 DEMOS = Path(__file__).parents[4] / "app" / "recording" / "demos"
 WIDE = Document(
     "漢字 " * 30,
@@ -55,7 +55,7 @@ def letters(document: Document) -> list[str]:
             found.extend(value)
         elif isinstance(value, dict) and value.get("type") not in DRAWN:
             for key, inner in value.items():
-                if key not in ("type", "language", "right", "role"):
+                if key not in ("type", "language", "right", "role", "drawn"):
                     walk(inner)
         elif isinstance(value, list | tuple):
             for inner in value:

@@ -1,0 +1,87 @@
+"""The summary at a glance: what was found, the largest effect, its control, what disturbed, how long it took."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from app.recording.session import Session
+from app.report import verdict_style, wording
+from app.report.figures import verdict_table
+from probes import units
+from scenarios.imported import SCENARIO
+from scenarios.results.document import Tile, Tiles
+
+_FROM = 2  # tiles: a single one is no summary
+
+
+def tiles(session: Session) -> tuple[Tiles, ...]:
+    found = [*_loads(session), *_found(session), *_control(session), *_groups(session), *_took(session)]
+    return (Tiles(tuple(found)),) if len(found) >= _FROM else ()
+
+
+def _loads(session: Session) -> list[Tile]:
+    """How many loads differ, and the largest effect; where none does, how small a one would have been seen."""
+    judged = [row for row in verdict_table.rows(session) if not row.verdict.control]
+    if not judged:
+        return []
+    first = judged[0]
+    words = Counter(row.verdict.verdict for row in judged)
+    (word, count), *others = words.items()  # decided ones stand first
+    rest = ", ".join(f"{number} {other}" for other, number in others)
+    role = verdict_style.role(word)
+    out = [Tile("loads" if len(judged) > 1 else "load", f"{count} of {len(judged)} {word}", rest, role)]
+    if first.verdict.differs:
+        return [*out, Tile("largest effect", first.size, first.load, verdict_style.role_of(first.verdict))]
+    seen = [row.verdict.smallest_effect for row in judged if row.verdict.smallest_effect is not None]
+    if seen:
+        out.append(Tile("smallest detectable effect", units.smallest_effect(min(seen))))
+    return out
+
+
+def _found(session: Session) -> list[Tile]:
+    counts = Counter(f.severity for f in session.worst_first)  # in this order
+    told = [(severity, number) for severity, number in counts.items() if severity != "ok"]
+    if not told:
+        return []
+    (worst, count), *others = told
+    return [
+        Tile(
+            "findings", f"{count} {worst}", ", ".join(f"{number} {other}" for other, number in others), worst
+        )
+    ]
+
+
+def _control(session: Session) -> list[Tile]:
+    controls = [v for v in session.verdicts.values() if v.control]
+    if not controls:
+        return []
+    moved = next((v for v in controls if v.differs), None)
+    if moved is not None:
+        return [
+            Tile(
+                "control",
+                units.effect(moved.ratio),
+                wording.workload_title(session, moved.workload),
+                "critical",
+            )
+        ]
+    equal = all(v.equal for v in controls)
+    role = "ok" if equal else "unknown"
+    return [
+        Tile("control", "equal" if equal else next(str(v.verdict) for v in controls if not v.equal), "", role)
+    ]
+
+
+def _groups(session: Session) -> list[Tile]:
+    total = sum(map(len, session.groups.values()))
+    if not total:
+        return []
+    disturbed = session.disturbed_groups
+    return [Tile("groups disturbed", f"{disturbed} of {total}", "", "warning" if disturbed else "ok")]
+
+
+def _took(session: Session) -> list[Tile]:
+    if session.began is None or session.began.scenario == SCENARIO:
+        return []
+    moved = sum(block.bytes for blocks in session.blocks.values() for block in blocks)
+    return [Tile("took", units.duration(session.time), f"{units.size(moved)} moved" if moved else "")]

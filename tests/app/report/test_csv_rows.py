@@ -1,0 +1,100 @@
+"""The numbers as CSV: what a spreadsheet reads back is what was measured, and no name is a formula."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from app.recording.reader import load as read_recording
+from app.recording.session import Session
+from app.recording.sides import takes
+from app.recording.store import demos, resolve
+from app.report.forms.csv_rows import COMPARED, MEASURED, compared, measured
+from scenarios import events as ev
+from scenarios.compare.comparison import compared as comparison
+from scenarios.plan import Metric, Plan, Workload
+
+HOSTILE = ("=1+1", "+1", "-1", "@A1", "\t=1", "  =cmd|'/C calc'!A0", "＝1")
+
+
+def read(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def session(title: str = "synced write") -> Session:
+    told = Session()
+    metrics = (Metric("latency", "ns", "less"),)
+    load = Workload(id="w", title=title, metrics=metrics)
+    plan = Plan(scenario="storage", title="t", question="q", workloads=(load,))
+    told.apply(ev.Planned(t=0.0, plan=plan))
+    for n, (variant, value) in enumerate((("A", 1000.0), ("B", 4000.0), ("A", 3000.0), ("B", 4000.0))):
+        told.apply(
+            ev.Block(
+                t=n, workload="w", index=n, group=n // 2, seconds=1.0, variant=variant,
+                values={"latency": value}, histogram=[(int(value), 600), (900_000, 10)],
+            )
+        )  # fmt: skip
+    return told
+
+
+def verdict(baseline: str = "A", variant: str = "B") -> ev.Verdict:
+    return ev.Verdict(
+        t=9.0, workload="w", metric="latency", baseline=baseline, variant=variant, verdict="slower",  # type: ignore[arg-type]
+        ratio=0.5, ci95=(0.25, 0.75), groups=2, seconds=4.5,
+    )  # fmt: skip
+
+
+def test_a_comparison_has_both_sides_values_its_effect_and_both_sides_latencies() -> None:
+    told = session()
+    told.apply(verdict())
+    (row,) = read(measured(told, "r.jsonl"))
+    assert list(row) == list(MEASURED)
+    wanted = {
+        "recording": "r.jsonl", "load": "synced write", "metric": "latency", "unit": "ns", "better": "less",
+        "control": "no", "baseline": "A", "variant": "B", "baseline_value": "2000", "variant_value": "4000",
+        "verdict": "slower", "ratio": "0.5", "ratio_ci95_low": "0.25", "ratio_ci95_high": "0.75", "groups": "2",
+        "measured_s": "4.5", "baseline_operations": "1220", "variant_operations": "1220", "variant_p50_ns": "4000",
+        "variant_p99_ns": "900000", "variant_p999_ns": "", "smallest_effect": "", "reason": "",
+    }  # fmt: skip
+    assert {name: row[name] for name in wanted} == wanted
+
+
+def test_what_was_compared_with_nothing_has_a_row_of_its_own() -> None:
+    rows = read(measured(session(), "r.jsonl"))
+    assert [(r["baseline"], r["variant"], r["variant_value"], r["verdict"]) for r in rows] == [
+        ("", "A", "2000", ""),
+        ("", "B", "4000", ""),
+    ]
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, 'a,"b"\nc', "\udce9"])
+def test_no_name_is_a_formula_nor_breaks_a_row(name: str) -> None:
+    told = session(title=name)
+    told.apply(verdict(variant=name))
+    (row, *rest) = read(measured(told, name))
+    assert all(set(one) == set(MEASURED) for one in (row, *rest))
+    for cell in (row["load"], row["variant"], row["recording"]):
+        assert cell.startswith("'") == (name in HOSTILE and name[0] != "\t") and "\n" not in cell
+
+
+@pytest.mark.parametrize("demo", demos())
+def test_every_verdict_of_a_demo_is_a_row(demo: str) -> None:
+    told = read_recording(resolve(demo))
+    rows = read(measured(told, demo))
+    assert [r["verdict"] for r in rows if r["verdict"]] == [str(v.verdict) for v in told.verdicts.values()]
+    assert rows or not told.blocks
+
+
+def test_every_load_of_two_sides_is_a_row() -> None:
+    sides = [takes([resolve(name)]) for name in ("demo:kernel-5-10", "demo:kernel")]
+    found = comparison(*sides)
+    rows = read(compared(found))
+    assert len(rows) == len(found.effects) and list(rows[0]) == list(COMPARED)
+    for row, effect in zip(rows, found.effects, strict=True):
+        assert float(row["ratio"]) == pytest.approx(effect.ratio, rel=1e-6)
+        assert float(row["baseline_mean"]) == pytest.approx(effect.a, rel=1e-6)
+        assert (row["baseline_runs"], row["variant_runs"]) == tuple(map(str, effect.runs))
+    assert Path(found.a.names[0]).name in rows[0]["baseline"]
