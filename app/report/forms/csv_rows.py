@@ -133,7 +133,7 @@ def _alone(
                     **_load(wording.workload_title(session, workload), metric, control=False),
                     "variant": variant,
                     **_side(
-                        "variant", median(values) if values else None, latencies.get((workload, variant))
+                        "variant", middle(values) if values else None, latencies.get((workload, variant))
                     ),
                 }
 
