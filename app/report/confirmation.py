@@ -57,7 +57,7 @@ def mounts(session: Session) -> Iterator[tuple[str, str]]:
             continue
         told = (session.facts.get(f"{fact.subject} {name}") for name in ("source", "options"))
         source, flags = ("" if one is None else str(one.value) for one in told)
-        if fact.value in _LOCAL and source.startswith("/dev/") and "rw" in flags.split(","):
+        if str(fact.value) in _LOCAL and source.startswith("/dev/") and "rw" in flags.split(","):
             yield path, source
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.recording.session import Session
-from app.report.confirmation import command, options
+from app.report.confirmation import command, mounts, options
 from scenarios import events as ev
 from scenarios.finding import Finding
 
@@ -50,3 +50,9 @@ def test_what_is_suspected_is_measured_against_another_disk(
 
 def test_the_command_can_be_pasted() -> None:
     assert command(found("/data", "--dir", "/data b"), host()) == "hostdx run storage --dir '/data b'"
+
+
+def test_a_foreign_recording_s_type_of_a_file_system_that_is_no_word_is_none_of_ours() -> None:
+    session = host(ROOT)
+    session.apply(ev.FactRead(t=0.0, subject="mount:/data", name="type", value={"a": 1}, source="mountinfo"))
+    assert list(mounts(session)) == [ROOT]
