@@ -13,6 +13,9 @@ from scenarios import events as ev
 
 # of the events' time: what is being done is said this often where no terminal redraws it
 PLAIN_EVERY_S = 15.0
+SAME_EVERY_S = (
+    60.0  # who disturbs all along is told this often, but where something is measured again because of it
+)
 
 
 class View(Protocol):
@@ -53,15 +56,28 @@ class Notable:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._last = ""
+        self._disturbed: dict[tuple[str, str], float] = {}  # by kind and by whom: when it was told
 
     def line(self, event: ev.AnyEvent) -> str:
         """Empty for what is not worth a line, or was said just now."""
         reason = event.reason if isinstance(event, ev.Verdict | ev.Step) else None
         if reason and reason in self._last:
             return ""
+        if isinstance(event, ev.Guard) and self._told(event):
+            return ""
         line = _worded(self._session, event)
         self._last = line or self._last
         return line
+
+    def _told(self, event: ev.Guard) -> bool:
+        if event.disturbance is None or event.again or event.early:
+            return False
+        culprit = event.disturbance.culprit
+        key = event.kind, culprit.name if culprit else ""
+        if event.t < self._disturbed.get(key, -SAME_EVERY_S) + SAME_EVERY_S:
+            return True
+        self._disturbed[key] = event.t
+        return False
 
 
 def _worded(session: Session, event: ev.AnyEvent) -> str:

@@ -13,6 +13,8 @@ from rich.live import Live
 from app.cli.measuring.progress import Plain
 from app.cli.measuring.progress_rich import Drawn
 from app.recording.reader import events_of
+from scenarios import events as ev
+from scenarios.disturbance import Culprit, Disturbance
 
 FIXTURES = sorted((Path(__file__).parents[2] / "fixtures" / "recordings").glob("*.jsonl"))
 # what rich itself writes: colours, cursor up, erase line, cursor on and off
@@ -43,8 +45,6 @@ def test_drawn(path: Path) -> None:
 
 
 def test_a_reason_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
-    from scenarios import events as ev
-
     view = Plain()
     reason = "needs 16 s, 15 s of the budget were left"
     view.show(ev.Note(t=1, text=f"stream: {reason}"))
@@ -69,7 +69,23 @@ def test_a_load_that_is_late_has_no_time_left(
     seconds_left: float | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A guest without a CPU of its own said "-10 s left"."""
-    from scenarios import events as ev
-
     Plain().show(ev.Progress(t=1, step="stream", text="stream", seconds_left=seconds_left))
     assert capsys.readouterr().err.split("  ")[-1] == "stream\n"
+
+
+def test_who_disturbs_all_along_is_told_once_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
+    view = Plain()
+    for t in range(0, 120, 3):
+        for kind in ("queue", "cpu"):
+            view.show(ev.Guard(t=t, kind=kind, disturbance=Disturbance(kind, figure=4.0)))
+    view.show(ev.Guard(t=120, kind="cpu", disturbance=Disturbance("cpu", figure=4.0), again="train"))
+    view.show(
+        ev.Guard(
+            t=120,
+            kind="cpu",
+            disturbance=Disturbance(
+                "cpu", figure=4.0, culprit=Culprit(name="dd", pid=7, rate=1, unit="CPUs")
+            ),
+        )
+    )
+    assert len(capsys.readouterr().err.splitlines()) == 2 * 2 + 2
