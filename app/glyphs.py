@@ -6,6 +6,7 @@ import locale
 import os
 import sys
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 
 from app.printable import printable
@@ -20,8 +21,9 @@ _PLAIN = {
     "·": ".", "×": "x", "…": "~", "–": "-", "—": "-", "→": ">", "←": "<", "↑": "^", "↓": "v", "±": "~", "µ": "u",
     "│": "|", "┤": "|", "├": "|", "─": "-", "└": "+", "┘": "+", "┌": "+", "┐": "+", "┼": "+", "┴": "+", "┬": "+",
     "━": "=", "░": ":", "▒": ":", "█": "#", "▁": "_", "▂": ".", "▃": ":", "▄": "-", "▅": "=", "▆": "+", "▇": "*",
-    "“": '"', "”": '"', "‘": "'", "’": "'", "≤": "<", "≥": ">", "‖": "|", "›": ">", "²": "2", "°": "o",
+    "“": '"', "”": '"', "‘": "'", "’": "'", "≤": "<", "≈": "~", "≥": ">", "‖": "|", "›": ">", "²": "2", "°": "o",
     "▀": "'", "▌": "|", "▏": ".", "▎": ".", "▍": "-", "▋": "=", "▊": "=", "▉": "#", "┄": "~", "▐": "|",
+    "╭": "+", "╮": "+", "╰": "+", "╯": "+",
 }  # fmt: skip
 _TABLE = str.maketrans(_PLAIN)
 
@@ -75,6 +77,15 @@ def spark(share: float | None) -> str:
     if share is None:
         return " "
     return SPARKS[min(7, max(0, int(share * 8)))]
+
+
+def columns(shares: Sequence[float | None], height: int) -> list[str]:
+    """A column a share of 0..1 in `height` rows, the highest row first; a share that is not 0 is always seen."""
+    eighths = [0 if s is None else max(int(s > 0), min(8 * height, round(s * 8 * height))) for s in shares]
+    steps = " " + SPARKS
+    return [
+        "".join(steps[min(8, max(0, n - 8 * (height - 1 - row)))] for n in eighths) for row in range(height)
+    ]
 
 
 def wants_ascii() -> bool:

@@ -110,6 +110,30 @@ def ruled(left: Sequence[Span], right: Sequence[Span], width: int) -> Line:
     return [*cleaned(left), (" " + "─" * rule + (" " if tail else ""), "rule"), *tail]
 
 
+def framed(
+    title: Sequence[Span],
+    note: Sequence[Span],
+    rows: Sequence[Line],
+    width: int,
+    height: int,
+    role: str = "rule",
+) -> list[Line]:
+    """`rows` in a rounded border of `height` lines in all; its upper edge holds `title` and, at the right, `note`."""
+    inner = max(1, width - 4)
+    right = crop([span for span in note if span[0]], inner - 8)
+    room = inner - 3 - (cells(right) + 2 if right else 0)
+    left = [(shortened(title[0][0], room), title[0][1])] if len(title) == 1 else crop(title, room)
+    top: Line = [("╭─", role)]
+    top += [(" ", role), *left, (" ", role)] if left else []
+    top.append(("─" * (width - cells(top) - (cells(right) + 4 if right else 2)), role))
+    top += [(" ", role), *right, (" ", role)] if right else []
+    top.append(("─╮", role))
+    edge: Span = ("│", role)
+    shown = [*rows[: height - 2], *[BLANK] * (height - 2 - len(rows))]
+    body = [[edge, (" ", "text"), *pad(row, inner), (" ", "text"), edge] for row in shown]
+    return [top, *body, [("╰" + "─" * (width - 2) + "╯", role)]]
+
+
 def wrapped(value: str, width: int, role: str = "text", indent: int = 0, hang: int = 0) -> list[Line]:
     """`value` folded to `width`; the first line indented by `indent`, the others by `indent + hang`.
 

@@ -1,48 +1,84 @@
-"""How far a run is and what it will do next, as its plan and its events tell: an upper bound, runs stop early."""
+"""How far a run is and what it will do next, as its plan and its events tell."""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from app.recording.session import Session
 from scenarios import events as ev
 from scenarios.experiment.looks import looks
+from scenarios.plan import PlannedStep
 from scenarios.verdict.rule import decide, of_ratio
 
+if TYPE_CHECKING:
+    from app.recording.session import Session
+
+MOST_DONE = 0.97  # of a run that has not ended yet
+LEAST_LEFT = 0.1  # of a step that has not ended yet
 _OVER = ("done", "skipped", "failed")
 
 
 def time_left(session: Session) -> float | None:
-    """Seconds at most until the run is over; None where nobody can tell, or it is over."""
+    """About so many seconds until the run is over; None where nobody can tell, or it is over.
+
+    A step to come takes what its plan says and what those of its kind (loads, or what prepares them) took so far.
+    """
     plan = session.plan
     if plan is None or session.ended is not None:
         return None
     told = session.told
-    if told is not None and told.seconds_left is None and told.done:
-        return session.time * (1 - told.done) / told.done  # only the share of the whole is known
+    if told is not None and told.seconds_left is None and told.done and told.done < 1:
+        only = [s for s in plan.steps if s.seconds > 0]
+        if len(only) < 2:
+            return session.time * (1 - told.done) / told.done  # only the share of the whole is known
     planned = [s for s in plan.steps if s.seconds > 0]
     if not planned:
         return told.seconds_left if told is not None else None
+    loads = {load.id for load in plan.workloads}
     left = 0.0
     for step in planned:
         now = session.steps.get(step.id)
+        if now is not None and now.state in _OVER:
+            continue
+        expected = step.seconds * _pace(
+            session, [s for s in planned if (s.id in loads) == (step.id in loads)], step
+        )
         if now is None:
-            left += step.seconds
-        elif now.state not in _OVER:
-            own = max(0.0, step.seconds - (session.time - now.t))
-            known = told.seconds_left if told is not None and told.step == step.id else None
-            left += own if known is None else max(0.0, known)
+            left += expected
+        else:
+            known = told.seconds_left if told is not None and _about(told.step, step.id, loads) else None
+            left += max(LEAST_LEFT * expected, expected - (session.time - now.t)) if known is None else known
     return left
 
 
-def share_done(session: Session) -> float | None:
+def _about(told: str, step: str, loads: set[str]) -> bool:
+    """Progress is told of the step itself, or of a load within a step that is none."""
+    return told == step or (told in loads and step not in loads)
+
+
+def _pace(session: Session, kind: list[PlannedStep], step: PlannedStep) -> float:
+    """How long steps of this kind took against their plans; the own plan weighs as much as one of them."""
+    took = due = step.seconds
+    for one in kind:
+        now = session.steps.get(one.id)
+        if now is not None and now.state in _OVER and one.id in session.began_at:
+            took, due = took + max(0.0, now.t - session.began_at[one.id]), due + one.seconds
+    return took / due
+
+
+def share_now(session: Session) -> float | None:
     """0..1 of the whole run, by time."""
     left = time_left(session)
     if left is None or not math.isfinite(left):
         return None
     whole = session.time + left
-    return min(1.0, session.time / whole) if whole > 0 else None
+    return min(MOST_DONE, session.time / whole) if whole > 0 else None
+
+
+def share_done(session: Session) -> float | None:
+    """The same for a bar, which never goes back: the largest that was told so far."""
+    now = share_now(session)
+    return None if now is None else max(now, session.share)
 
 
 class NextLook(NamedTuple):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from app.recording.limits import CAPS, finding_key, pair
+from app.recording.progress import share_now
 from scenarios import events as ev
 from scenarios.experiment.schedule.recorded_trains import blocks_in, groups_in
 from scenarios.finding import SEVERITIES, Finding
@@ -28,6 +29,8 @@ class Session:
         self.absent: dict[str, ev.AbsentFact] = {}
         self.checks: dict[str, ev.Checked] = {}
         self.steps: dict[str, ev.Step] = {}
+        self.began_at: dict[str, float] = {}  # by step
+        self.share = 0.0  # of the whole run: the largest that was told so far
         self.actions: dict[str, ev.ActionEvent] = {}
         self.blocks: dict[str, list[ev.Block]] = {}  # by workload
         # by workload, how many; their groups stand among `blocks` and `groups`
@@ -81,6 +84,9 @@ class Session:
 
     def _step(self, event: ev.Step) -> None:
         self.steps[event.id] = event
+        if event.state == "started":
+            self.began_at.setdefault(event.id, event.t)
+        self._further()
         if (
             event.state == "started"
             and self.plan is not None
@@ -88,8 +94,16 @@ class Session:
         ):
             self.workload = event.id  # plot, estimate and head change together, not with its first block
 
+    def _further(self) -> None:
+        self.share = max(self.share, share_now(self) or 0.0)
+
+    def _pulse(self, event: ev.Pulse) -> None:
+        self.pulses.append(event)
+        self._further()
+
     def _progress(self, event: ev.Progress) -> None:
         self.progress = event
+        self._further()
         if event.step in self.blocks:  # a load's second turn has no step of its own
             self.workload = event.step
 
@@ -206,7 +220,7 @@ _FOLDS: dict[type, Callable[[Session, Any], None]] = {
     ev.SeriesVerdict: lambda s, e: s.series.append(e),
     ev.Guard: lambda s, e: s.guards.append(e),
     ev.Watched: lambda s, e: s.watched.append(e),
-    ev.Pulse: lambda s, e: s.pulses.append(e),
+    ev.Pulse: Session._pulse,
     ev.Progress: Session._progress,
     ev.Found: lambda s, e: s.findings.__setitem__(finding_key(e), e.finding),
     ev.Note: lambda s, e: s.notes.append(e),

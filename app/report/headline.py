@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from app.recording.progress import share_done
 from app.recording.reader import BrokenRecording, load
 from app.recording.session import Session
 from app.report.trust import trust
@@ -34,22 +35,30 @@ class Answer(NamedTuple):
     finding: Finding | None = None  # whose title it is
 
 
-def answer(session: Session) -> Answer:
-    """Nothing is claimed that no verdict, trend or finding says; that a run was broken off stands first."""
+def answer(session: Session, *, growing: bool = False) -> Answer:
+    """Nothing is claimed that no verdict, trend or finding says; that a run was broken off stands first. `growing`: its
+    runner is alive, as far as the one who asks knows."""
     ended = session.ended
     said = _said(session)
     if said is not None and (files := _files(session)):
         said = said._replace(sentence=f"{files}: {said.sentence}")
     if ended is None:
-        if said is None:
+        if said is not None and said.finding is not None and said.finding.confidence != "measured":
+            said = None  # what a rule reads from the host is no answer of a run that has not come to its own
+        how = _running(session) if growing else "incomplete (not ended, or killed)"
+        if said is None and not growing:
             return Answer("nothing decided so far: the run has not ended, or was killed", "unknown")
-        return said._replace(sentence=f"incomplete (not ended, or killed); so far: {said.sentence}")
+        if said is None:
+            return Answer(f"{how}: nothing decided so far", "unknown")
+        return said._replace(sentence=f"{how}; so far: {said.sentence}")
     if ended.status == "done":
+        if said is None:
+            return Answer("nothing to report", "ok")
         stopped = stopped_itself(session)
-        if said is not None and stopped is not None:
+        if stopped is not None:
             weight: Weight = "warning" if said.verdict is not None else said.weight
             return said._replace(sentence=f"{stopped.sentence}; before that: {said.sentence}", weight=weight)
-        return said if said is not None else Answer("nothing to report", "ok")
+        return said
     loud = any(f.confidence == "measured" and f.severity in _LOUD for f in session.findings.values())
     if said is None or not (_judged(session) or loud):
         weight = "critical" if ended.status == "failed" else "warning"
@@ -62,6 +71,11 @@ def stopped_itself(session: Session) -> ev.Guard | None:
     """The guard that ended the run, because its load made others' I/O wait."""
     stops = (g for g in session.guards if g.kind == "bystanders" and g.severity == "warning")
     return next(stops, None)
+
+
+def _running(session: Session) -> str:
+    share = share_done(session)
+    return "running" if share is None else f"running, {units.percent(round(share, 2))}"
 
 
 def headline_of(entry: store.Listed) -> Answer | None:
@@ -209,16 +223,46 @@ def _loads(session: Session, verdicts: list[ev.Verdict]) -> str:
 
 
 def _both_ways(session: Session, changed: list[ev.Verdict]) -> tuple[ev.Verdict, str]:
-    """The clearest loss; what the same variant wins elsewhere is not left unsaid. Without a loss, the clearest gain."""
+    """Of one load its verdict; of several how far they reach and what was equal. The clearest loss is what it rests on,
+    without one the clearest gain; what the same variant wins elsewhere is not left unsaid."""
     losses = [v for v in changed if v.slower]
     worst = max(losses or changed, key=_distance)
-    sentence = verdict_sentence(session, worst)
+    same = [
+        v
+        for v in changed
+        if (v.baseline, v.variant, v.slower) == (worst.baseline, worst.variant, worst.slower)
+    ]
+    sentence = verdict_sentence(session, worst) if len(same) < 2 else _range(session, worst, same)
     gains = [v for v in changed if v.faster and v.variant == worst.variant]
     if losses and gains:
         best = max(gains, key=_distance)
         size = units.effect(best.ratio) if best.ratio else best.verdict
         sentence += f"; but {size} for {workload_title(session, best.workload)}"
     return worst, sentence
+
+
+def _range(session: Session, worst: ev.Verdict, same: list[ev.Verdict]) -> str:
+    """`B (/data) is slower than A (/scratch) in 5 of 6 loads, 2.5 to 75 × (synced write to stream read); equal:
+    create/stat/delete; this stack`."""
+    least = min(same, key=_distance)
+    told = [
+        v for v in session.verdicts.values() if (v.baseline, v.variant) == (worst.baseline, worst.variant)
+    ]
+    told = [v for v in told if not v.control]
+    left, right = (variant_title(session, name) for name in (worst.variant, worst.baseline))
+    size = units.between(worst.ratio or 1.0, least.ratio or 1.0, worst.ratio)
+    ends = " to ".join(workload_title(session, v.workload) for v in (least, worst))
+    way = "slower" if worst.slower else "faster"
+    parts = [f"{left} is {way} than {right} in {len(same)} of {len(told)} loads, {size} ({ends})"]
+    for word, some in (
+        ("equal", [v for v in told if v.equal]),
+        ("undecided", [v for v in told if v.undecided]),
+    ):
+        if some:
+            parts.append(
+                f"{word}: {units.listed([workload_title(session, v.workload) for v in some], MOST_NAMED)}"
+            )
+    return "; ".join(filter(None, (*parts, worst.scope)))
 
 
 def _distance(verdict: ev.Verdict) -> float:

@@ -8,12 +8,13 @@ import re
 import shlex
 from collections.abc import Sequence
 
+from probes import units
 from probes.types import Json
 from scenarios.plan import Option
 
 # What is measured. Anything else comes from the keyboard only: a finding may come from anybody's recording, and
 # `--workload` would run a command of his as the one who presses Enter.
-PROPOSABLE = frozenset({"dir", "pid", "cgroup", "device", "link", "ioprio"})
+PROPOSABLE = frozenset({"dir", "pid", "cgroup", "device", "link", "ioprio", "budget", "most-bytes", "size"})
 _SCENARIO = re.compile(r"[a-z0-9][a-z0-9_.-]{0,60}")
 _TEXT = re.compile(r"[A-Za-z0-9/_][A-Za-z0-9/_.:@-]{0,250}")  # of a cgroup or a device; never an option
 
@@ -54,6 +55,8 @@ def _well_formed(option: Option, value: str) -> bool:
     if option.kind == "path":
         absolute = value.startswith("/") and os.path.normpath(value) == value
         return absolute and value.isprintable() and len(value) < 4096
+    if option.kind == "bytes":
+        return units.bytes_of(value) is not None
     if option.kind in ("integer", "number"):
         try:
             number = float(value)

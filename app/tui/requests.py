@@ -62,7 +62,7 @@ class Errands(App[int]):
     def draw(self) -> None:
         raise NotImplementedError
 
-    def open_feed(self, feed: RunFeed) -> None:
+    def open_feed(self, feed: RunFeed, *, over: bool = False) -> None:
         raise NotImplementedError
 
     def watch_triage(self) -> None:
@@ -166,12 +166,14 @@ class Errands(App[int]):
             return
         if known is None:
             propose = propose or (lambda: argv)
+            if self.triage is None:  # a replay: which options there are, it tells
+                self.read_host()
         self.push_screen(PlanScreen(offer, proposed(argv, offer.options), propose=propose))
 
-    def open_finding(self, finding: Finding, *, from_files: bool = False, about: str = "") -> None:
+    def open_finding(self, finding: Finding, session: Session) -> None:
         from app.tui.screens.finding import FindingScreen
 
-        self.push_screen(FindingScreen(finding, from_files=from_files, about=about))
+        self.push_screen(FindingScreen(finding, session))
 
     def open_groups(self, session: Session, verdicts: list[Verdict], at: int) -> None:
         from app.tui.screens.groups import GroupsScreen
@@ -188,8 +190,8 @@ class Errands(App[int]):
 
         self.push_screen(RecordingsScreen())
 
-    def open_recording(self, path: Path) -> None:
-        """From the end where it is under way; a finished one opens on its verdict."""
+    def open_recording(self, path: Path, *, over: bool = False) -> None:
+        """From the end where it is under way; a finished one opens on its verdict. `over`: see `open_feed`."""
         from app.tui.children.feed import RunFeed
 
         try:
@@ -198,7 +200,7 @@ class Errands(App[int]):
             self.say(why.text)
             return
         feed.playback.finish(live=feed.growing)
-        self.open_feed(feed)
+        self.open_feed(feed, over=over)
 
     def replay(self, path: Path) -> None:
         """From the start, playing. Raises Failure."""

@@ -72,6 +72,7 @@ class Shell(Errands):
         self.triage = triage
         self._feed = feed
         self._was_ended = feed is not None and feed.session.ended is not None
+        self._former: list[RunFeed] = []  # of run screens below the one on top
         self._draw_soon = False
         self._offered = False  # triage has begun to tell the scenarios
         self._drawn = 0.0  # when triage's events were drawn last, by the loop's clock
@@ -250,12 +251,34 @@ class Shell(Errands):
         else:
             self.push_screen(screen)
 
-    def open_feed(self, feed: RunFeed) -> None:
-        if self._feed is not None:
+    def open_feed(self, feed: RunFeed, *, over: bool = False) -> None:
+        """`over`: what is on the screen is come back to, as is a verdict whose next step was started from a plan."""
+        from app.tui.screens.before.plan import PlanScreen
+        from app.tui.screens.run import RunScreen
+
+        planned = isinstance(self.screen, PlanScreen) and any(
+            isinstance(s, RunScreen) for s in self.screen_stack
+        )
+        if self._feed is not None and (over or planned):
+            self._former.append(self._feed)
+        elif self._feed is not None:
             self._feed.close()
         self._feed = feed
         self._was_ended = feed.session.ended is not None
-        self.show_run()
+        if over:
+            self.push_screen(self._run_screen())
+        else:
+            self.show_run()
+
+    def _to_former(self) -> None:
+        """The run whose screen is seen again."""
+        from app.tui.screens.run import RunScreen
+
+        if self._former and isinstance(self.screen, RunScreen) and self._feed is not None:
+            self._feed.close()
+            self._feed = self._former.pop()
+            self._was_ended = self._feed.session.ended is not None
+            self.settle()
 
     @property
     def at_bottom(self) -> bool:
@@ -263,9 +286,14 @@ class Shell(Errands):
         return len(self.screen_stack) <= (1 if self._home else 2)
 
     def go_back(self) -> None:
+        from app.tui.screens.run import RunScreen
+
         if not self.at_bottom:
+            left = self.screen
             self.pop_screen()
             self.message = ""
+            if isinstance(left, RunScreen):
+                self._to_former()
             if self._on_home():
                 self.look_for_runs()
         else:

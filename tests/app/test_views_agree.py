@@ -11,10 +11,11 @@ from app.recording.session import Session
 from app.recording.store import demos, resolve
 from app.report import result
 from app.report.figures import verdict_table
-from app.report.figures.interval_chart import sound
+from app.report.figures.interval_chart import drawable, sound
 from app.report.headline import answer
+from app.report.verdict_style import role_of
 from app.report.wording import measured
-from app.tui.widgets.measuring.effects import role_of, running
+from app.tui.widgets.measuring.standing import standings
 from app.tui.widgets.verdict_list import entries
 from scenarios import events as ev
 from scenarios.results.document import Toned
@@ -36,13 +37,13 @@ def test_one_pair_has_one_verdict_in_every_view_at_every_moment(demo: str) -> No
     for session in moments(demo):
         told = {key: verdict for key, verdict in session.verdicts.items() if measured(verdict)}
         judged = max(judged, len(told))
-        live = [effect for effect in running(session) if effect.verdict is not None]
-        drawn = [key for key, one in session.estimates.items() if one.workload == session.workload]
-        assert [id(effect.verdict) for effect in live] == [id(told[key]) for key in drawn if key in told]
-        for effect in live:
-            assert effect.verdict is not None
-            assert (effect.ratio, effect.ci95) == (effect.verdict.ratio, effect.verdict.ci95)
-            assert effect.role == role_of(effect.verdict)
+        loads = dict.fromkeys(key[0] for key in session.verdicts)
+        live = [one for load in loads for one in standings(session, load) if one.verdict is not None]
+        assert {id(one.verdict) for one in live if measured(one.verdict)} == {id(v) for v in told.values()}
+        for one in live:
+            assert one.verdict is not None and one.role == role_of(one.verdict)
+            if one.bar is not None:
+                assert (one.bar.ratio, one.bar.ci95) == (one.verdict.ratio, drawable(one.verdict.ci95))
         listed = [entry for entry in entries(session) if entry.measured]
         table = verdict_table.rows(session)
         assert [entry.verdict for entry in listed] == [row.verdict for row in table]

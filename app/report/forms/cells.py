@@ -58,6 +58,15 @@ def document_lines(document: Document, width: int) -> list[Line]:
     return out
 
 
+def parts_lines(parts: Sequence[Part], width: int) -> list[Line]:
+    """Some parts of a document, close together; a blank before what begins in strong words."""
+    out: list[Line] = []
+    for part in parts:
+        begins = isinstance(part, Paragraph) and part.words and isinstance(part.words[0], Strong)
+        out += [*([BLANK] if begins and out else []), *_part(part, min(width, MOST_COLUMNS))]
+    return out
+
+
 def brief_lines(sections: Sequence[Section], width: int) -> list[Line]:
     """For the end of a run on a terminal, of which a command is copied: that is a line, however long it is."""
     out: list[Line] = []

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from textual.binding import Binding
 from textual.widget import Widget
 
+from app.recording.session import Session
 from app.report.confirmation import options
 from app.tui.details import commands_of, finding_lines
 from app.tui.screens.base import Base
@@ -21,16 +22,12 @@ class FindingScreen(Base):
     ]
     title_words = "finding"
 
-    def __init__(self, finding: Finding, *, from_files: bool = False, about: str = "") -> None:
+    def __init__(self, finding: Finding, session: Session) -> None:
         super().__init__()
-        self.about = about
-        self.finding = finding
-        self.from_files = from_files
+        self.finding, self.session = finding, session
 
     def body(self) -> Iterable[Widget]:
-        yield Reader(
-            lambda width: finding_lines(self.finding, width, from_files=self.from_files, about=self.about)
-        )
+        yield Reader(lambda width: finding_lines(self.finding, self.session, width))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "prove":
@@ -40,7 +37,7 @@ class FindingScreen(Base):
         return True
 
     def action_prove(self) -> None:
-        self.shell.open_plan(self.finding.prove, options(self.finding, self.shell.home_session()))
+        self.shell.open_plan(self.finding.prove, options(self.finding, self.session))
 
     def action_copy(self) -> None:
         self.shell.copy(commands_of(self.finding.remedy), "the commands")

@@ -11,8 +11,8 @@ from app.glyphs import clean
 from app.lines import BLANK, Line, grounded, split, text, wrapped
 from app.recording.session import Session
 from app.tui.screens.base import Base
-from app.tui.widgets.measuring.effects import title_of
 from app.tui.widgets.measuring.group_plot import Chosen, GroupPlot
+from app.tui.widgets.measuring.standing import title_of
 from app.tui.widgets.panel import Panel
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_words, explanation

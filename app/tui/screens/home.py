@@ -18,9 +18,9 @@ from app.tui.screens.base import Base
 from app.tui.widgets.home.findings_panel import LEFT_OVER, Suspects
 from app.tui.widgets.home.host_glance import Headline
 from app.tui.widgets.home.host_table import HostTable
+from app.tui.widgets.home.live_line import LiveLine
 from app.tui.widgets.home.recordings_line import RecordingsLine
 from app.tui.widgets.home.scenario_list import ASKED, ScenarioList
-from app.tui.widgets.measuring.live_line import LiveLine
 from app.tui.widgets.panel import Box, Panel
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.selected_line import Whole, most_lines
@@ -169,7 +169,7 @@ class HomeScreen(Base):
         else:
             finding = self.shell.home_session().findings.get(event.key)
             if finding is not None:
-                self.shell.open_finding(finding)
+                self.shell.open_finding(finding, self.shell.home_session())
 
     def action_ask(self, key: str) -> None:
         """The scenario that answers this complaint, its plan filled in as far as the host tells."""

@@ -71,7 +71,7 @@ def _changed(feed: RunFeed, width: int) -> list[Line]:
         return [grounded(split(said, key, width), width, "critical")]
     left_s = time_left(feed.session)
     after = units.duration(left_s) if left_s else ""
-    for state, when in (("CHANGED NOW", f"put back in at most {after} "), ("CHANGED", f"back in {after} ")):
+    for state, when in (("CHANGED NOW", f"put back in ≈ {after} "), ("CHANGED", f"back in ≈ {after} ")):
         head: Line = [(f" ▲ {state}  {what}", "warning")]
         back = text(when if after else "put back at the end ", "strong")
         if cells(head) + cells(back) < width:

@@ -5,26 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-import msgspec
 from textual.binding import Binding
 from textual.widget import Widget
 
 from app.glyphs import clean
-from app.lines import Line, crop, flowed, grounded, split, text, wrapped
+from app.lines import Line, crop, flowed, framed, grounded, ruled, split, text, wrapped
 from app.recording import store
 from app.recording.session import Session
 from app.report.figures.verdict_table import beside as values_beside
 from app.report.headline import answer
 from app.report.next_steps import to_do
-from app.report.numbers import imported
 from app.report.results.checkup import beside, items
 from app.report.trust import MARKS, TONES, trust
 from app.report.wording import beyond_bounds
 from app.tui.children.feed import RunFeed
-from app.tui.details import commands_of, finding_lines, to_do_lines
+from app.tui.details import commands_of, finding_lines, next_lines, started
 from app.tui.screens.run import RunScreen
 from app.tui.widgets.home.checkup_lines import checkup_lines
-from app.tui.widgets.home.findings_panel import Suspects, subject_words
+from app.tui.widgets.home.findings_panel import Suspects
 from app.tui.widgets.imported import imported_lines
 from app.tui.widgets.measuring.group_plot import Chosen, GroupPlot, ValuesPlot, courses
 from app.tui.widgets.measuring.transport import Transport
@@ -36,12 +34,15 @@ from scenarios.experiment.wording import explanation
 from scenarios.finding import Remedy
 
 ROOMY = 48  # lines of a screen that has room for what a load stands for
-LOW_LINES = 2  # of how a verdict came about, on a low screen; Enter shows all of it
+ENOUGH = 28  # lines of a screen that has room for every step's title and command
+MOST_NEXT = 12  # lines of trust, and of what comes next
+MANY = 6  # rows of a table on a low screen: Enter has how each came about
+LOW_LINES = 1  # of how a verdict came about, on a low screen; Enter shows all of it
 
 
-def headline_lines(session: Session, width: int) -> list[Line]:
+def headline_lines(session: Session, width: int, *, growing: bool = False) -> list[Line]:
     """The sentence, on the tint of its severity."""
-    said = answer(session)
+    said = answer(session, growing=growing)
     edge = (" ▌ ", f"{said.weight}@{said.weight}")
     rows = wrapped(said.sentence, width - 4, "strong")
     out = [grounded([edge, *row], width, said.weight) for row in rows]
@@ -86,7 +87,8 @@ class Headline(Panel):
     DEFAULT_CSS = "Headline { height: auto; max-height: 6; }"
 
     def draw(self, width: int, height: int) -> list[Line]:
-        return headline_lines(self.shell.feed.session, width)
+        feed = self.shell.feed
+        return headline_lines(feed.session, width, growing=feed.growing)
 
 
 def _load_lines(session: Session, workload: str, width: int) -> list[Line]:
@@ -98,42 +100,55 @@ def _load_lines(session: Session, workload: str, width: int) -> list[Line]:
 class About(Panel):
     """Of the row under the cursor, how it came about; then whether the run can be trusted."""
 
-    DEFAULT_CSS = "About { height: auto; max-height: 70%; }"
+    DEFAULT_CSS = "About { height: auto; max-height: 100%; }"
 
     def draw(self, width: int, height: int) -> list[Line]:
+        if not self.boxed:
+            return self.rows(width)
+        rows = self.rows(width - 4)
+        title = "answer" if items(self.shell.feed.session) else "can it be trusted?"
+        return framed(text(title, "title"), [], rows, width, len(rows) + 2 if self.natural else height)
+
+    def rows(self, width: int) -> list[Line]:
         session = self.shell.feed.session
         out = checkup_lines(session, width, (self.screen.size.height - 5) * 7 // 10, keys=True)
         entry = self.screen.query_one(VerdictList).entry()
-        low = not self.screen.has_class("-high")
+        low = not self.boxed
+        signs = trust_lines(session, width)
         if entry is not None and entry.verdict is not None and entry.measured:
             verdict = entry.verdict
             inner = f"95 % CI {entry.interval}" if entry.interval and not verdict.explain else ""
             why = "; ".join(filter(None, (inner, clean(verdict.reason or ""), clean(explanation(verdict)))))
-            if why:
-                said = wrapped(f"{entry.name}: {why}.", width, "dim", indent=2)
+            many = low and len(self.screen.query_one(VerdictList).entries()) > MANY
+            if why and not many:
+                said = wrapped(f"{entry.name}: {why}.", width, "dim")
                 out += said[:LOW_LINES] if low else said
                 if self.screen.size.height >= ROOMY:
                     out += _load_lines(session, verdict.workload, width)
                 if low and len(said) > LOW_LINES:
                     out[-1] = split(out[-1], text("Enter", "key"), width)
-        signs = trust_lines(session, width - 2)
-        out += [[("  ", "text"), *line] for line in signs]
+        out += signs
         out += stuck_lines(session, width, self.screen.size.height // 3)
-        doubts = doubt_lines(session, width - 2, brief=low)
-        out += [[("  ", "text"), *line] for line in doubts]
+        out += doubt_lines(session, width, brief=low)
         return [*out, *imported_lines(session, width, self.screen.size.height)]
 
 
-class ToDo(Panel):
-    """Never without the first command to paste."""
+class Next(Panel):
+    """One to three steps, each with what it costs; its digit opens the plan of a run, and copies anything else."""
 
-    DEFAULT_CSS = "ToDo { height: auto; max-height: 14; display: none; }"
+    DEFAULT_CSS = "Next { height: auto; max-height: 14; display: none; }"
 
     def draw(self, width: int, height: int) -> list[Line]:
-        room = self.screen.size.height // 6
-        return to_do_lines(
-            advice(self.shell.feed), width, room=room, brief=not self.screen.has_class("-high")
-        )
+        steps, session = advice(self.shell.feed), self.shell.feed.session
+        note: Line = [] if items(session) else [(f"1-{len(steps)}" if len(steps) > 1 else "1", "key")]
+        note += [(" runs it   ", "dim"), ("c", "key"), (" copies it", "dim")] if note else []
+        if not self.boxed:
+            few = steps if self.screen.size.height >= ENOUGH else steps[:1]
+            rows = next_lines(few, width - 2, 2 * len(few))
+            return [ruled(text("NEXT", "title"), note, width), *([("  ", "text"), *row] for row in rows)]
+        room = MOST_NEXT if self.natural else height - 2
+        rows = next_lines(steps, width - 4, room)
+        return framed(text("next", "title"), note, rows, width, len(rows) + 2 if self.natural else height)
 
 
 def advice(feed: RunFeed) -> tuple[Remedy, ...]:
@@ -150,51 +165,48 @@ class Preview(Panel):
         finding = self.shell.feed.session.findings.get(picker.selected)
         if finding is None:
             return [text("")]
-        if self.screen.has_class("-todo"):  # what stands above is not said once more
-            told = advice(self.shell.feed)
-            left = tuple(one for one in finding.remedy if one not in told)
-            finding = msgspec.structs.replace(finding, remedy=left)
-        from_files = imported(self.shell.feed.session)
-        about = subject_words(self.shell.feed.session, finding)
-        lines = finding_lines(finding, min(width, 110), prove=False, from_files=from_files, about=about)
-        return lines if len(lines) <= height else [*lines[: height - 1], text("Enter shows all of it", "dim")]
+        rows = finding_lines(finding, self.shell.feed.session, width - 4)
+        if len(rows) > height - 2:
+            rows = [*rows[: height - 3], text("Enter shows all of it", "dim")]
+        return framed(text("the finding", "title"), [], rows, width, height)
 
 
 class VerdictScreen(RunScreen):
     DEFAULT_CSS = """
     VerdictScreen #parts { layout: vertical; height: 1fr; }
     VerdictScreen #left { height: auto; max-height: 100%; }
+    VerdictScreen #middle { height: auto; }
+    VerdictScreen.-wide.-high.-beside #middle { layout: horizontal; }
+    VerdictScreen.-wide.-high.-beside About { width: 1fr; height: 1fr; max-height: 100%; }
+    VerdictScreen.-wide.-high.-beside Next { width: 1fr; height: 1fr; max-height: 100%; }
     VerdictScreen VerdictList { max-height: 60%; }
     VerdictScreen.-todo VerdictList { max-height: 10; }
-    VerdictScreen.-todo ToDo { display: block; }
-    VerdictScreen.-todo.-high ToDo { margin: 1 0 0 0; }
+    VerdictScreen.-todo Next { display: block; }
     VerdictScreen Suspects { height: auto; min-height: 2; max-height: 9; }
-    VerdictScreen.-high Suspects { margin: 1 0 0 0; }
-    VerdictScreen GroupPlot { display: none; height: 1fr; min-height: 6; margin: 1 0 0 0; }
+    VerdictScreen GroupPlot { display: none; height: 1fr; min-height: 9; }
     VerdictScreen.-high.-compared GroupPlot { display: block; }
-    VerdictScreen.-high.-compared #left { max-height: 80%; }
-    VerdictScreen.-high.-compared VerdictList { max-height: 12; }
-    VerdictScreen.-high.-compared Suspects { min-height: 3; }
+    VerdictScreen.-high.-compared #left { max-height: 76%; }
+    VerdictScreen.-high.-compared VerdictList { max-height: 13; }
+    VerdictScreen.-high.-compared Suspects { min-height: 4; }
     VerdictScreen #right { display: none; }
     VerdictScreen.-high.-compared #right { display: block; height: 1fr; }
     VerdictScreen ValuesPlot, VerdictScreen #aside { display: none; }
     VerdictScreen.-broad.-compared #left { max-height: 100%; height: 1fr; }
     VerdictScreen.-high.-uncompared #left { height: 1fr; }
-    VerdictScreen.-high.-uncompared Preview { display: block; margin: 1 0 0 0; }
-    VerdictScreen.-high #parts { margin: 1 0 0 0; }
+    VerdictScreen.-high.-uncompared Preview { display: block; }
     VerdictScreen.-uncompared VerdictList { display: none; }
     VerdictScreen.-broad.-compared #parts { layout: horizontal; }
-    VerdictScreen.-broad.-high.-compared Preview { display: block; margin: 1 0 0 0; min-height: 4; }
-    VerdictScreen.-broad.-compared #left { width: 62%; padding: 0 3 0 0; }
+    VerdictScreen.-broad.-high.-compared Preview { display: block; min-height: 4; }
+    VerdictScreen.-broad.-compared #left { width: 62%; padding: 0 1 0 0; }
     VerdictScreen.-broad.-compared VerdictList { max-height: 40%; }
     VerdictScreen.-broad.-compared #right { display: block; width: 38%; height: 100%; }
-    VerdictScreen.-broad.-compared GroupPlot { display: block; margin: 0; }
-    VerdictScreen.-broad.-high.-compared ValuesPlot { display: block; height: 1fr; margin: 1 0 0 0; }
+    VerdictScreen.-broad.-compared GroupPlot { display: block; }
+    VerdictScreen.-broad.-high.-compared ValuesPlot { display: block; height: 1fr; }
     VerdictScreen.-unpaired ValuesPlot { display: none !important; }
     VerdictScreen.-broad.-uncompared #parts { layout: horizontal; }
-    VerdictScreen.-broad.-uncompared #left { width: 50%; padding: 0 3 0 0; }
+    VerdictScreen.-broad.-uncompared #left { width: 50%; padding: 0 1 0 0; }
     VerdictScreen.-broad.-high.-uncompared #preview { display: none; }
-    VerdictScreen.-broad.-uncompared #aside { display: block; width: 50%; height: 100%; margin: 0; }
+    VerdictScreen.-broad.-uncompared #aside { display: block; width: 50%; height: 100%; }
     """
     BINDINGS = [
         Binding("v", "live", "live view"),
@@ -202,7 +214,7 @@ class VerdictScreen(RunScreen):
         Binding("c", "copy", "copy commands"),
         Binding("slash", "filter", "filter", show=False, priority=True),
         Binding("q", "back", "back"),
-        *(Binding(str(n), f"part({n})", "open that run", show=False) for n in range(1, 10)),
+        *(Binding(str(n), f"digit({n})", "the next step, or that run", show=False) for n in range(1, 10)),
     ]
     title_words = "verdict"
     step_words = "verdict"
@@ -215,8 +227,9 @@ class VerdictScreen(RunScreen):
         with Box(id="parts"):
             with Box(id="left"):
                 yield VerdictList(self.session)
-                yield About(id="about")
-                yield ToDo(id="todo")
+                with Box(id="middle"):
+                    yield About(id="about")
+                    yield Next(id="todo")
                 yield Suspects(self.session, id="found", title="FINDINGS", empty="none", answered=True)
                 yield Preview(id="preview")
             with Box(id="right"):
@@ -239,6 +252,17 @@ class VerdictScreen(RunScreen):
         self.set_class(bool(advice(self.feed)) and not self._previewed(compared), "-todo")
         self.set_class(compared, "-compared")
         self.set_class(not compared, "-uncompared")
+        beside_it = self.has_class("-todo") and not items(self.session())
+        self.set_class(beside_it, "-beside")
+        middle = self.query_one("#middle")
+        if beside_it and self.query_one(About).boxed:
+            half = (self.app.size.width * (62 if self.has_class("-broad") else 100) // 100 - 2) // 2 - 4
+            need = max(
+                len(self.query_one(About).rows(half)), len(next_lines(advice(self.feed), half, MOST_NEXT))
+            )
+            middle.styles.height = min(MOST_NEXT, max(4, need)) + 2
+        else:
+            middle.styles.height = "auto"
         self._pair()
 
     def _pair(self) -> None:
@@ -261,8 +285,10 @@ class VerdictScreen(RunScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "copy":
             return bool(self._remedies())
-        if action == "part":
-            return self._part(parameters[0]) is not None
+        if action == "digit":
+            number = parameters[0]
+            several = isinstance(number, int) and number <= len(advice(self.feed))
+            return several or self._part(number) is not None
         return super().check_action(action, parameters)
 
     def _part(self, rank: object) -> Path | None:
@@ -272,10 +298,17 @@ class VerdictScreen(RunScreen):
         ]
         return next((p for p in store.parts(self.feed.path) if p.name in names), None)
 
-    def action_part(self, rank: int) -> None:
-        path = self._part(rank)
+    def action_digit(self, number: int) -> None:
+        path = self._part(number)
         if path is not None:
-            self.shell.open_recording(path)
+            self.shell.open_recording(path, over=True)
+            return
+        step = advice(self.feed)[number - 1]
+        argv = next((words for one in step.commands if (words := started(one))), None)
+        if argv is not None:
+            self.shell.open_plan(argv[0], argv[1:])
+        else:
+            self.shell.copy(commands_of([step]), "the commands")
 
     def on_picker_chosen(self, event: Picker.Chosen) -> None:
         if event.picker.id == "verdicts":
@@ -283,9 +316,7 @@ class VerdictScreen(RunScreen):
             return
         finding = self.session().findings.get(event.key)
         if finding is not None:
-            session = self.shell.feed.session
-            about = subject_words(session, finding)
-            self.shell.open_finding(finding, from_files=imported(session), about=about)
+            self.shell.open_finding(finding, self.session())
 
     def _open_groups(self, key: str) -> None:
         told = [e for e in self.query_one(VerdictList).entries() if e.verdict is not None and e.measured]

@@ -70,7 +70,7 @@ class Panel(Still):
         width, height = self.size
         if not width or not height or not self.is_attached:
             return
-        if self.styles.height is not None and self.styles.height.is_auto:
+        if self.natural:
             wanted = max(1, len(self.draw(width, self.screen.size.height)))
             if wanted != self._natural:  # not the height it got: a maximum may have cut it
                 self._natural = wanted
@@ -80,6 +80,16 @@ class Panel(Still):
             self.refresh()
         elif changed:
             self.refresh(*changed)
+
+    @property
+    def boxed(self) -> bool:
+        """Whether there is room for borders; on a low or narrow screen each of their rows would be one less to read."""
+        return self.screen.has_class("-high") and self.screen.has_class("-wide")
+
+    @property
+    def natural(self) -> bool:
+        """As high as its lines; else it fills what it is given."""
+        return self.styles.height is not None and self.styles.height.is_auto
 
     def visible_rows(self, height: int) -> int:
         """Of `height`, for a panel whose lower part may be cut off by what stands above it."""

@@ -10,7 +10,7 @@ from textual.binding import Binding
 from textual.errors import NoWidget
 from textual.message import Message
 
-from app.lines import Line, highlight, ruled, text
+from app.lines import Line, framed, highlight, ruled, text
 from app.tui.widgets.panel import Panel
 
 
@@ -98,14 +98,22 @@ class Picker(Panel, can_focus=True):
         return min(height, seen) if seen else height
 
     def draw(self, width: int, height: int) -> list[Line]:
+        title: Line = [(self.title, "title")] if self.title else []
+        if self.filter:
+            title.append((f"  /{self.filter}", "accent"))
+        if not self.boxed or not self.title:
+            head = [ruled(title, self.note, width)] if title else []
+            return self._listed(width, height, head)
+        rows = self._listed(width - 4, height - 2, [])
+        self._items = [-1, *self._items]
+        high = len(rows) + 2 if self.natural else height
+        return framed(title, self.note, rows, width, high, "accent" if self.has_focus else "rule")
+
+    def _listed(self, width: int, height: int, head: list[Line]) -> list[Line]:
+        """The columns' heads and the items, after `head`."""
         shown = self.shown
-        head: list[Line] = []
-        if self.title:
-            title: Line = [(self.title, "title")]
-            if self.filter:
-                title.append((f"  /{self.filter}", "accent"))
-            head.append(ruled(title, self.note, width))
-            head += self.columns(width)
+        head = [*head, *self.columns(width)]
+        self._items = [-1] * len(head)
         room = max(1, height - len(head))
         if not shown:
             return [
@@ -118,7 +126,7 @@ class Picker(Panel, can_focus=True):
             room = max(1, room - 1)  # the last line says how many are out of sight
         self._top = max(0, min(self._top, index, len(shown) - room))
         self._top = max(self._top, index - room + 1)
-        out, self._items = head, [-1] * len(head)
+        out = head
         for number, row in enumerate(shown[self._top : self._top + room], self._top):
             line = row.draw(width - 2)
             if number == index and self.has_focus:

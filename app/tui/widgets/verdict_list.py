@@ -14,7 +14,7 @@ from app.recording.session import Session
 from app.report import verdict_style, wording
 from app.report.figures.interval_chart import Scale, axis, bar_line, scale_of, sound
 from app.report.figures.verdict_table import pair, rows, short_size
-from app.tui.widgets.measuring.effects import margin_of, title_of
+from app.tui.widgets.measuring.standing import margin_of, title_of
 from app.tui.widgets.picker import Picker, Row
 from probes.units import Quantity, brief
 from scenarios import events as ev

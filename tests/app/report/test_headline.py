@@ -169,7 +169,9 @@ def test_a_loss_comes_before_a_larger_gain_and_the_gain_is_said() -> None:
     session.apply(judged("metadata", "faster", 2.9))
     session.apply(ev.Ended(t=2, status="done"))
     said = answer(session)
-    assert said.sentence == "sync: B is 40 % slower than A in IOPS; but 2.9 × faster for metadata"
+    assert said.sentence == (
+        "B is slower than A in 2 of 3 loads, 20 to 40 % (read to sync); but 2.9 × faster for metadata"
+    )
     assert said.weight == "critical" and said.verdict is not None and said.verdict.workload == "sync"
 
 

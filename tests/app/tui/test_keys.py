@@ -40,16 +40,17 @@ BY_STATE = (
     {"leave", "back"},
     {"start", "name"},
     {"play", "freeze"},
+    {"verdict", "final"},
 )  # of two with one key, one is there at a time
 MEANINGS = {
     "move": ("move", "scroll", "other", "focus_next", "focus_previous"),
     "go on": ("start", "name", "take", "choose", "change", "prove"),
     "leave": ("back", "leave", "refuse", "later", "clear"),
-    "the item of that number": ("ask", "part"),
+    "the item of that number": ("ask", "digit"),
     "yes": ("agree", "undo"),
     "more or less": ("longer", "speed"),
     "from the start": ("first", "replay"),
-    "the other view": ("verdict", "live"),
+    "the other view": ("verdict", "final", "live"),
 }
 IN_CONTEXT = {
     "space": {"mark", "freeze", "play"},  # as lists and players have it

@@ -8,15 +8,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from app.glyphs import clean
-from app.lines import Line, cells, crop, merged, split, text
+from app.lines import Line, cells, crop, framed, merged, split, text
 from app.recording.session import Session
 from app.report.wording import metric_title
-from app.tui.widgets.home.checkup_lines import checkup_lines
-from app.tui.widgets.measuring.block_plot import label, leading_metric, plot_lines, variants
-from app.tui.widgets.measuring.effects import margin_of, title_of
-from app.tui.widgets.measuring.figures_table import figure_lines
+from app.tui.widgets.measuring.block_plot import label, plot_lines, variants
+from app.tui.widgets.measuring.standing import margin_of, title_of
 from app.tui.widgets.panel import Panel
-from app.tui.widgets.stuck_table import stuck_lines, trace_line
 from probes import units
 
 _TICKS = (
@@ -211,25 +208,23 @@ class GroupPlot(Panel):
 
     def draw(self, width: int, height: int) -> list[Line]:
         session = self._session()
-        if found := checkup_lines(session, width, height):
-            return found  # its parts draw their own
         key = (id(session), width, height, self._chosen(), self.shell.raw_values)
         now = time.monotonic()
         recent = self.shell.moving and now - self._at < 0.9
         if self._last is None or self._last[0] != key or not recent:
-            self._last = (key, self.lines(session, width, height))
+            self._last = (key, self._framed(session, width, height))
             self._at = now
         return self._last[1]
+
+    def _framed(self, session: Session, width: int, height: int) -> list[Line]:
+        if not self.boxed:
+            return self.lines(session, width, height)
+        return framed([], [], self.lines(session, width - 4, height - 2), width, height)
 
     def lines(self, session: Session, width: int, height: int) -> list[Line]:
         chosen = self._chosen()
         if chosen is None:
             return [text("")]
-        if not chosen.workload and session.samples and not session.blocks:
-            if trace := trace_line(session, width):
-                stuck = stuck_lines(session, width, height - 2)
-                return [trace, text(""), *(stuck or [text("no task was stuck in D for 3 s so far", "dim")])]
-            return figure_lines(session, width, height)
         found = [] if self.shell.raw_values else courses(session, *chosen)
         if not any(len(c.values) > 1 for c in found):
             return plot_lines(session, width, height, chosen.workload)
@@ -247,11 +242,3 @@ class ValuesPlot(GroupPlot):
         if chosen is None or height < 6 or not courses(session, *chosen):  # then they stand above already
             return [text("")]
         return plot_lines(session, width, height, chosen.workload)
-
-
-def under_way(session: Session) -> Chosen:
-    """The load that is measured now, all its pairs; until its first block the one before, which says it is finished."""
-    workload = session.workload
-    if workload and workload not in session.blocks and session.blocks:
-        workload = next(reversed(session.blocks))
-    return Chosen(workload, leading_metric(session, workload)[0])

@@ -8,7 +8,7 @@ import pytest
 from app.recording import store
 from app.recording.reader import events_of
 from app.recording.session import Session
-from app.tui.widgets.home.pulse_line import others, pulse_lines
+from app.tui.widgets.measuring.pulse_line import others, pulse_lines
 from scenarios import events as ev
 from scenarios.plan import Plan, Written
 

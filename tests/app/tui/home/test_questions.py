@@ -20,7 +20,7 @@ from app.tui.screens.ask import AskScreen, Words
 from app.tui.screens.before.directories import NONE_SUCH, PATH_HINT, DirectoriesScreen, Place
 from app.tui.screens.before.plan import ALONE, PlanScreen
 from app.tui.widgets.home.checkup_lines import checkup_lines
-from app.tui.widgets.measuring.live_line import LiveLine
+from app.tui.widgets.home.live_line import LiveLine
 from scenarios import events as ev
 from scenarios import registry
 from scenarios.checkup.results import CheckupAnswer

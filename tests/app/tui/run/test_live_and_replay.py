@@ -19,7 +19,7 @@ from app.tui.screens.base import Base
 from app.tui.screens.live import LiveScreen
 from app.tui.screens.verdict import VerdictScreen
 from app.tui.widgets.measuring.block_plot import plot_lines
-from app.tui.widgets.measuring.effects import running
+from app.tui.widgets.measuring.standing import standings
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker
 from scenarios import events as ev
@@ -204,7 +204,7 @@ def test_plot_title_estimate_and_time_left_are_of_the_same_load() -> None:
             assert session.told is None or session.told.step == event.id  # no time left of the last one
             drawn = "".join(part for part, _ in plot_lines(session, 120, 12, session.workload)[0])
             assert drawn.startswith("waiting for")
-            assert not running(session)
+            assert not standings(session, session.workload)
         if isinstance(event, ev.Block) and session.ended is None:
             drawn = "".join(part for part, _ in plot_lines(session, 120, 12, session.workload)[0])
             assert drawn.startswith(f"{planned[event.workload]}: ")
@@ -215,9 +215,9 @@ def test_plot_title_estimate_and_time_left_are_of_the_same_load() -> None:
     ("interval", "words", "dim"),
     [
         ((0.06, 12.0), "not known yet", True),
-        ((0.81, 1.19), "too early to say  (19 % slower to 19 % faster)", True),
-        ((0.4, 1.4), "too early to say  (2.5 × slower to 40 % faster)", True),
-        ((0.72, 0.9), "19 % slower  10 to 28 %", False),
+        ((0.81, 1.19), "too early to say  19 % slower to 19 % faster", True),
+        ((0.4, 1.4), "too early to say  2.5 × slower to 40 % faster", True),
+        ((0.72, 0.9), "19 % slower so far  10 to 28 %", False),
     ],
 )
 def test_no_direction_before_the_interval_allows_one(
@@ -231,7 +231,7 @@ def test_no_direction_before_the_interval_allows_one(
         )
     )  # fmt: skip
     session.workload = "reads"
-    [effect] = running(session)
+    [effect] = standings(session, "reads")
     assert f"{effect.words}  {effect.figures}".rstrip() == words
     assert (effect.role == "dim") is dim
 

@@ -15,15 +15,17 @@ from app.recording.session import Session
 from app.report.figures.plot import _ticks, nice_axis
 from app.tui.children.feed import RunFeed
 from app.tui.screens.before.plan import PlanScreen
-from app.tui.widgets.home.pulse_line import pulse_lines
-from app.tui.widgets.measuring.block_plot import plot_lines
-from app.tui.widgets.measuring.effects import _outlook, effect_lines, judged_lines, running
+from app.tui.widgets.measuring.block_plot import leading_metric, plot_lines
 from app.tui.widgets.measuring.event_log import remark_lines
 from app.tui.widgets.measuring.figures_table import figure_lines
-from app.tui.widgets.measuring.group_plot import WAY, courses, group_plot_lines, under_way
+from app.tui.widgets.measuring.forest import forest_lines, outlook
+from app.tui.widgets.measuring.group_plot import WAY, Chosen, courses, group_plot_lines
+from app.tui.widgets.measuring.pulse_line import pulse_lines
+from app.tui.widgets.measuring.standing import pairs_of, standings
 from app.tui.widgets.measuring.stepper import step_rows
 from app.tui.widgets.word_list import WORDS
 from probes import units
+from scenarios.experiment.wording import effect_cells
 from tests.fakes.terminals.screen import grid, keys, opened, planned, ready
 
 RUNS = ("storage", "rpfilter", "iosched", "null", "workload")
@@ -49,7 +51,7 @@ def test_the_next_look_is_never_one_that_is_over(demo: str) -> None:
     for second in range(int(play.end)):
         play.seek(float(second))
         session = play.session
-        said = re.search(r"after (\d+) groups", _outlook(session))
+        said = re.search(r"after (\d+) groups", outlook(session))
         if said:
             seen += 1
             taken = [g for g in session.groups.get(session.workload, ()) if not g.disturbed]
@@ -74,23 +76,47 @@ def test_one_step_is_under_way_and_head_and_plot_are_of_its_load(demo: str) -> N
 
 
 def test_a_pair_that_was_decided_before_the_others_says_so() -> None:
-    check, trivial = running(at("rpfilter", 10.0))
+    session = at("rpfilter", 10.0)
+    check, trivial = standings(session, "udp-ipv6")
     assert check.words.endswith("decided") and "decided" not in trivial.words
-    at_66 = words(effect_lines([check, trivial], 66, 0.05))
-    assert "decided" in at_66 and len(check.words.split()) == 1 and "●" in at_66
+    at_66 = words(forest_lines(session, 66, 9))
+    assert "decided" in at_66 and "○" in at_66
 
 
 @pytest.mark.parametrize("width", [58, 66, 78, 118])
-def test_no_interval_is_cut_in_half(width: int) -> None:
-    said = words(judged_lines(at("storage", 100.0), width, 12))
-    assert "no material difference" in said and "…" not in said
+def test_no_effect_is_cut_in_half(width: int) -> None:
+    said = words(forest_lines(at("storage", 100.0), width, 12))
+    assert "no material difference" in said and "26.9 × slower" in said
+
+
+@pytest.mark.parametrize("demo", RUNS)
+def test_no_interval_before_there_are_groups_enough_for_one(demo: str) -> None:
+    """An axis went from `1000000 × slower` to `faster 10000 ×` at three groups."""
+    play = Playback(list(events_of(store.resolve(f"demo:{demo}"))))
+    for second in range(int(play.end)):
+        play.seek(float(second))
+        for load, found in pairs_of(play.session):
+            for one in found:
+                taken = [e.groups for e in play.session.estimates.values() if e.workload == load.id]
+                if one.verdict is None and one.bar is not None and not one.words.endswith("decided"):
+                    assert max(taken) >= load.min_groups, second
+        assert not re.search(r"[1-9]0000", words(forest_lines(play.session, 76, 12))), second
+
+
+def test_one_pair_is_said_once_and_in_the_words_of_its_verdict() -> None:
+    """`too early to say` stood over `no material difference`, for one load at one moment."""
+    session = at("storage", 137.0)
+    assert len(session.verdicts) > 3
+    for workload, _, _, _ in session.verdicts:
+        (one,) = standings(session, workload)
+        assert one.verdict is not None and one.words == effect_cells(one.verdict)[0]
 
 
 @pytest.mark.parametrize("width", [58, 78, 118, 198])
 @pytest.mark.parametrize("demo", ["storage", "rpfilter", "iosched"])
 def test_a_plot_of_ratios_always_says_which_way_is_slower(demo: str, width: int) -> None:
     session = at(demo, {"storage": 40.0, "rpfilter": 12.0, "iosched": 300.0}[demo])
-    chosen = under_way(session)
+    chosen = Chosen(session.workload, leading_metric(session, session.workload)[0])
     found = courses(session, *chosen)
     title, *_, foot = group_plot_lines(session, chosen.workload, found, chosen.metric, width, 12)
     assert words([title]).count(found[0].baseline) == 1 and ("…" not in words([title]) or width == 58)
@@ -180,7 +206,6 @@ async def test_a_finding_of_a_run_under_way_has_its_title(tmp_path: Path) -> Non
     feed = RunFeed(store.resolve("demo:dstate"))
     feed.playback.seek(15.0)
     async with opened(tmp_path, run=feed, size="wide") as (app, pilot):
-        found = grid(app).partition("FOUND SO FAR")[2].partition("next:")[0]
-        assert "2 tasks wait for" in found and "why" not in found
+        assert "2 tasks wait for" in grid(app) and "why" not in grid(app)
         await keys(pilot, "Z")
         assert "why: dd (17837)" in grid(app)

@@ -19,8 +19,8 @@ from app.tui.screens.groups import GroupsScreen
 from app.tui.screens.verdict import VerdictScreen, headline_lines, trust_lines
 from app.tui.widgets.home.findings_panel import subject_words
 from app.tui.widgets.measuring.block_plot import plot_lines
-from app.tui.widgets.measuring.effects import judged_lines, running
 from app.tui.widgets.measuring.group_plot import Chosen, courses, group_plot_lines
+from app.tui.widgets.measuring.standing import standings
 from app.tui.widgets.stuck_table import stuck_lines
 from app.tui.widgets.verdict_list import Layout, VerdictList, effect_of, entries, layout, named, sides
 from probes import units
@@ -198,20 +198,10 @@ def at(path: Path, seconds: float) -> Session:
     return run.session
 
 
-def test_a_live_run_says_what_it_has_decided() -> None:
-    session = at(RECORDINGS / "storage-loop.jsonl", 20.0)
-    decided = {v.workload for v in session.verdicts.values()}
-    assert decided and session.workload not in decided
-    assert len(judged_lines(session, 70, 20)) == 1 + len(decided)
-    short = judged_lines(session, 70, 3)
-    assert len(short) == 3 and all(cells(line) <= 70 for line in short)
-    assert judged_lines(at(RECORDINGS / "storage-loop.jsonl", 2.0), 70, 20) == []
-
-
 def test_estimates_of_one_pair_are_told_apart_by_their_metric() -> None:
     path = store.resolve("demo:workload")
     first = min(event.t for event in events_of(path) if isinstance(event, ev.Verdict))
-    found = running(at(path, first - 0.1))
+    found = standings(at(path, first - 0.1), "command")
     assert len(found) > 1 and len({e.name for e in found}) == len(found)
 
 

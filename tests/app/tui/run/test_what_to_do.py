@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from app.lines import Line, cells
+from app.lines import Line
 from app.recording import store
-from app.report.next_steps import to_do
 from app.tui.children.feed import RunFeed
-from app.tui.details import commands_of, finding_lines, to_do_lines
-from app.tui.screens.verdict import VerdictScreen, advice
+from app.tui.details import finding_lines, next_lines
+from app.tui.screens.before.plan import PlanScreen
+from app.tui.screens.verdict import advice
+from app.tui.shell import Shell
 from app.tui.widgets.home.findings_panel import Suspects, _said, subject_words
 from app.tui.widgets.measuring.group_plot import GroupPlot, ValuesPlot
-from app.tui.widgets.verdict_list import VerdictList
 from app.tui.widgets.word_list import WORDS
 from scenarios.finding import Remedy
-from tests.fakes.terminals.screen import grid, keys, opened
+from tests.fakes.terminals.screen import grid, keys, opened, planned
 
 ADVISING = ["storage", "rpfilter", "dstate", "null", "iosched", "numa", "fstrim", "kernel"]
 
@@ -40,8 +40,8 @@ async def test_on_a_low_screen_stand_the_first_command_and_the_first_finding(
     first = advice(run)[0].commands[0]
     async with opened(tmp_path, run=run, size="narrow") as (app, pilot):
         shown = grid(app).splitlines()
-        at = next(n for n, line in enumerate(shown) if line.startswith(" WHAT TO DO "))
-        assert shown[at + 2].strip() and first.startswith(shown[at + 2].strip()[:20])
+        at = next(n for n, line in enumerate(shown) if line.startswith(" NEXT "))
+        assert any(line.strip() and first.startswith(line.strip()[:20]) for line in shown[at + 1 : at + 6])
         found = app.screen.query_one(Suspects)
         assert app.screen.find_widget(found).visible_region.height >= 2
         found.focus()
@@ -58,63 +58,42 @@ async def test_c_copies_the_next_step_where_no_finding_has_a_remedy(tmp_path: Pa
 
 
 @pytest.mark.parametrize("width", [58, 78, 118])
-def test_a_step_is_shown_whole_or_counted(width: int) -> None:
+def test_every_step_has_its_digit_and_its_commands_as_far_as_there_is_room(width: int) -> None:
     steps = [
         Remedy(title="do this", commands=("first --with " + "x" * 90, "second"), warning="it hurts"),
         Remedy(title="or that", commands=("third", "fourth")),
     ]
-    brief = to_do_lines(steps, width, room=0, brief=True)
-    assert all(cells(line) <= width for line in brief) and len(brief) <= 4
-    shown = "\n".join(words(brief))
-    assert (
-        "first --with" in shown
-        and "and 1 more" in shown
-        and "mind the risk" in shown
-        and "third" not in shown
-    )
-    whole = "\n".join(words(to_do_lines(steps, width, room=20)))
-    assert "second" in whole and "fourth" in whole and "it hurts" in whole
-    tight = "\n".join(words(to_do_lines(steps, width, room=4)))
-    assert "second" in tight and "and 1 more  " in tight and "third" not in tight
-    assert to_do_lines([], width, room=20) == []
+    whole = words(next_lines(steps, width, 20))
+    assert all(len(line) <= width for line in whole)
+    shown = "\n".join(whole)
+    assert all(word in shown for word in ("1 do this", "2 or that", "second", "fourth", "it hurts"))
+    tight = "\n".join(words(next_lines(steps, width, 4)))
+    assert "1 do this" in tight and "2 or that" in tight and "first" in tight and "fourth" not in tight
+    assert next_lines([], width, 20) == []
 
 
-def test_the_answer_to_the_run_comes_before_what_a_rule_says_of_the_host() -> None:
-    """`trim the other disk` is no answer to `this disk is 94 times slower`."""
-    told = to_do(ended("storage").playback.session)
-    assert told[0].commands == ("hostdx run storage --pid PID",) and len(told) > 1
-    assert commands_of(told).startswith("# Measure how long your job really waits")
-
-
-async def test_the_headline_is_not_said_once_more_as_a_finding(tmp_path: Path) -> None:
-    for size in ("narrow", "wide"):
-        async with opened(tmp_path, run=ended("dstate"), size=size) as (app, _):
-            listed = next(line for line in grid(app).splitlines() if "▲ warning" in line)
-            assert "why: " in listed and "thawed" not in listed
-
-
-async def test_a_table_of_variants_is_headed_as_one_and_a_low_one_keeps_its_loads_whole(
-    tmp_path: Path,
+async def test_a_digit_opens_the_plan_of_the_next_step_and_q_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with opened(tmp_path, run=ended("rpfilter"), size="narrow") as (app, _):
-        assert "variant  none  with it" in grid(app)
-    async with opened(tmp_path, run=ended("storage"), size="narrow") as (app, _):
-        assert isinstance(app.screen, VerdictScreen)
-        shown = grid(app)
-        assert all(e.name in shown for e in app.screen.query_one(VerdictList).entries())
+    planned(monkeypatch, "storage")
+    monkeypatch.setattr(Shell, "read_host", lambda _self: None)
+    async with opened(tmp_path, run=ended("null"), size="wide") as (app, pilot):
+        before = app.screen
+        await keys(pilot, "1")
+        assert isinstance(app.screen, PlanScreen) and app.screen.offer.id == "checkup"
+        await keys(pilot, "q")
+        assert app.screen is before
 
 
-@pytest.mark.parametrize("width", [78, 118, 198])
-def test_from_160_cells_on_what_to_do_stands_beside_the_evidence(width: int) -> None:
-    finding = next(f for f in ended("rpfilter").playback.session.worst_first if f.remedy)
-    lines = words(finding_lines(finding, width))
+@pytest.mark.parametrize("width", [58, 78, 118, 198])
+def test_a_finding_is_the_reports(width: int) -> None:
+    session = ended("rpfilter").playback.session
+    finding = next(f for f in session.worst_first if f.remedy)
+    lines = words(finding_lines(finding, session, width))
     assert all(len(line) <= width for line in lines)
-    head = next(n for n, line in enumerate(lines) if "WHAT TO DO" in line)
-    evidence = next(n for n, line in enumerate(lines) if "EVIDENCE" in line)
-    assert (evidence == 0) == (width == 198) and (evidence < head)
     shown = " ".join(" ".join(lines).split())
-    for word in ("nft delete rule", "REFERENCES", "to undo"):
-        assert word in shown
+    for remedy in finding.remedy:
+        assert remedy.title in shown
     assert "mtu 9000" in shown and "…" not in shown  # no command is cut
 
 

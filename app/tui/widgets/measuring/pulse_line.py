@@ -5,7 +5,6 @@ from __future__ import annotations
 from app.glyphs import spark
 from app.lines import Line, cells, text
 from app.recording.session import Session
-from app.tui.widgets.panel import SessionPanel
 from probes import units
 from scenarios import events as ev
 
@@ -128,11 +127,3 @@ def pulse_lines(session: Session, width: int, most: int = 2) -> list[Line]:
 
 def _trace(shares: list[float]) -> Line:
     return [("".join(spark(s) for s in shares), "accent")]
-
-
-class PulseLine(SessionPanel):
-    DEFAULT_CSS = "PulseLine { height: 2; }"
-    ID = "pulse"
-
-    def draw(self, width: int, height: int) -> list[Line]:
-        return pulse_lines(self._session(), width, height)

@@ -1,0 +1,95 @@
+"""What the live screen is about: every load; without any, what is read or watched, and what the plan says of it."""
+
+from __future__ import annotations
+
+import shlex
+import time
+
+from app.glyphs import clean
+from app.lines import BLANK, Line, framed, text, wrapped
+from app.recording.session import Session
+from app.tui.widgets.fact_words import value_words
+from app.tui.widgets.home.checkup_lines import checkup_lines
+from app.tui.widgets.measuring.figures_table import figure_lines
+from app.tui.widgets.measuring.load_cards import Pairs, card, card_lines, row_lines
+from app.tui.widgets.measuring.standing import pairs_of
+from app.tui.widgets.panel import SessionPanel
+from app.tui.widgets.stuck_table import stuck_lines, trace_line
+from app.tui.widgets.word_list import WORDS
+
+REDRAWN_S = 0.9  # while time goes by itself: at 4 Hz the levels would cost 80 kB/s of the line
+
+
+def about_lines(session: Session, width: int) -> list[Line]:
+    """The plan in plain words, what it draws, and the facts that were read: there is always something to know."""
+    plan, began = session.plan, session.began
+    out: list[Line] = []
+    if plan is None and began is not None:
+        out += [text(f"{clean(began.scenario)} reads the host before it measures anything", "strong"), BLANK]
+        out += wrapped(clean(shlex.join(began.command)), width, "accent", hang=2)
+        out += [
+            text("words that come up", "title"),
+            *(text(f"{word.name:<14}{word.means}", "dim") for word in WORDS),
+        ]
+    if plan is not None:
+        out += [
+            *wrapped(clean(plan.question), width, "strong"),
+            *(wrapped(clean(plan.why), width) if plan.why else []),
+        ]
+        for words in plan.sentences:
+            out += wrapped(f"· {clean(words)}", width, "dim", hang=2)
+        out += [text(clean(row), "dim") for row in plan.picture]
+    for fact in reversed(session.facts.values()):
+        words = f"{fact.label}  {value_words(fact.value, fact.unit)}"
+        out += wrapped(words, width, "dim", hang=2)[:1]
+    return out
+
+
+def read_lines(session: Session, width: int, height: int) -> list[Line]:
+    """Of a run that loads nothing, or has not begun to."""
+    trace = trace_line(session, width)
+    stuck = stuck_lines(session, width, height // 2)
+    out: list[Line] = []
+    if trace:
+        out = [trace, *(stuck or [text("no task was stuck in D for 3 s so far", "dim")])]
+    elif session.samples:
+        out = figure_lines(session, width, height)
+    return [*out, *([BLANK] if out else []), *about_lines(session, width)][:height]
+
+
+class LoadsPanel(SessionPanel):
+    DEFAULT_CSS = "LoadsPanel { height: 1fr; min-height: 5; }"
+    ID = "loads"
+    _last: tuple[object, list[Line]] | None = None
+    _at = 0.0
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        session = self._session()
+        key = (id(session), width, height, session.workload, len(session.verdicts))
+        now = time.monotonic()
+        if (
+            self._last is None
+            or self._last[0] != key
+            or not (self.shell.moving and now - self._at < REDRAWN_S)
+        ):
+            self._last, self._at = (key, self.lines(session, width, height)), now
+        return self._last[1]
+
+    def lines(self, session: Session, width: int, height: int) -> list[Line]:
+        if found := checkup_lines(session, width - 4, height - 2):
+            return framed(text("so far", "title"), BLANK, found, width, height)
+        pairs = pairs_of(session)
+        if not pairs or (session.samples and not session.workload):
+            rows = read_lines(session, width - 4, height - 2)
+            what = "so far" if session.samples else "what is about to be measured"
+            return framed(text(what, "title"), BLANK, rows, width, height)
+        return card_lines(session, pairs, width, height) or self._rows(session, pairs, width, height)
+
+    def _rows(self, session: Session, pairs: Pairs, width: int, height: int) -> list[Line]:
+        """A row each; the load under way below them, as far as there is room."""
+        most = max(3, min(len(pairs), height - 9)) + 2
+        table = framed(text("loads", "title"), text("levels and effect", "dim"),
+                       row_lines(session, pairs, width - 4, most - 2), width, most)  # fmt: skip
+        below = height - most
+        now = next((one for one in pairs if one[0].id == session.workload), pairs[0])
+        return [*table, *(card(session, *now, width, below) if below > 3 else [BLANK] * below)]

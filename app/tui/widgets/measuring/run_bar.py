@@ -1,0 +1,75 @@
+"""How far the whole run is, what it does now, and which sides it compares."""
+
+from __future__ import annotations
+
+from app.glyphs import clean
+from app.lines import Line, cells, crop, framed, split, text
+from app.recording.progress import share_done, time_left
+from app.recording.session import Session
+from app.tui.widgets.measuring.block_plot import label, variants
+from app.tui.widgets.measuring.stepper import step_rows
+from app.tui.widgets.panel import SessionPanel
+from probes import units
+
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+_MOST = 60
+
+
+def bar_line(session: Session, width: int) -> Line:
+    """`████▌···  34 %  ≈ 77 s left`: the whole run with its preparation."""
+    share, left_s = share_done(session), time_left(session)
+    if share is None or left_s is None or session.ended is not None:
+        return []
+    words = f"  {share * 100:3.0f} %   ≈ {units.duration(left_s)} left"
+    room = min(_MOST, width - len(words))
+    if room < 8:
+        return text(words.strip(), "strong")
+    full, part = divmod(int(share * room * 8), 8)
+    drawn = "█" * full + (_EIGHTHS[part] if part else "")
+    return [(drawn, "accent"), ("·" * (room - len(drawn)), "dim"), (words, "strong")]
+
+
+def legend(session: Session, width: int) -> Line:
+    """`● A /scratch   ○ B /data`: as far as there is room."""
+    marks = variants(session)
+    for names in (40, 24, 14):
+        line: Line = []
+        for variant, (mark, role) in marks.items():
+            line += [
+                ("   " if line else "", "text"),
+                (f"{mark} ", role),
+                (label(session, variant, names), "text"),
+            ]
+        if cells(line) <= width:
+            return line
+    return crop(line, width)
+
+
+class RunBar(SessionPanel):
+    DEFAULT_CSS = "RunBar { height: 1; }"
+    ID = "course"
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        session = self._session()
+        if height < 4:
+            return [bar_line(session, width) or legend(session, width)]
+        inner = width - 4
+        steps = step_rows(session, inner, 1) or [text(clean(session.doing or "starting"))]
+        bar = bar_line(session, inner)
+        rate = _written(session)
+        rows = [split(bar, rate, inner) if rate else bar, *steps]
+        return framed(legend(session, inner), [], rows, width, height)
+
+
+def _written(session: Session) -> Line:
+    """What goes to the disks while the files are written that will be measured."""
+    if (
+        session.blocks
+        or session.samples
+        or not session.pulses
+        or session.plan is None
+        or not session.plan.writes
+    ):
+        return []
+    rate = sum(written for _, written, _ in session.pulses[-1].devices.values())
+    return text(f"writing {units.rate(rate)}", "accent") if rate > 1e6 else []
