@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import sys
 from pathlib import Path
+
+from probes.children.environment import STARTED_AS, kept
 
 NAME = "hostdx"  # as recordings and reports have it: they are read elsewhere, too
 _MODULE = ("app", "cli", "__main__.py")
@@ -13,10 +16,12 @@ _MODULE = ("app", "cli", "__main__.py")
 
 def program(*, by_sudo: bool = False) -> str:
     """`hostdx` where the shell finds this very one by it, else its path, or `python -m`. sudo has a path of its own."""
-    started = sys.argv[0]
+    started = kept(STARTED_AS) or sys.argv[0]
     if Path(started).parts[-3:] == _MODULE:
         return shlex.join((sys.executable, "-P", "-m", "app.cli"))
     found = shutil.which(NAME)
+    if started.endswith(".pyz"):
+        return shlex.join((started,) if os.access(started, os.X_OK) else (sys.executable, started))
     if Path(started).name != NAME:
         return NAME
     if found and Path(found).resolve() == Path(started).resolve():

@@ -28,6 +28,7 @@ NOT_PATHS = {"webbrowser", "os", "self._files", "urllib.request"}  # what `.open
 KERNEL = ("/proc/", "/sys/", "/dev/null")
 KERNELS = "the kernel's own file, below /proc or /sys"
 STATE = "in the state or the runtime directory, which is ours alone"
+BUNDLE = "the bundle's own file, its directory of ours alone, wheels in a directory of its own"
 OUTPUT = "written: tests/app/test_output_file.py"
 # Whose choice the path is.
 ALLOWED = {
@@ -36,6 +37,7 @@ ALLOWED = {
     "probes/system/disk/drive/ebs.py": "the node of an EBS volume, by a checked name, to read its log page",
     "probes/system/disk/directory.py": "a directory only (O_DIRECTORY), to ask for its attributes",
     "probes/captured/archive.py": "a captured host's folder, made by mkdtemp",
+    **dict.fromkeys(("app/bundle/build.py", "app/bundle/unpack.py"), BUNDLE),
     **dict.fromkeys(("app/output_file.py", "app/recording/imported.py", "app/tui/requests.py"), OUTPUT),
     **dict.fromkeys(
         (

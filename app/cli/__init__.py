@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 import sys
 
-from probes.children.environment import withhold
+from probes.children.environment import STARTED_AS, kept, withhold
 
 
 def main() -> None:
     """The console script `hostdx`."""
-    if sys.argv[1:] == ["--version"]:
+    withhold()
+    if sys.argv[1:] in (["--version"], ["--version", "--json"]):
         from app import __version__
         from app.output import out
 
-        out(f"hostdx {__version__}")
+        out(_about(__version__) if "--json" in sys.argv else f"hostdx {__version__}")
         sys.exit(0)
-    withhold()
     try:
         if not sys.argv[1:] and all(s is not None and s.isatty() for s in (sys.stdin, sys.stdout)):
             from app.tui.app import open_home  # click is not needed for it, and costs a tenth of the start
@@ -38,3 +38,21 @@ def main() -> None:
 
     settle()
     sys.exit(status)
+
+
+def _about(version: str) -> str:
+    """What a bug report or an inventory asks for, in one line of JSON."""
+    import json
+
+    python = ".".join(map(str, sys.version_info[:3]))
+    code = os.path.abspath(__file__).removesuffix("/app/cli/__init__.py")  # noqa: PTH100 (pathlib is slower)
+    return json.dumps(
+        {
+            "version": version,
+            "python": python,
+            "interpreter": sys.executable,
+            "machine": os.uname().machine,
+            "code": code,
+            "bundle": kept(STARTED_AS) or None,
+        }
+    )

@@ -48,6 +48,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "rm": ("app.cli.recorded.rm", "Delete recordings."),
     "pin": ("app.cli.measuring.pin", "Start a command on cores of its own, on one NUMA node where it fits."),
     "undo": ("app.cli.telling.undo", "Undo what a killed run left behind."),
+    "bundle": ("app.cli.telling.bundle", "Make one file of hostdx, for hosts that have only a Python."),
     "completion": ("app.cli.telling.completion", "Print the completion script for bash, zsh or fish."),
     "man": ("app.cli.telling.man", "Print the manual page."),
     "pulse": ("app.cli.pulse", ""),
@@ -119,7 +120,12 @@ def _version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> No
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option(
-    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version."
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_version,
+    help="Show the version; with --json also Python and where the code lies.",
 )
 @click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters only.")
 @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")

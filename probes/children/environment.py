@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 
 USER, PASSWORD = "HOSTDX_REDFISH_USER", "HOSTDX_REDFISH_PASSWORD"
+STARTED_AS = "HOSTDX_STARTED_AS"  # the bundle's path: what was unpacked does not know it
 _kept: dict[str, str] = {}
 
 
 def withhold() -> None:
     """At the start of the program. From then on workers, tools and the user's commands do not have it."""
-    for name in (USER, PASSWORD):
+    for name in (USER, PASSWORD, STARTED_AS):
         if (value := os.environ.pop(name, None)) is not None:
             _kept[name] = value
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.invocation import pasted
+from probes.children.environment import STARTED_AS
 
 
 @pytest.fixture
@@ -48,3 +49,15 @@ def test_another_one_that_the_shell_finds_is_not_suggested(
 def test_a_module_is_suggested_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["/somewhere/app/cli/__main__.py"])
     assert pasted("hostdx report last") == f"{sys.executable} -P -m app.cli report last"
+
+
+@pytest.mark.parametrize(("mode", "first"), [(0o755, ""), (0o644, f"{sys.executable} ")])
+def test_the_bundle_is_suggested_by_its_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, first: str
+) -> None:
+    bundle = tmp_path / "hostdx.pyz"
+    bundle.touch()
+    bundle.chmod(mode)
+    monkeypatch.setenv(STARTED_AS, str(bundle))
+    assert pasted("hostdx report last") == f"{first}{bundle} report last"
+    assert pasted("sudo hostdx triage") == f"sudo {first}{bundle} triage"

@@ -1,0 +1,135 @@
+"""Makes the bundle: the same bytes from the same tree and wheels."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from app import __version__
+from app.bundle.wheels import fetched
+from app.failure import USAGE, Failure
+from probes.number_text import whole
+
+TREE = Path(__file__).parents[2]
+OWN = ("app", "probes", "scenarios")
+EPOCH, OLDEST_S = "SOURCE_DATE_EPOCH", 315532800  # 1980: a zip knows nothing older
+LEFT_OUT = (".pyi", ".c", ".h", ".pyc")
+
+
+class Built(NamedTuple):
+    data: bytes
+    bill: bytes  # of materials
+    wheels: int
+
+
+def built() -> Built:
+    """Raises Failure where pip cannot fetch the wheels, or the epoch is no number."""
+    time_s = _time_s()
+    with tempfile.TemporaryDirectory(prefix="hostdx-bundle-") as place:
+        wheels = [(one.name, one.read_bytes()) for one in fetched(Path(place))]
+    parts: dict[str, dict[str, bytes]] = {"any": _own()}
+    for name, wheel in wheels:
+        part = parts.setdefault(_part(name), {})
+        with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
+            part |= {n: archive.read(n) for n in archive.namelist() if not n.endswith((*LEFT_OUT, "/"))}
+    packed = {name: archived(part, time_s) for name, part in sorted(parts.items())}
+    sums = {name: hashlib.sha256(data).hexdigest() for name, data in packed.items()}
+    digest = hashlib.sha256("".join(sums.values()).encode()).hexdigest()
+    manifest = {
+        "name": f"hostdx-{__version__}-{digest[:12]}",
+        "time_s": time_s,
+        "parts": {
+            name: {"sha256": sums[name], "files": [(path, len(data)) for path, data in sorted(part.items())]}
+            for name, part in sorted(parts.items())
+        },
+    }
+    members = {
+        "__main__.py": (TREE / "app/bundle/stub.py").read_bytes(),
+        "hostdx_unpack.py": (TREE / "app/bundle/unpack.py").read_bytes(),
+        "manifest.json": msgspec.json.encode(manifest),
+        **{f"{name}.zip": data for name, data in packed.items()},
+    }
+    data = archived(members, time_s, zipfile.ZIP_STORED, b"#!/usr/bin/env python3\n")
+    return Built(data, bill(wheels), len(wheels))
+
+
+def archived(
+    files: Mapping[str, bytes], time_s: int, how: int = zipfile.ZIP_DEFLATED, first: bytes = b""
+) -> bytes:
+    """A zip whose bytes depend on names, contents and the time alone."""
+    packed = io.BytesIO(first)
+    packed.seek(len(first))
+    when = datetime.fromtimestamp(time_s, UTC).timetuple()[:6]
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, data in sorted(files.items()):
+            info = zipfile.ZipInfo(name, when)
+            info.create_system, info.external_attr, info.compress_type = 3, 0o644 << 16, how
+            archive.writestr(info, data)
+    return packed.getvalue()
+
+
+def bill(wheels: list[tuple[str, bytes]]) -> bytes:
+    """The software bill of materials in CycloneDX 1.5: what is in it, and the SHA-256 that the index had for it."""
+    found = []
+    for file, wheel in wheels:
+        name, version = file.split("-")[:2]
+        name = name.replace("_", "-").lower()
+        found.append(
+            {
+                "type": "library",
+                "bom-ref": file,
+                "name": name,
+                "version": version,
+                "purl": f"pkg:pypi/{name}@{version}?file_name={file}",
+                "hashes": [{"alg": "SHA-256", "content": hashlib.sha256(wheel).hexdigest()}],
+            }
+        )
+    own = {
+        "type": "application",
+        "name": "hostdx",
+        "version": __version__,
+        "purl": f"pkg:pypi/hostdx@{__version__}",
+    }
+    document = {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.5",
+        "version": 1,
+        "metadata": {"component": own},
+        "components": found,
+    }
+    return msgspec.json.format(msgspec.json.encode(document)) + b"\n"
+
+
+def _part(wheel: str) -> str:
+    """`any`, or what its interpreter and machine are: `cp311-x86_64`, `abi3-aarch64`."""
+    python, abi, platform = wheel.removesuffix(".whl").split("-")[-3:]
+    if platform == "any":
+        return "any"
+    machine = "x86_64" if platform.endswith("x86_64") else "aarch64"
+    return f"{abi if abi == 'abi3' else python}-{machine}"
+
+
+def _own() -> dict[str, bytes]:
+    files = (path for folder in OWN for path in (TREE / folder).rglob("*") if path.is_file())
+    return {
+        str(path.relative_to(TREE)): path.read_bytes()
+        for path in files
+        if path.suffix not in LEFT_OUT and not path.name.startswith(".")
+    }
+
+
+def _time_s() -> int:
+    said = os.environ.get(EPOCH, str(OLDEST_S))
+    time_s = whole(said)
+    if time_s is None or not OLDEST_S <= time_s < 1 << 32:
+        raise Failure(f"bundle: {EPOCH}={said!r}: give seconds since 1970, from {OLDEST_S} (1980) on", USAGE)
+    return time_s

@@ -1,0 +1,191 @@
+"""The bundle's start: unpacks it once into a private directory of the user's and becomes the program there.
+
+It runs inside the bundle, as `hostdx_unpack`, before anything of hostdx is there: standard library only. What only the
+unpacking needs is imported there, for each start pays for it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+import time
+import zipimport
+from collections.abc import Iterator
+from typing import IO, Any
+
+STARTED_AS = "HOSTDX_STARTED_AS"
+START = "probes/children/start.py"
+UNUSED_S = 30 * 86400.0  # an older version's folder goes when nobody started it for so long
+
+
+class Unfit(Exception):
+    """Why it cannot be unpacked there, or at all."""
+
+
+class Bundle:
+    """The file that was started. Its manifest says which part each interpreter needs, and which files are in a part."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._loader = zipimport.zipimporter(path)
+        manifest = json.loads(self._loader.get_data("manifest.json"))
+        self.time_s: int = manifest["time_s"]
+        compiled = f"cp3{sys.version_info[1]}{sys.abiflags}-{os.uname().machine}"
+        parts: dict[str, Any] = manifest["parts"]
+        if compiled not in parts or not _glibc():
+            known = ", ".join(name for name in parts if name.startswith("cp"))
+            libc = "" if _glibc() else " without glibc"
+            raise Unfit(f"holds nothing for this Python ({compiled}{libc}), but for {known}")
+        self.parts = {n: parts[n] for n in ("any", f"abi3-{os.uname().machine}", compiled) if n in parts}
+        self.name = f"{manifest['name']}-{compiled}"
+
+    def part(self, name: str) -> bytes:
+        """A zip archive. Raises Unfit where the file was damaged on its way."""
+        import hashlib
+
+        data: bytes = self._loader.get_data(f"{name}.zip")
+        if hashlib.sha256(data).hexdigest() != self.parts[name]["sha256"]:
+            raise Unfit(f"part {name} is damaged; copy the file again")
+        return data
+
+    def is_whole(self, folder: str) -> bool:
+        """Every file is ours, of its size and as old as it was made: what was edited or swept away is unpacked anew."""
+        me = os.geteuid()
+        for part in self.parts.values():
+            for path, size in part["files"]:
+                try:
+                    found = os.lstat(f"{folder}/{path}")
+                except OSError:
+                    return False
+                as_made = (found.st_size, found.st_mtime, found.st_uid) == (size, self.time_s, me)
+                if not as_made or not stat.S_ISREG(found.st_mode):
+                    return False
+        return True
+
+
+def places() -> Iterator[str]:
+    """Where it may lie, in this order; each is to be a directory of ours alone."""
+    me = os.geteuid()
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    yield (cache if cache.startswith("/") else os.path.expanduser("~/.cache")) + "/hostdx"  # noqa: PTH111
+    yield f"/dev/shm/hostdx-bundle-{me}"
+    yield f"{os.environ.get('TMPDIR') or '/tmp'}/hostdx-bundle-{me}"
+
+
+def prepared(place: str) -> str:
+    """Its real path, made where it is not there. Raises Unfit, OSError."""
+    if not place.startswith("/"):
+        raise Unfit("is no absolute path")
+    parent = os.path.realpath(os.path.dirname(place))  # noqa: PTH120
+    os.makedirs(parent, 0o700, exist_ok=True)  # noqa: PTH103
+    at = parent
+    while True:
+        found = os.lstat(at)
+        if found.st_uid not in (0, os.geteuid()):
+            raise Unfit(f"{at} belongs to uid {found.st_uid}")
+        if found.st_mode & 0o022 and not found.st_mode & stat.S_ISVTX:
+            raise Unfit(f"others may write to {at}")
+        if at == "/":
+            break
+        at = os.path.dirname(at)  # noqa: PTH120
+    place = os.path.join(parent, os.path.basename(place))  # noqa: PTH118, PTH119
+    try:
+        os.mkdir(place, 0o700)  # noqa: PTH102
+    except FileExistsError:
+        pass
+    found = os.lstat(place)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        raise Unfit("is not a directory of yours alone (mode 700)")
+    if os.statvfs(place).f_flag & os.ST_NOEXEC:
+        raise Unfit("programs may not be executed there (noexec)")
+    return place
+
+
+def unpacked(bundle: Bundle, place: str) -> str:
+    """The folder with the program. Raises OSError, Unfit."""
+    folder = f"{place}/{bundle.name}"
+    if not bundle.is_whole(folder):
+        import fcntl
+
+        # one at a time: whoever waited finds it done
+        with open(f"{place}/lock", "a", opener=_private) as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not bundle.is_whole(folder):
+                _unpack(bundle, place, folder)
+    os.utime(folder)
+    return folder
+
+
+def _unpack(bundle: Bundle, place: str, folder: str) -> None:
+    import io
+    import shutil
+    import zipfile
+
+    for name in os.listdir(place):  # noqa: PTH208
+        path = f"{place}/{name}"
+        if name.startswith(".") or (
+            name.startswith("hostdx-") and time.time() - os.lstat(path).st_mtime > UNUSED_S
+        ):
+            shutil.rmtree(path, ignore_errors=True)  # of one that was killed here; of an older version
+    new = f"{place}/.new"
+    os.mkdir(new, 0o700)  # noqa: PTH102
+    try:
+        made = {new}
+        for part in bundle.parts:
+            with zipfile.ZipFile(io.BytesIO(bundle.part(part))) as archive:
+                for path in archive.namelist():
+                    target = f"{new}/{path}"
+                    _make(target.rpartition("/")[0], made)
+                    with open(target, "xb", opener=_private) as file:
+                        file.write(archive.read(path))
+                    os.utime(target, (bundle.time_s, bundle.time_s))
+        if os.path.lexists(folder):
+            os.rename(folder, f"{place}/.old")  # noqa: PTH104
+        os.rename(new, folder)  # noqa: PTH104
+    finally:
+        for path in (new, f"{place}/.old"):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _make(folder: str, made: set[str]) -> None:
+    if folder not in made:
+        _make(folder.rpartition("/")[0], made)
+        os.mkdir(folder, 0o700)  # noqa: PTH102
+        made.add(folder)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+
+
+def _glibc() -> bool:
+    try:
+        return bool(os.confstr("CS_GNU_LIBC_VERSION"))
+    except (ValueError, OSError):
+        return False
+
+
+def main(out: IO[str] = sys.stderr) -> None:
+    path = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
+    refused = []
+    try:
+        bundle = Bundle(path)
+        for place in places():
+            try:
+                folder = unpacked(bundle, prepared(place))
+                break
+            except Unfit as why:
+                refused.append(f"{place}: {why}")
+            except OSError as error:
+                refused.append(f"{place}: {error.strerror}")
+        else:
+            raise Unfit(
+                f"cannot be unpacked: {'; '.join(refused)}; name a directory: XDG_CACHE_HOME=/DIRECTORY"
+            )
+    except Unfit as why:
+        out.write(f"hostdx: {path}: {why}\n")
+        sys.exit(3)
+    argv = [sys.executable, "-I", f"{folder}/{START}", "app.cli", *sys.argv[1:]]
+    os.execve(sys.executable, argv, {**os.environ, STARTED_AS: path})

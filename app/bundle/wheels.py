@@ -1,0 +1,68 @@
+"""The wheels of what hostdx needs, as pip fetches them from the index that it is set to."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+from app.failure import Failure
+
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+MACHINES = ("x86_64", "aarch64")
+GLIBC = (
+    "manylinux_2_28",
+    "manylinux_2_17",
+    "manylinux2014",
+    "manylinux_2_12",
+    "manylinux2010",
+)  # EL 8 has 2.28
+FETCHING_S = 600.0
+
+
+def fetched(into: Path) -> list[Path]:
+    """For every Python and machine, in versions that are installed here where they are. Raises Failure."""
+    needed = _needed()
+    pins = into / "constraints.txt"
+    pins.write_text("".join(f"{name}=={version}\n" for name, version in _installed().items()))
+    for python in PYTHONS:
+        for machine in MACHINES:
+            _pip(into, "-c", str(pins), *_target(python, machine), *needed)
+    return sorted(into.glob("*.whl"))
+
+
+def _needed() -> list[str]:
+    try:
+        wanted = metadata.requires("hostdx") or []
+    except metadata.PackageNotFoundError:
+        raise Failure(
+            "bundle: hostdx is not installed here, so what it needs is not known; pip install it"
+        ) from None
+    return [one for one in wanted if "extra ==" not in one]
+
+
+def _installed() -> dict[str, str]:
+    return {one.name: one.version for one in metadata.distributions() if one.name != "hostdx"}
+
+
+def _target(python: str, machine: str) -> list[str]:
+    tags = [f"--platform={glibc}_{machine}" for glibc in GLIBC]
+    abis = [f"--abi={abi}" for abi in (f"cp{python.replace('.', '')}", "abi3", "none")]
+    return [*tags, f"--python-version={python}", "--implementation=cp", *abis]
+
+
+def _pip(into: Path, *arguments: str) -> None:
+    argv = [sys.executable, "-m", "pip", "download", "-q", "--only-binary=:all:", "-d", str(into), *arguments]
+    try:
+        done = subprocess.run(
+            argv, capture_output=True, text=True, errors="backslashreplace", timeout=FETCHING_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise Failure(f"bundle: pip did not end within {FETCHING_S:.0f} s; is its index reachable?") from None
+    if done.returncode:
+        said = [line for line in done.stderr.splitlines() if re.match(r"ERROR|.*No module named", line)]
+        raise Failure(
+            f"bundle: pip cannot fetch what hostdx needs: {(said or ['it said nothing'])[-1][:300]}"
+        )

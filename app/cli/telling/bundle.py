@@ -1,0 +1,35 @@
+"""`hostdx bundle`: hostdx with all that it needs in one file, to be copied to hosts that have nothing but a Python."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import click
+
+from app.output import out
+from app.output_file import write_bytes
+from app.printable import printable
+from probes.units import size
+
+
+@click.command()
+@click.option(
+    "-o", "--output", type=click.Path(), required=True, help="The file to write, such as hostdx.pyz."
+)
+def bundle(output: str) -> int:
+    """Any Python from 3.11 to 3.14 runs it, on x86_64 and aarch64 with glibc. pip fetches the wheels.
+
+    Beside it: its SHA-256 sums, and what it holds as a CycloneDX bill of materials.
+    """
+    from app.bundle.build import built
+
+    made = built()
+    materials = f"{output}.cdx.json"
+    names = ((output, made.data, 0o755), (materials, made.bill, 0o644))
+    for path, data, mode in names:
+        write_bytes("bundle", path, mode, data)
+    sums = "".join(f"{hashlib.sha256(data).hexdigest()}  {Path(path).name}\n" for path, data, _ in names)
+    write_bytes("bundle", f"{output}.sha256", 0o644, sums.encode())
+    out(printable(f"{output}: {size(len(made.data))}, {made.wheels} wheels; beside it .sha256 and .cdx.json"))
+    return 0
