@@ -1,0 +1,125 @@
+"""Builds all that a release consists of in an empty directory, and starts each of it.
+
+    python -m tests.release [-o DIRECTORY]
+
+Each artefact runs `triage`, `null`, the report of demo:storage (the same in all) and the app's first screen. What this
+machine has no program for is said and left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from app import __version__
+from tests.fakes.terminals.terminal import Terminal
+from tests.release.packages import deb, rpm, staged
+from tests.syntax import ROOT
+
+NULL = ("run", "null", "--budget", "12", "--size", "64M", "--yes", "--json")
+NEWEST = 14  # of Python 3
+
+
+def built(place: Path) -> Iterator[tuple[Path, list[str]]]:
+    """Each artefact with the words that start it."""
+    python = sys.executable
+    _said(python, "-m", "hatchling", "build", "-d", str(place), cwd=ROOT)
+    [sdist] = place.glob("*.tar.gz")
+    [wheel] = place.glob("*.whl")
+    for artefact in (wheel, sdist):
+        own = place / f"venv-{artefact.name}"
+        _said(python, "-m", "venv", str(own))
+        _said(str(own / "bin/pip"), "install", "-q", str(artefact))
+        yield artefact, [str(own / "bin/hostdx")]
+    bundle = place / "hostdx.pyz"
+    _said(str(place / f"venv-{wheel.name}" / "bin/hostdx"), "bundle", "-o", str(bundle))
+    for found in (shutil.which(f"python3.{minor}") for minor in range(11, NEWEST + 1)):
+        if found and subprocess.run([found, "--version"], capture_output=True).returncode == 0:
+            yield bundle, [found, str(bundle)]
+    machine = os.uname().machine
+    tree = staged(bundle, place / "tree", machine)
+    for kind, needed, unpack in (
+        (deb, "dpkg-deb", "dpkg-deb -x {0} {1}"),
+        (rpm, "rpmbuild", "cd {1} && rpm2cpio {0} | cpio -idm --quiet"),
+    ):
+        if shutil.which(needed) is None:
+            print(f"left out: the .{kind.__name__}: there is no {needed} here", flush=True)
+            continue
+        package = kind(tree, place, __version__, machine)
+        root = place / f"root-{kind.__name__}"
+        root.mkdir()
+        _said("sh", "-euc", unpack.format(package, root))
+        yield package, [str(root / "usr/bin/hostdx")]
+
+
+def smoke(start: Sequence[str], place: Path) -> tuple[str, list[float]]:
+    """The report, and the seconds of three starts. Raises what shows that it does not work."""
+    env = {
+        name: str(place / name.lower()) for name in ("XDG_STATE_HOME", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME")
+    }
+    for path in env.values():
+        Path(path).mkdir(0o700, parents=True)
+    (place / "work").mkdir()
+    seconds = []
+    for _ in range(3):
+        began = time.perf_counter()
+        assert f"hostdx {__version__}" in _said(*start, "--version", **env)
+        seconds.append(time.perf_counter() - began)
+    assert json.loads(_said(*start, "triage", "--json", **env))["findings"] is not None
+    null = json.loads(_said(*start, *NULL, "--dir", str(place / "work"), **env))
+    assert null["status"] == "done" and null["verdicts"], null
+    terminal = Terminal(list(start), (120, 40), env)
+    try:
+        terminal.wait("hostdx")
+    finally:
+        terminal.close()
+    return _said(*start, "report", "demo:storage", "--format", "json", **env), seconds
+
+
+def _said(*argv: str, cwd: Path | None = None, **env: str) -> str:
+    done = subprocess.run(
+        argv, cwd=cwd, env=os.environ | env, capture_output=True, text=True, stdin=subprocess.DEVNULL
+    )
+    if done.returncode:
+        raise SystemExit(f"{' '.join(argv)}: status {done.returncode}: {done.stderr.strip()[-2000:]}")
+    return done.stdout
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.release", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("-o", "--output", type=Path, help="an empty directory that keeps what was built")
+    kept: Path | None = parser.parse_args().output
+    reports = set()
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-release-") as made:
+        place = Path(made)
+        for number, (artefact, start) in enumerate(built(place)):
+            report, seconds = smoke(start, place / f"smoke-{number}")
+            reports.add(report)
+            first, *later = seconds
+            size = artefact.stat().st_size / 1e6
+            by = Path(start[0]).name if len(start) > 1 else "-"
+            print(
+                f"{artefact.name:40} {by:12} {size:5.1f} MB, first start {first:.2f} s, then {min(later):.2f} s",
+                flush=True,
+            )
+            if kept is not None:
+                kept.mkdir(parents=True, exist_ok=True)
+                for file in (artefact, *place.glob(f"{artefact.name}.*")):
+                    shutil.copy2(file, kept)
+    if len(reports) != 1:
+        print(f"the report of demo:storage differs: {len(reports)} of them")
+    return int(len(reports) != 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,3 @@
+from tests.app.bundle.conftest import bundle
+
+__all__ = ["bundle"]

@@ -1,0 +1,106 @@
+"""The .deb and the .rpm, from what the bundle holds for one machine: the same files in a private tree."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+from tests.syntax import ROOT
+
+RECIPES = ROOT / ".packaging"
+DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}
+MAN = "usr/share/man/man1/hostdx.1.gz"
+SHELLS = {
+    "bash": "usr/share/bash-completion/completions/hostdx",
+    "zsh": "usr/share/zsh/site-functions/_hostdx",
+    "fish": "usr/share/fish/vendor_completions.d/hostdx.fish",
+}
+VENDORS = "usr/share/zsh/vendor-completions/_hostdx"  # where Debian's zsh looks
+
+
+def staged(bundle: Path, root: Path, machine: str) -> Path:
+    """What a package installs, below `root`; the same for both kinds."""
+    with zipfile.ZipFile(bundle) as outer:
+        manifest = json.loads(outer.read("manifest.json"))
+        for name in manifest["parts"]:
+            if name == "any" or name.endswith(machine):
+                zipfile.ZipFile(io.BytesIO(outer.read(f"{name}.zip"))).extractall(root / "usr/lib/hostdx")
+    cache = {"XDG_CACHE_HOME": str(root.parent / "cache")}
+    texts = {MAN: ["man"], **{path: ["completion", shell] for shell, path in SHELLS.items()}}
+    for path, words in texts.items():
+        said = subprocess.run(
+            [sys.executable, str(bundle), *words], env=os.environ | cache, capture_output=True, check=True
+        ).stdout
+        _write(root / path, gzip.compress(said, mtime=0) if path.endswith(".gz") else said)
+    _write(root / "usr/bin/hostdx", (RECIPES / "hostdx.sh").read_bytes(), 0o755)
+    _write(root / "etc/hostdx/README", (RECIPES / "etc-README").read_bytes())
+    (root / "etc/hostdx/knowledge.d").mkdir()
+    _write(root / "usr/share/doc/hostdx/copyright", (ROOT / "LICENSE").read_bytes())
+    changes = gzip.compress((ROOT / "CHANGELOG.md").read_bytes(), mtime=0)
+    _write(root / "usr/share/doc/hostdx/changelog.gz", changes)
+    for path in root.rglob("*"):
+        path.chmod(0o755 if path.is_dir() or path.parent.name == "bin" else 0o644)
+        os.utime(path, (manifest["time_s"],) * 2)
+    return root
+
+
+def deb(tree: Path, into: Path, version: str, machine: str) -> Path:
+    work = into / f"deb-{version}"
+    shutil.copytree(tree, work)
+    (work / VENDORS).parent.mkdir(parents=True)
+    (work / SHELLS["zsh"]).rename(work / VENDORS)
+    (work / SHELLS["zsh"]).parent.rmdir()
+    files = sorted(path for path in work.rglob("*") if path.is_file())
+    size = sum(path.stat().st_size for path in files) >> 10
+    sums = "".join(
+        f"{hashlib.md5(path.read_bytes()).hexdigest()}  {path.relative_to(work)}\n" for path in files
+    )
+    control = (RECIPES / "deb/control").read_text()
+    for mark, value in (("@VERSION@", version), ("@ARCHITECTURE@", DEBIAN[machine]), ("@SIZE@", f"{size}")):
+        control = control.replace(mark, value)
+    texts = {"control": control, "md5sums": sums, "conffiles": "/etc/hostdx/README\n"}
+    for name, text in texts.items():
+        _write(work / "DEBIAN" / name, text.encode())
+    for name in ("postinst", "prerm", "postrm"):
+        _write(work / "DEBIAN" / name, (RECIPES / "deb" / name).read_bytes(), 0o755)
+    made = into / f"hostdx_{version}_{DEBIAN[machine]}.deb"
+    subprocess.run(
+        ["dpkg-deb", "--root-owner-group", "-Zxz", "-z3", "--build", str(work), str(made)],
+        env={"SOURCE_DATE_EPOCH": "315532800"} | os.environ, check=True, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    shutil.rmtree(work)
+    return made
+
+
+def rpm(tree: Path, into: Path, version: str, machine: str) -> Path:
+    top = into / "rpmbuild"
+    defined = {"_topdir": top, "staged": tree, "version": version, "_dbpath": top / "db"}
+    words = [word for name, value in defined.items() for word in ("--define", f"{name} {value}")]
+    argv = [
+        "rpmbuild",
+        "-bb",
+        "--quiet",
+        "--target",
+        f"{machine}-linux",
+        *words,
+        str(RECIPES / "hostdx.spec"),
+    ]
+    subprocess.run(argv, env={"SOURCE_DATE_EPOCH": "315532800"} | os.environ, check=True)
+    [made] = top.rglob("hostdx-*.rpm")
+    made = made.rename(into / made.name)
+    shutil.rmtree(top)
+    return made
+
+
+def _write(path: Path, data: bytes, mode: int = 0o644) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    path.chmod(mode)

@@ -1,0 +1,94 @@
+"""The Debian package in a root of its own: installed, used, upgraded, removed and purged."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.app.launcher import environment
+from tests.needs import ROOT, needs, not_here, program
+from tests.release.packages import MAN, SHELLS, VENDORS, deb, staged
+
+pytestmark = [pytest.mark.real, pytest.mark.beside]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """An empty machine, as far as dpkg can tell."""
+    for folder in ("updates", "info", "triggers"):
+        (tmp_path / "root/var/lib/dpkg" / folder).mkdir(parents=True)
+    for file in ("status", "available"):
+        (tmp_path / "root/var/lib/dpkg" / file).touch()
+    return tmp_path / "root"
+
+
+def dpkg(root: Path, *words: str) -> None:
+    forced = ("--force-script-chrootless", "--force-depends", "--force-confold")
+    done = subprocess.run(
+        ["dpkg", f"--root={root}", *forced, *words], capture_output=True, text=True, check=False,
+        stdin=subprocess.DEVNULL, env=os.environ | {"LC_ALL": "C"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def files(root: Path) -> set[str]:
+    found = {str(p.relative_to(root)) for p in root.rglob("*") if p.is_file() or p.is_symlink()}
+    return {path for path in found if not path.startswith("var/lib/dpkg/")}
+
+
+@needs(ROOT, program("dpkg", "dpkg-deb", "find"))
+def test_installed_upgraded_removed_and_purged(bundle: Path, root: Path, tmp_path: Path) -> None:
+    python = f"/usr/bin/python3.{sys.version_info[1]}"
+    newer = [f"/usr/bin/python3.{minor}" for minor in range(sys.version_info[1] + 1, 15)]
+    if not Path(python).exists() or any(Path(path).exists() for path in newer):
+        not_here(f"the package starts the newest Python of /usr/bin, and that is not {python}")
+    machine = os.uname().machine
+    tree = staged(bundle, tmp_path / "tree", machine)
+    first, second = (deb(tree, tmp_path, version, machine) for version in ("0.0.1", "0.0.2"))
+    again = tmp_path / "again"
+    again.mkdir()
+    assert deb(tree, again, "0.0.1", machine).read_bytes() == first.read_bytes()
+    dpkg(root, "--install", str(first))
+    assert {"usr/bin/hostdx", "etc/hostdx/README", MAN, SHELLS["bash"], SHELLS["fish"], VENDORS} <= files(
+        root
+    )
+    assert any(path.endswith(".pyc") for path in files(root))
+    hostdx = str(root / "usr/bin/hostdx")
+    said = subprocess.run(
+        [hostdx, "--version", "--json"], env=environment(tmp_path), capture_output=True, text=True, check=True
+    ).stdout
+    assert json.loads(said)["code"] == str(root / "usr/lib/hostdx")
+    triaged = subprocess.run(
+        [hostdx, "triage", "--json"], env=environment(tmp_path), capture_output=True, text=True, check=True
+    )
+    assert json.loads(triaged.stdout)["findings"] is not None
+    (root / "etc/hostdx/README").write_text("the site's own")
+    (root / "etc/hostdx/knowledge.d/site.toml").touch()
+    dpkg(root, "--install", str(second))
+    assert (root / "etc/hostdx/README").read_text() == "the site's own"
+    journal = root / "var/lib/hostdx/journal"
+    journal.mkdir(parents=True)
+    dpkg(root, "--remove", "hostdx")
+    assert files(root) == {"etc/hostdx/README", "etc/hostdx/knowledge.d/site.toml"}
+    dpkg(root, "--purge", "hostdx")
+    assert files(root) == {"etc/hostdx/knowledge.d/site.toml"} and not journal.exists()
+
+
+@needs(ROOT, program("dpkg", "dpkg-deb", "find"))
+def test_purged_it_keeps_what_is_to_be_undone(bundle: Path, root: Path, tmp_path: Path) -> None:
+    machine = os.uname().machine
+    tree = staged(bundle, tmp_path / "tree", machine)
+    shutil.rmtree(tree / "usr/lib/hostdx")  # nothing is started
+    (tree / "usr/lib/hostdx").mkdir()
+    dpkg(root, "--install", str(deb(tree, tmp_path, "0.0.1", machine)))
+    journal = root / "var/lib/hostdx/journal/one.jsonl"
+    journal.parent.mkdir(parents=True)
+    journal.touch()
+    dpkg(root, "--purge", "hostdx")
+    assert journal.exists()

@@ -1,0 +1,43 @@
+"""The RPM package in a root of its own, installed, started, upgraded, removed. Without its scripts."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.app.launcher import environment
+from tests.needs import ROOT, needs, program
+from tests.release.packages import MAN, SHELLS, rpm, staged
+
+pytestmark = [pytest.mark.real, pytest.mark.beside, needs(ROOT, program("rpmbuild", "rpm"))]
+
+
+def files(root: Path) -> set[str]:
+    found = {str(p.relative_to(root)) for p in root.rglob("*") if p.is_file()}
+    return {path for path in found if not path.startswith(("var/", "usr/lib/sysimage/", "root/"))}
+
+
+def test_installed_upgraded_and_removed(bundle: Path, tmp_path: Path) -> None:
+    machine, root = os.uname().machine, tmp_path / "root"
+    root.mkdir()
+    tree = staged(bundle, tmp_path / "tree", machine)
+    first, second = (rpm(tree, tmp_path, version, machine) for version in ("0.0.1", "0.0.2"))
+    alone = ["rpm", f"--root={root}", "--noscripts", "--nodeps", "--ignorearch"]
+    subprocess.run([*alone, "--install", str(first)], check=True)
+    assert {"usr/bin/hostdx", "etc/hostdx/README", MAN, *SHELLS.values()} <= files(root)
+    if any(Path(f"/usr/bin/python3.{minor}").exists() for minor in range(11, 15)):
+        argv = [str(root / "usr/bin/hostdx"), "--version", "--json"]
+        said = subprocess.run(argv, env=environment(tmp_path), capture_output=True, text=True, check=True)
+        assert json.loads(said.stdout)["code"] == str(root / "usr/lib/hostdx")
+    (root / "etc/hostdx/README").write_text("the site's own")
+    subprocess.run([*alone, "--upgrade", str(second)], check=True)
+    assert (root / "etc/hostdx/README").read_text() == "the site's own"
+    subprocess.run([*alone, "--erase", "hostdx"], check=True)
+    left = {path for path in files(root) if not path.endswith(".pyc")}
+    assert left == {"etc/hostdx/README.rpmsave"}
+    shutil.rmtree(root)
