@@ -13,7 +13,8 @@ import functools
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from typing import Any, TypeVar, cast
 
@@ -195,6 +196,21 @@ class Host:
             if fn not in self._memo:
                 self._memo[fn] = fn(self)
             return cast(T, self._memo[fn])
+
+    @contextmanager
+    def standing_still(self) -> Iterator[None]:
+        """Within it what is worked out of the whole host (mounts, block devices, CPUs) is read once: one picture of it.
+
+        What was worked out within is forgotten after it.
+        """
+        kept, before = dict(self._memo), self.still
+        self.still = True
+        try:
+            yield
+        finally:
+            self.still = before
+            if not before:
+                self._memo = kept
 
     def close(self) -> None:
         """Ends the child process, if one was started. The host can still be read."""

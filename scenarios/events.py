@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 from probes.action import Action
 from probes.types import AbsentKind, Fact, Json, Unread
 from scenarios import ranges as of
+from scenarios.card import Card
 from scenarios.disturbance import Disturbance
 from scenarios.event import Event as Event
 from scenarios.finding import Finding
@@ -59,6 +60,7 @@ class Offer(Event, frozen=True, tag="offer"):
     answers: str = ""
     blocked: str = ""
     options: tuple[Option, ...] = ()
+    card: Card = Card()
 
 
 class FactRead(Event, frozen=True, tag="fact"):

@@ -16,6 +16,7 @@ from probes.path_ownership import exposure
 from probes.private_directory import Inode, PrivateDirectory
 from probes.types import Absent, Json, entry
 from scenarios import events as ev
+from scenarios.card import Card
 from scenarios.finding import Finding, NextStep
 from scenarios.plan import Option, Plan
 
@@ -65,6 +66,24 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     verdicts: tuple[ev.Verdict, ...] = ()
     findings: tuple[Finding, ...] = ()
     following: tuple[NextStep, ...] = ()
+
+
+class Earlier(msgspec.Struct, frozen=True, kw_only=True):
+    """A finished run of the same scenario on this host, as its recording begins; facts by their labels."""
+
+    recording: str
+    wall: str
+    boot_id: str
+    options: Mapping[str, Json]
+    facts: Mapping[str, Json]
+
+
+class SoFar(msgspec.Struct, frozen=True, kw_only=True):
+    """What several runs are together, after one of them: in words, and what is to be compared now, if anything."""
+
+    lines: tuple[str, ...]
+    to_do: tuple[str, ...] = ()
+    sides: tuple[tuple[str, ...], tuple[str, ...]] | None = None
 
 
 class Options:
@@ -253,6 +272,7 @@ class Scenario(Protocol):
     """
 
     id: ClassVar[str]
+    card: ClassVar[Card] = Card()  # what is known of it without loading it
     title: ClassVar[str]
     question: ClassVar[str]
     why: ClassVar[str]
@@ -263,6 +283,7 @@ class Scenario(Protocol):
     suspect: ClassVar[str] = ""  # what it clears or accuses, as a checkup calls it ("the disk")
     # seconds that it gets in a checkup of five minutes; 0: is no part of one
     checkup_s: ClassVar[float] = 0.0
+    checkup_first: ClassVar[bool] = False  # its answer decides what is worth measuring after it
     measures: ClassVar[bool] = True  # False: starts no load, so it may run beside a measurement
     # True: run where it is blocked too, to emit what can be read; then Refused
     reads_anyway: ClassVar[bool] = False
@@ -276,6 +297,17 @@ class Scenario(Protocol):
     def plan(self, host: Host, options: Options) -> Plan:
         """What it would do; changes nothing. Raises Usage for a wrong request. Not asked where it is blocked."""
         ...
+
+    def one_of_several(self, options: Options) -> bool:
+        """Whether it matters for this run which ones of this host were before it. Raises Usage."""
+        return False
+
+    def check(self, options: Options, boot_id: str, earlier: Sequence[Earlier]) -> None:
+        """Before one of several: raises Usage where it cannot follow those."""
+
+    def so_far(self, earlier: Sequence[Earlier]) -> SoFar:
+        """After one of several, which is the last of these."""
+        return SoFar(lines=())
 
     async def run(self, run: Run) -> None:
         """Emits events. Raises Refused where it finds out late that it cannot be done."""

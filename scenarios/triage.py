@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from typing import Literal
 
+from msgspec import structs
+
 from probes.host import Host, OutOfTime
 from probes.system.firewall.summary import firewall_facts
 from probes.system.summary import summary_facts
@@ -68,6 +70,7 @@ def offers(host: Host, time: Callable[[], float]) -> Iterator[ev.Offer]:
                 answers=scenario.answers,
                 blocked=scenario.blocked(host),
                 options=tuple(o for o in scenario.options if not o.hidden),
+                card=structs.replace(scenario.card, id=scenario.id),
             )
         except Exception as error:
             broken.append((scenario.id, f"cannot be evaluated: {type(error).__name__}: {error}"))
@@ -101,6 +104,18 @@ def apply_rule(rule: Rule, host: Host, time: Callable[[], float]) -> Iterator[ev
     yield ev.Checked(t=time(), rule=rule.id, state=state, reason=unknown)
 
 
+def findings_about(host: Host, subjects: frozenset[str]) -> list[Finding]:
+    """The findings of the rules on these subjects, the worst first."""
+    rules = (rule for rule in all_rules() if rule.subject in subjects)
+    return _findings(event for rule in rules for event in apply_rule(rule, host, lambda: 0.0))
+
+
+def _findings(events: Iterable[ev.AnyEvent]) -> list[Finding]:
+    """The worst first."""
+    found = [event.finding for event in events if isinstance(event, ev.Found)]
+    return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
+
+
 def examine(host: Host, time: Callable[[], float], *, facts: bool = True) -> Iterator[ev.AnyEvent]:
     """Facts, offers, then what programs must be asked for, then every rule. `time` gives the events' `t`.
 
@@ -125,8 +140,7 @@ def suspects(time: Callable[[], float]) -> tuple[list[ev.AnyEvent], list[Finding
     host = Host()
     host.still = True
     events = list(examine(host, time, facts=False))
-    found = [event.finding for event in events if isinstance(event, ev.Found)]
-    return events, sorted(found, key=lambda f: SEVERITIES.index(f.severity))
+    return events, _findings(events)
 
 
 def _as_far_as_time(

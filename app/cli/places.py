@@ -24,8 +24,8 @@ def places(paths: tuple[str, ...], mounts: bool, complete: str | None) -> int:
         text, choices = completed(complete)
         out(printable_json(encode({"text": text, "choices": choices})).decode())
         return 0
-    from scenarios.storage.places import place
-    from scenarios.storage.places import places as all_places
+    from scenarios.files.places import place
+    from scenarios.files.places import places as all_places
 
     host = Host()
     found = [*(all_places(host) if mounts else ())]

@@ -18,7 +18,7 @@ from probes.imports.source import Source
 from probes.path_walk import Misled, walked
 from probes.time_limit import alarm
 from scenarios import events as ev
-from scenarios.imported import SCENARIO
+from scenarios.imported import CARD
 from scenarios.imported.pile import Pile
 from scenarios.imported.recording import events
 from scenarios.imported.snapshot import Imported
@@ -63,7 +63,7 @@ def _began(files: Sequence[Imported], command: Sequence[str]) -> ev.Began:
     hosts = {f.result.host for f in files if f.result.host}
     dates = sorted(_utc(f.result.began) or f.modified for f in files)
     return ev.Began(
-        t=0.0, schema=ev.SCHEMA, version=__version__, scenario=SCENARIO, command=list(command),
+        t=0.0, schema=ev.SCHEMA, version=__version__, scenario=CARD.id, command=list(command),
         host=next(iter(hosts)) if len(hosts) == 1 else UNKNOWN_HOST, wall=dates[0], seed=0, pid=0, pid_start=0,
         boot_id="", options={"kind": files[0].result.kind},
     )  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from app.recording.limits import CAPS, finding_key, pair
 from app.recording.progress import share_now
 from scenarios import events as ev
+from scenarios.card import Card, card_of
 from scenarios.experiment.schedule.recorded_trains import blocks_in, groups_in
 from scenarios.finding import SEVERITIES, Finding
 from scenarios.plan import Metric, Plan, Variant, Workload
@@ -128,6 +129,11 @@ class Session:
     def _group(self, event: ev.Group) -> None:
         self.groups.setdefault(event.workload, []).append(event)
         self.workload = event.workload
+
+    @property
+    def card(self) -> Card:
+        """Of the scenario that ran; an empty one before that is known."""
+        return card_of(self.began.scenario) if self.began is not None else Card()
 
     @property
     def workloads(self) -> tuple[Workload, ...]:

@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Iterable, Iterator
 
 from app.recording.session import Session
+from scenarios.card import card_of
 from scenarios.finding import Finding
 
-COMPARES = "storage"
 AT_HOME = "/var/tmp"  # of the root file system: what may be written to without being named
 _LOCAL = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "reiserfs"})
 _IMAGE = "/dev/loop"
@@ -17,8 +17,8 @@ MOST_SUSPECTS = 2
 
 
 def options(finding: Finding, session: Session) -> tuple[str, ...]:
-    """Its own; of storage the directories it is about, after one on another disk as far as the host's facts tell."""
-    if finding.prove != COMPARES:
+    """Its own; those it is about where directories are compared, after one on another disk as the host's facts tell."""
+    if not _compared(finding):
         return finding.prove_options
     table = dict(mounts(session))
     at_home = max((path for path in table if lies_in(AT_HOME, path)), key=len, default="")
@@ -36,12 +36,17 @@ def command(finding: Finding, session: Session) -> str:
 
 
 def directories(findings: Iterable[Finding], session: Session, *, whole: bool = False) -> Iterator[str]:
-    """Those that findings about storage name, or that lie on the disks that they name. `whole`: the root's, too."""
+    """Those that findings name, or that lie on the disks that they name, where a comparison
+    would prove them. `whole`: the root's, too."""
     mounted = {path: source.removeprefix("/dev/") for path, source in mounts(session) if whole or path != "/"}
     for finding in findings:
-        if finding.prove == COMPARES:
+        if _compared(finding):
             for word in filter(None, (finding.subject, *finding.subjects, *finding.prove_options)):
                 yield from (p for p, device in mounted.items() if word == p or device.startswith(word))
+
+
+def _compared(finding: Finding) -> bool:
+    return card_of(finding.prove).directories == "compared"
 
 
 def own(session: Session) -> list[str]:

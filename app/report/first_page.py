@@ -8,13 +8,12 @@ from app.report.figures import latency
 from app.report.figures.verdict_table import beside, effects
 from app.report.headline import alone, answer
 from app.report.next_steps import to_do
-from app.report.results import checkup, stuck
+from app.report.results import checkup
 from app.report.trust import MARKS, TONES, trust
 from probes.units import duration
 from scenarios import events as ev
 from scenarios.finding import Finding
-from scenarios.imported import SCENARIO
-from scenarios.results.document import Bullets, Code, Mono, Part, Section, Strong, Toned, Words, say
+from scenarios.results.document import Bullets, Code, Mono, Part, Section, Strong, Table, Toned, Words, say
 
 MOST_FOUND = 6
 
@@ -34,7 +33,7 @@ def who(session: Session, recording: str) -> list[Part]:
     if began is None:
         return _ended(session)
     what = f"{began.scenario}, hostdx {began.version}" if began.scenario else f"hostdx {began.version}"
-    took = "" if began.scenario == SCENARIO else f", took {duration(session.time)}"
+    took = "" if session.card.role == "import" else f", took {duration(session.time)}"
     return [
         say(f"Host {began.host or 'unknown'}, {began.wall}{took}; {what}; recording", Mono(recording)),
         *_ended(session),
@@ -55,8 +54,9 @@ def _result(session: Session, *, narrow: bool) -> list[Part]:
     compared = [v for v in session.verdicts.values() if not v.control]
     if texts := alone(session):
         parts.append(Bullets(tuple((text,) for text in texts)))
-    if (tasks := stuck.table(session)) is not None:
-        parts.append(tasks)
+    for result in session.results.values():
+        if (section := result.on_top(session.time)) is not None:
+            parts += [part for part in section.parts if isinstance(part, Table)]
     found = effects(session, narrow=narrow)
     if found is not None:
         parts += [found, *([say(values)] if (values := beside(session)) else ())]

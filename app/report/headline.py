@@ -149,7 +149,7 @@ def _found_out(session: Session) -> Answer | None:
         decided = told.confidence == "measured"
         if told.severity == "ok" and verdicts and all(v.undecided for v in verdicts):
             decided = False  # no green where nothing was decided
-        sentence = f"{_kernel(session)}{told.title}"
+        sentence = f"{_known_by(session)}{told.title}"
         return Answer(sentence, told.severity if decided else "unknown", _asked(session), told)
     if changed:
         asked = _asked(session)
@@ -178,11 +178,10 @@ def _found_out(session: Session) -> Answer | None:
     return None
 
 
-def _kernel(session: Session) -> str:
+def _known_by(session: Session) -> str:
     """`kernel 6.12.94: ` before a battery's answer: what tells one such recording from the next."""
-    release = session.facts.get("kernel release")
-    battery = session.began is not None and session.began.scenario == "kernel"
-    return f"kernel {release.value}: " if battery and release is not None else ""
+    fact = session.facts.get(session.card.known_by)
+    return f"{fact.subject} {fact.value}: " if fact is not None else ""
 
 
 def _undecided(session: Session, verdicts: list[ev.Verdict]) -> Answer:

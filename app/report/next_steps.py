@@ -16,9 +16,8 @@ from app.state import recordings_dir
 from probes import units
 from probes.types import Json
 from scenarios import events as ev
+from scenarios.card import Role, with_role
 from scenarios.finding import SEVERITIES, Finding, NextStep, Remedy
-from scenarios.imported import SCENARIO
-from scenarios.kernel import RECORDED
 from scenarios.option_value import arguments
 
 # of the options beside numbers and flags; the others may hold what is no reader's business
@@ -28,10 +27,7 @@ NEEDED = ("cmd", "variant", "pid", "cgroup", "user")  # no run without them, and
 GIB = 1 << 30
 MOST_BYTES = 100 * GIB  # an SSD's endurance is thousands of times more, but nobody expects it of a short test
 MOST_S = 3600.0  # longer than that nobody waits for an answer; then a quieter host is the better advice
-CHECKUP = "checkup"
 MOST_SUSPECTS = 3
-TO_THE_WHOLE = f"hostdx run {CHECKUP}"
-TAKES_S = {CHECKUP: 300.0, "null": 26.0}  # as the scenarios declare it
 ELSEWHERE = "the cause is elsewhere: check the rest of the host"
 REPLAY = "hostdx replay"
 LOUD = ("critical", "warning")
@@ -41,7 +37,7 @@ FEW = 3  # remedies on a verdict and on a report's first page
 def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
     """Empty where nothing is to be done: an import, a run under way."""
     began, ended = session.began, session.ended
-    if began is None or ended is None or began.scenario in (SCENARIO, CHECKUP):
+    if began is None or ended is None or session.card.role in ("import", "whole"):
         return ()
     if ended.status == "interrupted":
         if found := _remedy(session, "critical", "warning"):
@@ -57,7 +53,7 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
     if control_differs(session):
         return (
             _again(session, "the control differs: run it again when the host is quieter"),
-            _other("null", "measure the smallest difference that this host can detect"),
+            _other("resolution", "measure the smallest difference that this host can detect"),
         )
     if not told and (steps := _compared(session, recording)):
         return steps
@@ -65,7 +61,7 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
         return (remedy.step,)
     if told and all(v.one_file_system for v in told):
         again = "no difference is expected on one file system: run it again when the host is quiet"
-        return (_again(session, again) if any(v.differs for v in told) else _other(CHECKUP, ELSEWHERE),)
+        return (_again(session, again) if any(v.differs for v in told) else _other("whole", ELSEWHERE),)
     if any(v.differs for v in told):
         if remedy := _remedy(session, "notice", measured_here=True):
             return (remedy.step,)
@@ -74,7 +70,8 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
     if let_write := _more_bytes(session, told):
         return (let_write,)
     undecided = [v for v in told if v.undecided and measured(v)]
-    if undecided and began.scenario != "null":
+    resolution = session.card.role == "resolution"
+    if undecided and not resolution:
         in_time = [v for v in undecided if v.bytes_to_decide is None]  # the others ended by their bytes
         needed = [v.seconds_to_decide for v in in_time if v.seconds_to_decide is not None]
         whole = math.ceil(sum(v.seconds for v in told) + sum(needed))
@@ -99,13 +96,17 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
         least_s = max(v.seconds_to_decide or 0.0 for v in missed)
         more = math.ceil(max(4 * session.time, 2 * had_s, least_s))
         return (_again(session, "run it with more time", budget_s=more),)
-    if began.scenario == "null":
-        return (_other(CHECKUP, "look for the cause: check the whole host"),)
+    if resolution:
+        return (_other("whole", "look for the cause: check the whole host"),)
     if not any(f.severity in ("critical", "warning") for f in session.findings.values()) and (
         told or session.findings
     ):
-        return (_other(CHECKUP, ELSEWHERE),)
+        return (_other("whole", ELSEWHERE),)
     return ()
+
+
+def to_the_whole() -> str:
+    return f"hostdx run {with_role('whole').id}"
 
 
 def advised(session: Session) -> list[Finding]:
@@ -119,7 +120,7 @@ def to_do(session: Session, recording: str = "") -> tuple[Remedy, ...]:
 
     Empty for a checkup, whose list says it line by line. A run whose control differs changes nothing.
     """
-    if session.began is not None and session.began.scenario == CHECKUP:
+    if session.card.role == "whole":
         return ()
     found = [] if control_differs(session) else advised(session)
     loud = [f.remedy[0] for f in found if f.severity in LOUD]
@@ -140,8 +141,8 @@ def control_differs(session: Session) -> bool:
 
 def _compared(session: Session, recording: str) -> tuple[NextStep, ...]:
     """A battery alone is no verdict: what to compare it with, and what is suspected on this host meanwhile."""
-    recorded = next((f for f in session.findings.values() if f.id == RECORDED), None)
-    if recorded is None:
+    recorded = next((f for f in session.findings.values() if f.answers), None)
+    if session.card.role != "battery" or recorded is None:
         return ()
     steps = [remedy.step for remedy in recorded.remedy if remedy.commands]
     # the first compares it, with a name that stays right when it is no longer the last one
@@ -179,9 +180,10 @@ def _more_bytes(session: Session, told: Sequence[ev.Verdict]) -> NextStep | None
     )
 
 
-def _other(scenario: str, title: str) -> NextStep:
+def _other(role: Role, title: str) -> NextStep:
     """Another scenario as it is usually run."""
-    return NextStep(title, f"hostdx run {scenario}", seconds=TAKES_S[scenario])
+    card = with_role(role)
+    return NextStep(title, f"hostdx run {card.id}", seconds=card.takes_s)
 
 
 def _again(session: Session, title: str, budget_s: int = 0, most_bytes: int = 0) -> NextStep:

@@ -179,11 +179,12 @@ class Execution:
                 self._complain(f"could not be undone: {entry.action.title} ({entry.value}); {LATER}")
 
     def _plan(self) -> Plan:
-        if blocked := self._scenario.blocked(self._host):
-            if not self._scenario.reads_anyway:
-                raise Refused(blocked)
-            self._reads_only = True  # it says what it reads, and then refuses by itself
-        return self._scenario.plan(self._host, self._options).sealed()
+        with self._host.standing_still():
+            if blocked := self._scenario.blocked(self._host):
+                if not self._scenario.reads_anyway:
+                    raise Refused(blocked)
+                self._reads_only = True  # it says what it reads, and then refuses by itself
+            return self._scenario.plan(self._host, self._options).sealed()
 
     def _check_journal_place(self, plan: Plan) -> None:
         """Said before anything is written: the change itself would be refused for it, minutes later."""
@@ -211,11 +212,11 @@ class Execution:
                 )
 
     def _facts(self) -> list[ev.AnyEvent]:
-        from app.run.null_quote import resolution
+        from app.run.earlier_answer import resolution
         from scenarios.triage import fact_events
 
         events = list(fact_events(self._host, self._time))
-        if self._scenario.id != "null" and (known := resolution(os.uname().nodename)):
+        if self._scenario.card.role != "resolution" and (known := resolution(os.uname().nodename)):
             events.append(ev.Note(t=self._time(), text=known))
         return events
 

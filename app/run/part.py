@@ -14,7 +14,7 @@ from app.recording import baselines, store
 from app.recording.reader import Follower
 from app.recording.session import Session
 from app.report.headline import answer
-from app.report.next_steps import TO_THE_WHOLE, following
+from app.report.next_steps import following, to_the_whole
 from app.run import launch
 from app.run.signals import through
 from app.state import private
@@ -72,7 +72,9 @@ class Part:
             weight=said.weight,
             verdicts=tuple(session.verdicts.values()),
             findings=(*session.worst_first, *self._since()),
-            following=tuple(s for s in following(session, str(self.recording)) if s.command != TO_THE_WHOLE),
+            following=tuple(
+                s for s in following(session, str(self.recording)) if s.command != to_the_whole()
+            ),
         )
 
     def _since(self) -> tuple[Finding, ...]:

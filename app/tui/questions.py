@@ -1,63 +1,76 @@
-"""What is wrong? Seven complaints, each with the scenario that answers it and what the host tells for its options."""
+"""What is wrong? The complaints that the scenarios say they answer, and what the host tells for their options."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 from app.recording.session import Session
 from app.report.confirmation import AT_HOME, MOST_SUSPECTS, directories, mounts, own
+from scenarios import card as cards
 from scenarios import events as ev
+from scenarios.card import Card
 
 MOST_DIRECTORIES = 3
 
 
 class Question(NamedTuple):
-    """`scenarios`: the first that can run here, in this order; which of two it is the host's pressure decides."""
+    """`cards`: the first that can run here, in this order; which of two it is the host's pressure decides."""
 
     key: str
     words: str
-    scenarios: tuple[str, ...]
+    cards: tuple[Card, ...]
+
+    @property
+    def id(self) -> str:
+        """Another package's complaint has no key."""
+        return self.key or self.words
 
 
-QUESTIONS: tuple[Question, ...] = (
-    Question("1", "slower than elsewhere, cause unknown", ("checkup",)),
-    Question("2", "this disk, or this directory", ("storage",)),
-    Question("3", "slower from day to day", ("fstrim",)),
-    Question("4", "packets, and a firewall", ("rpfilter",)),
-    Question("5", "load is high, nothing computes", ("dstate",)),
-    Question("6", "one user starves the others", ("cpuwatch", "iosched")),
-    Question("7", "changed after an update, or a new node", ("kernel",)),
-)
+@cache
+def asked(others: tuple[Card, ...] = ()) -> tuple[Question, ...]:
+    """Of our own scenarios, known before the host is read, and of `others`."""
+    known = cards.own()
+    ids = {card.id for card in known}
+    found = cards.complaints((*known, *(card for card in others if card.id not in ids)))
+    return tuple(Question(str(one.place or ""), one.words, answering) for one, answering in found.items())
 
 
-def scenario_for(question: Question, session: Session, pulse: ev.Pulse | None) -> str:
+def questions(offers: Sequence[ev.Offer]) -> tuple[Question, ...]:
+    """With those of other packages' scenarios, as the host's reading tells them."""
+    return asked(tuple(offer.card for offer in offers if offer.card.complaint is not None))
+
+
+def card_for(question: Question, session: Session, pulse: ev.Pulse | None) -> Card:
     """Where two could answer: the disks' where tasks wait for them rather than for a CPU."""
     offered = {offer.id: offer for offer in session.offers}
-    known = [name for name in question.scenarios if name in offered] or list(question.scenarios[:1])
+    known = [card for card in question.cards if card.id in offered] or list(question.cards[:1])
     waits_for_disks = pulse is not None and (pulse.psi_io or 0.0) > (pulse.psi_cpu or 0.0)
-    if len(known) > 1 and waits_for_disks and not offered[known[1]].blocked:
-        return known[1]
-    return known[0]
+    able = [
+        card for card in known[1:] if card.complaint and card.complaint.disks and not offered[card.id].blocked
+    ]
+    return able[0] if able and waits_for_disks else known[0]
 
 
-def filled_in(scenario: str, session: Session, pulse: ev.Pulse | None) -> list[str]:
+def filled_in(card: Card, session: Session, pulse: ev.Pulse | None) -> list[str]:
     """Options as on a command line: what a finding names, else what the mounts and the pulse tell."""
-    if scenario in ("storage", "checkup"):
+    if card.directories == "compared":
         mounted = own(session)
         suspects = list(directories(session.worst_first, session))
-        if scenario == "checkup" and not mounted:
+        if card.role == "whole" and not mounted:
             return []  # it asks for what findings name by itself, and whether that can be measured
         others = list(dict.fromkeys((*suspects[:MOST_SUSPECTS], *mounted)))[:MOST_DIRECTORIES]
         return [f"--dir={path}" for path in (AT_HOME, *others)] if others else []
     for finding in session.worst_first:
-        if finding.prove == scenario and finding.prove_options:
+        if finding.prove == card.id and finding.prove_options:
             return list(finding.prove_options)
-    if scenario in ("fstrim", "iosched"):
-        busy = _busiest(session, pulse) if scenario == "iosched" else ""
-        first = busy or next((path for path, _ in mounts(session) if path != "/"), "")
-        # the system's own disk is not suggested for what switches or trims: the plan asks
-        return [f"--dir={first}"] if first not in ("", "/") else []
-    return []
+    if not card.directories:
+        return []
+    busy = _busiest(session, pulse) if card.directories == "busiest" else ""
+    first = busy or next((path for path, _ in mounts(session) if path != "/"), "")
+    # the system's own disk is not suggested for what switches or trims: the plan asks
+    return [f"--dir={first}"] if first not in ("", "/") else []
 
 
 def _busiest(session: Session, pulse: ev.Pulse | None) -> str:

@@ -1,0 +1,11 @@
+"""The whole host in five minutes."""
+
+from scenarios.card import Card, Complaint
+
+CARD = Card(
+    id="checkup",
+    role="whole",
+    complaint=Complaint("slower than elsewhere, cause unknown", 1),
+    directories="compared",
+    takes_s=300.0,
+)

@@ -10,13 +10,14 @@ from probes.bench.disk.refusals import suitability
 from probes.host import Host
 from probes.system.disk.mounts import Placement, mounts, placement
 from probes.types import Absent
+from scenarios.files.directories import default_directories, holding
 from scenarios.finding import Finding
 from scenarios.model import Options
-from scenarios.storage.known import findings_of_storage
-from scenarios.storage.targets import default_directories, holding
+from scenarios.triage import findings_about
 
 MOST_SUSPECTS = 2
 NOT_FOR_DATA = ("/boot", "/efi", "/snap", "/run", "/usr", "/proc", "/sys", "/dev")
+SUBJECTS = frozenset({"storage"})  # of the rules whose findings name directories
 LOUD = ("critical", "warning")
 
 
@@ -44,7 +45,7 @@ def chosen(host: Host, options: Options) -> Chosen:
     suspects: list[str] = []
     sentences: list[str] = []
     left_out: list[str] = []
-    for directory, finding in _suspected(host, findings_of_storage(host)):
+    for directory, finding in _suspected(host, findings_about(host, SUBJECTS)):
         if (there := holding(host, directory)) in taken:
             continue
         taken.add(there)

@@ -12,10 +12,6 @@ from scenarios import registry
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Scenario, Usage
 from scenarios.plan import Option, Plan
 
-FIRST = (
-    "null",
-    "dstate",
-)  # how well this host can be measured, and whether a task hangs: both decide what follows
 TIMES = ("budget", "seconds")  # the options by which a scenario is told how long
 LEAST_S = 5.0
 
@@ -30,6 +26,10 @@ class Part(msgspec.Struct, frozen=True):
     @property
     def id(self) -> str:
         return self.scenario.id
+
+    @property
+    def first(self) -> bool:
+        return self.scenario.checkup_first
 
     @property
     def weight(self) -> float:
@@ -68,7 +68,8 @@ def values(scenario: Scenario, options: Options, seconds: float) -> dict[str, Js
 def parts(host: Host, options: Options) -> tuple[Part, ...]:
     """Every scenario that takes part in a checkup, the ones that cannot run here with the reason."""
     only = options.strings("only")
-    found = [_part(host, options, s) for s in candidates() if not only or s.id in only]
+    with host.standing_still():
+        found = [_part(host, options, s) for s in candidates() if not only or s.id in only]
     return tuple(sorted(found, key=_order))
 
 
@@ -85,7 +86,7 @@ def candidates() -> Iterable[Scenario]:
 def by_suspicion(waiting: Sequence[Part], suspected: Sequence[str]) -> list[Part]:
     """What triage's findings would have proved comes first, the worst finding's scenario before the others."""
     rank = {name: number for number, name in reversed(list(enumerate(suspected)))}
-    return sorted(waiting, key=lambda p: (p.id not in FIRST, rank.get(p.id, len(rank)), *_order(p)))
+    return sorted(waiting, key=lambda p: (not p.first, rank.get(p.id, len(rank)), *_order(p)))
 
 
 def shares(waiting: Sequence[Part], left_s: float) -> Mapping[str, float]:
@@ -104,9 +105,12 @@ def shares(waiting: Sequence[Part], left_s: float) -> Mapping[str, float]:
     return {}
 
 
-def _order(part: Part) -> tuple[int, float, str]:
-    place = FIRST.index(part.id) if part.id in FIRST else len(FIRST)
-    return place, -part.weight, part.id  # after the first ones, what needs most time gets what others leave
+def _order(part: Part) -> tuple[bool, float, str]:
+    return (
+        not part.first,
+        -part.weight,
+        part.id,
+    )  # what needs most time gets what others leave
 
 
 def _part(host: Host, options: Options, scenario: Scenario) -> Part:

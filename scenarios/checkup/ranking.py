@@ -138,7 +138,7 @@ def _judged(scenario: Scenario, outcome: Outcome) -> tuple[State, str]:
     judged = [v for v in outcome.verdicts if not v.control and v.judged]
     if not judged and not outcome.findings:
         return "not measured", not_measured(suspect, _why_not(outcome))
-    if scenario.id == "null":
+    if scenario.card.role == "resolution":
         return "resolution", outcome.answer
     if any(v.control and v.differs for v in outcome.verdicts):
         return "open", f"{suspect}: {outcome.answer}"

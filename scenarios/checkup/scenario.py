@@ -9,6 +9,8 @@ from typing import ClassVar
 
 from probes.host import Host
 from scenarios import events as ev
+from scenarios.card import Card
+from scenarios.checkup import CARD
 from scenarios.checkup.directories import chosen, named_by
 from scenarios.checkup.parts import TIMES, Part, by_suspicion, declared, parts, shares, values
 from scenarios.checkup.ranking import LOUD, answer, item, ranked, rule, unmeasured
@@ -30,6 +32,7 @@ class Checkup(Scenario):
     """Triage, how well this host can be measured, then whatever applies here and changes nothing."""
 
     id: ClassVar[str] = "checkup"
+    card: ClassVar[Card] = CARD
     title: ClassVar[str] = "The whole host in five minutes"
     question: ClassVar[str] = "What makes this host slow, what does not, and what is still unknown?"
     why: ClassVar[str] = (

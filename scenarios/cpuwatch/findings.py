@@ -19,12 +19,11 @@ from probes.system.running.job_identity import JobTarget, JobUse
 from probes.system.running.pinned import pinned
 from probes.system.running.quota_groups import QuotaGroup
 from probes.types import present
+from scenarios.cpus import priority
+from scenarios.cpus.quota import PERIODS_SPEAK, less_tight, stopped_by
+from scenarios.cpus.slot import pin, slot
 from scenarios.experiment.statistics.stats import Spread, student
 from scenarios.finding import Evidence, Finding, Remedy
-from scenarios.host import priority
-from scenarios.host.quota import PERIODS_SPEAK, less_tight, stopped_by
-from scenarios.numa.placements import slot
-from scenarios.numa.remedies import pin
 from scenarios.rules.texts import texts
 
 SAYS = texts("cpuwatch")

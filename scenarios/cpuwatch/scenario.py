@@ -15,6 +15,8 @@ from probes.system.running.quota_groups import quotas_of, since
 from probes.types import Absent, present
 from probes.units import counted
 from scenarios import events as ev
+from scenarios.card import Card
+from scenarios.cpuwatch import CARD
 from scenarios.cpuwatch.findings import Job, findings
 from scenarios.model import Options, Refused, Run, Scenario, Usage
 from scenarios.plan import Option, Plan, PlannedStep
@@ -28,6 +30,7 @@ class Cpuwatch(Scenario):
     """A look a second at every process and thread of the job."""
 
     id: ClassVar[str] = "cpuwatch"
+    card: ClassVar[Card] = CARD
     title: ClassVar[str] = "Does a job use too many cores?"
     question: ClassVar[str] = "How many cores does the job use, who waits for them, and where should it run?"
     why: ClassVar[str] = (

@@ -1,0 +1,13 @@
+"""Which tasks hang in D, and on what?"""
+
+from scenarios.card import Card, Complaint, Trace
+
+CARD = Card(
+    id="dstate",
+    complaint=Complaint("load is high, nothing computes", 5),
+    trace=Trace(
+        series="tasks in D",
+        words="tasks in D (a wait no signal ends)",
+        nothing="no task was stuck in D for 3 s so far",
+    ),
+)

@@ -10,13 +10,12 @@ from probes.types import Absent, present
 from scenarios import events as ev
 from scenarios.dstate.cause import Cause, Stuck
 from scenarios.dstate.findings import Group, finding_of, grouped
-from scenarios.dstate.results import InD
+from scenarios.dstate.results import InD, StuckTask
 from scenarios.dstate.stuck import Sleep
 from scenarios.dstate.watch import Look, log_about
 from scenarios.finding import Evidence
 from scenarios.knowledge.kernels import faults_of
 from scenarios.model import Run
-from scenarios.results.result import StuckTask
 from scenarios.rules.texts import texts
 
 # A task that stays stuck is told again when it has waited twice as long as it was told last.

@@ -4,8 +4,62 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from scenarios.results.result import StuckTasks
+import msgspec
+
+from probes import units
+from scenarios import ranges as of
+from scenarios.results.document import Part, Section, Table, Toned, say
+from scenarios.results.result import Result
 
 
-class InD(StuckTasks, frozen=True, tag="dstate.stuck/1"):
+class StuckTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`now`: stuck at the event's time, None where it is told at the end."""
+
+    now: bool | None = None
+    pid: of.Number
+    tid: of.Number
+    comm: str
+    wchan: str | None
+    seconds: of.Duration
+    stack: tuple[str, ...] | None = None  # None: while it goes on
+    cause: str
+    subject: str
+    where: str
+
+
+class InD(Result, frozen=True, tag="dstate.stuck/1"):
+    """Who waits, longest first: on the live screen and the first page; a finding's evidence has the stacks."""
+
     name: ClassVar[str] = "stuck"
+    value: tuple[StuckTask, ...]
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return ()
+
+    def on_top(self, now: float) -> Section | None:
+        """Longest first; the seconds of a task that was still stuck when it was told go on until now."""
+        since = max(0.0, now - self.t)
+        told = sorted(
+            ((t.seconds + since if t.now else t.seconds, t) for t in self.value), key=lambda pair: -pair[0]
+        )
+        if not told:
+            return None
+        rows = tuple(
+            (
+                str(task.pid),
+                task.comm,
+                Toned(f"{units.duration(seconds)} so far", "warning")
+                if task.now
+                else units.duration(seconds),
+                task.wchan or task.cause,
+                task.where or task.subject,
+            )
+            for seconds, task in told
+        )
+        still = sum(task.now is True for task in self.value)
+        count = f"{still} now, {len(rows)} in all" if still else f"{len(rows)} in all"
+        return Section(
+            "stuck tasks",
+            (say(count), Table(("pid", "task", "in D", "waits in", "on"), rows, frozenset({0, 2}))),
+        )

@@ -198,8 +198,8 @@ def silent(host: Host) -> Iterator[Finding]:
 
 
 RULES: tuple[Rule, ...] = (
-    Rule("iosched.tasks-in-d", "iosched", "tasks in D now", tasks_now),
-    Rule("iosched.hung-tasks", "iosched", "hung tasks in the kernel's log", hung),
-    Rule("iosched.null-pointer", "iosched", "null pointers in the block layer", oopses),
-    Rule("iosched.hung-silent", "iosched", "hung-task reports that are switched off", silent),
+    Rule("iosched.tasks-in-d", "dstate", "tasks in D now", tasks_now),
+    Rule("iosched.hung-tasks", "dstate", "hung tasks in the kernel's log", hung),
+    Rule("iosched.null-pointer", "dstate", "null pointers in the block layer", oopses),
+    Rule("iosched.hung-silent", "dstate", "hung-task reports that are switched off", silent),
 )

@@ -9,6 +9,8 @@ from typing import ClassVar
 from probes.host import Host
 from probes.system.kernel_log import Follower, hung_tasks
 from probes.types import Absent
+from scenarios.card import Card
+from scenarios.dstate import CARD
 from scenarios.dstate.plan import DEFAULT_S, OPTIONS, WATCH, make
 from scenarios.dstate.reporting import Report
 from scenarios.dstate.watch import Watching, read
@@ -27,6 +29,7 @@ class Dstate(Scenario):
     """Samples every task's state once a second; three samples of one sleep are called stuck."""
 
     id: ClassVar[str] = "dstate"
+    card: ClassVar[Card] = CARD
     title: ClassVar[str] = "Who is stuck?"
     question: ClassVar[str] = (
         "Which tasks hang in D, and is it a device, a scheduler, a file server or a frozen file system?"
@@ -39,6 +42,7 @@ class Dstate(Scenario):
     takes_s: ClassVar[float] = DEFAULT_S
     suspect: ClassVar[str] = "stuck tasks"
     checkup_s: ClassVar[float] = 10.0
+    checkup_first: ClassVar[bool] = True
     measures: ClassVar[bool] = False
     options: ClassVar[tuple[Option, ...]] = OPTIONS
 

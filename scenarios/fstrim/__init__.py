@@ -1,0 +1,5 @@
+"""Does trimming bring an SSD back?"""
+
+from scenarios.card import Card, Complaint
+
+CARD = Card(id="fstrim", complaint=Complaint("slower from day to day", 3), directories="first")

@@ -11,8 +11,8 @@ from probes.system.disk.trim.trim_timer import TrimTimer
 from probes.types import present
 from probes.units import counted
 from scenarios.experiment.before_after import Change
+from scenarios.experiment.treated_trend import Course
 from scenarios.finding import Evidence, Finding, Remedy, Severity
-from scenarios.fstrim.before_after_run import Course
 from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.ledger import Ledger
 from scenarios.fstrim.measurement.phase import Phase

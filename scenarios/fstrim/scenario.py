@@ -19,6 +19,8 @@ from probes.system.disk.trim.trim_timer import trim_timer
 from probes.system.software.kernel import kernel
 from probes.types import present
 from scenarios import events as ev
+from scenarios.card import Card
+from scenarios.fstrim import CARD
 from scenarios.fstrim.facts import facts
 from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.ledger import Ledger
@@ -47,6 +49,7 @@ def built_in(
 
 class Fstrim(Scenario):
     id: ClassVar[str] = "fstrim"
+    card: ClassVar[Card] = CARD
     title: ClassVar[str] = "Does trimming bring this SSD back?"
     question: ClassVar[str] = "Does this disk get slower from run to run, and does trimming bring it back?"
     why: ClassVar[str] = (

@@ -12,7 +12,7 @@ from probes import units
 from probes.secrecy.secrets import masked
 from probes.system.disk.trim.trim_timer import TrimTimer
 from scenarios.experiment.before_after import LEAST_BLOCKS
-from scenarios.fstrim.before_after_run import Course, course
+from scenarios.experiment.treated_trend import Course, course
 from scenarios.fstrim.findings import degradation
 from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.measurement.phase import Blocks, Phase

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -13,13 +13,14 @@ from probes.system.processor.cpulist import as_list
 from probes.system.processor.throttle import quota_counts, quota_files
 from probes.system.processor.topology import ROOT, Topology, cpuinfo, topology
 from probes.system.running.cgroup import cgroup, cpu_quota
-from probes.system.running.quota_groups import DEEPEST, MOST_GROUPS, quota_groups
+from probes.system.running.quota_groups import DEEPEST, MOST_GROUPS, QuotaGroup, quota_groups
 from probes.types import Absent, present
-from probes.units import number, percent
+from probes.units import counted, cpus, listed, number, percent
+from scenarios.cpus import priority
+from scenarios.cpus.quota import PERIODS_SPEAK, Quota, less_tight, stopped_by
 from scenarios.finding import Evidence, Finding, Remedy
-from scenarios.host import priority
+from scenarios.folding import MOST_SHOWN
 from scenarios.host.culprit_visibility import unseen
-from scenarios.host.quota import LEAST_PERIODS, PERIODS_SPEAK, Quota, less_tight, stopped_groups
 from scenarios.host.top_users import User, last_look, top_users
 from scenarios.knowledge.kernel_threads import kernel_thread
 from scenarios.rule import Inapplicable, Rule, Unreadable
@@ -30,6 +31,7 @@ SAYS = texts("host")
 # Shares of time (0..1 of the last minute) in which somebody waited, from which on triage speaks. Ten per cent of the
 # wall time of at least one task is what a person feels; idle servers show under one.
 PRESSURE_SPEAKS = 0.10
+LEAST_PERIODS = 100  # ten seconds of work: fewer tell little of a group that is not our own
 
 
 def pressure(host: Host) -> Iterator[Finding]:
@@ -144,6 +146,39 @@ def _first_threads(host: Host, it: Topology) -> bool:
         if 0 < used < threads and as_usual and {n // threads for n in it.offline} <= set(counts):
             return True
     return False
+
+
+def stopped_groups(host: Host, groups: Sequence[QuotaGroup]) -> Finding | None:
+    """One finding for all groups that their own quota stops; the group that is stopped most often is named first."""
+    stopped = sorted(
+        (g for g in groups if g.periods >= LEAST_PERIODS and g.share > PERIODS_SPEAK), key=lambda g: -g.share
+    )
+    if not stopped:
+        return None
+    first = stopped[0]
+    title = stopped_by(first)
+    if len(stopped) > 1:
+        others = [f"{g.name} ({cpus(g.cores)}, {percent(g.share)})" for g in stopped[1:]]
+        title += f"; {counted(len(others), 'other group')} too: {listed(others, 3)}"
+    return SAYS.finding(
+        "cpu-quota-groups",
+        subject=first.folder if len(stopped) == 1 else "",
+        subjects=tuple(g.folder for g in stopped) if len(stopped) > 1 else (),
+        groups=title,
+        evidence=[
+            SAYS.evidence(
+                "group",
+                name=g.name,
+                cpus=cpus(g.cores),
+                stopped=g.stopped,
+                periods=g.periods,
+                folder=g.folder,
+            )
+            for g in stopped[:MOST_SHOWN]
+        ],
+        remedy=(less_tight(host, first.folder),),
+        prove_options=("--cgroup", first.folder),
+    )
 
 
 def quota(host: Host) -> Iterator[Finding]:

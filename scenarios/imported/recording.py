@@ -14,7 +14,7 @@ import msgspec
 from probes.imports.model import Measure, Noted
 from scenarios import events as ev
 from scenarios.finding import Finding
-from scenarios.imported import SCENARIO
+from scenarios.imported import CARD
 from scenarios.imported.cross_run import series
 from scenarios.imported.findings import findings, note
 from scenarios.imported.pile import Pile
@@ -81,7 +81,7 @@ def _plan(files: Sequence[Imported], order: Sequence[Snapshot]) -> Plan:
             conditions.setdefault(m.workload, m.conditions)
     kinds = ", ".join(dict.fromkeys(f.result.tool for f in files))
     return Plan(
-        scenario=SCENARIO,
+        scenario=CARD.id,
         title=f"imported: {kinds}",
         question=f"What do the imported {kinds} results say, and do they contradict themselves?",
         variants=(Variant(id=VARIANT, label="imported result" + ("s" if len(order) > 1 else "")),),

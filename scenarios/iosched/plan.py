@@ -6,33 +6,16 @@ import math
 from collections.abc import Callable, Sequence
 
 from probes import units
-from probes.action import Action
 from probes.bench.disk.mixes import files_bytes
 from probes.host import Host
 from probes.types import present
+from scenarios.experiment.schedule.switch import scheduler_change
 from scenarios.iosched.layout import Layout, layout, needed_seconds, seeks
 from scenarios.iosched.target import Target
 from scenarios.knowledge.disks import endurance_share, fill_s
 from scenarios.knowledge.schedulers import class_of
 from scenarios.model import Options, directory_action
 from scenarios.plan import Plan, PlannedStep, Variant, Written
-
-
-def switch(leaf: str, current: str, scheduler: str) -> Action:
-    """The one setting that a run changes. What a switch resets silently is saved and restored with it."""
-    queue = f"/sys/block/{leaf}/queue"
-    return Action(
-        kind="attribute",
-        title=f"I/O scheduler of {leaf}",
-        target=f"{queue}/scheduler",
-        old=current,
-        new=scheduler,
-        # nr_requests first: it sets async_depth along (mq-deadline, measured).
-        side_paths=(f"{queue}/nr_requests", f"{queue}/iosched/*"),
-        consent=True,
-        risk=f"a switch waits until {leaf} has nothing in flight (some 30 ms); on a stuck device it hangs",
-        rights="root",
-    )
 
 
 def make(host: Host, options: Options, planned: Callable[..., Plan], *, root: bool) -> Plan:
@@ -63,7 +46,7 @@ def make(host: Host, options: Options, planned: Callable[..., Plan], *, root: bo
         reads=("/sys/block/*/queue", "/proc/diskstats", "/proc/swaps", "mounts", "udev rules, tuned profile"),
         actions=(
             directory_action(host, on.directory),
-            *(switch(leaf, on.current, s) for s in found.variants for leaf in on.leaves),
+            *(scheduler_change(leaf, on.current, s) for s in found.variants for leaf in on.leaves),
         ),
         writes=tuple(
             Written(device.name, bound, on.directory, endurance_share(device, bound)) for device in on.devices

@@ -17,10 +17,12 @@ from probes.system.disk.scheduler_origin import why
 from probes.system.running.tasks import tasks_in_d
 from probes.types import present
 from scenarios import events as ev
+from scenarios.card import Card
 from scenarios.experiment.budget import Budget, share
 from scenarios.experiment.interleaved import compare
 from scenarios.experiment.schedule.guarded import values_of
 from scenarios.finding import Finding
+from scenarios.iosched import CARD
 from scenarios.iosched.findings import (
     Phase,
     advice,
@@ -50,6 +52,7 @@ class Iosched(Scenario):
     """Current scheduler against those that the class of device suggests, one pair after the other."""
 
     id: ClassVar[str] = "iosched"
+    card: ClassVar[Card] = CARD
     title: ClassVar[str] = "Which scheduler?"
     question: ClassVar[str] = "Would another I/O scheduler serve this device better, and who would starve?"
     why: ClassVar[str] = (

@@ -11,8 +11,8 @@ from probes.bench.measured import Measured
 from probes.system.disk.scheduler import Scheduling, queue_path, scheduling
 from probes.types import present
 from scenarios.disturbance import Disturbance
+from scenarios.experiment.schedule.switch import scheduler_change
 from scenarios.guards.watch import Watch
-from scenarios.iosched.plan import switch
 from scenarios.iosched.restoration import Untouched
 from scenarios.model import Applied, Refused, Run
 from scenarios.plan import Workload
@@ -48,7 +48,7 @@ class Switcher:
         self.untouched.look()
         self.active = scheduler
         for leaf in self.leaves:
-            change = self.run.change(switch(leaf, self.current, scheduler))
+            change = self.run.change(scheduler_change(leaf, self.current, scheduler))
             try:
                 self._stays.append((leaf, await self._stay.enter_async_context(change)))
             except Refused:  # then nothing is changed

@@ -1,3 +1,10 @@
 """A battery of everyday loads, recorded to be compared."""
 
-RECORDED = "kernel.recorded"  # the id of the finding that answers a run
+from scenarios.card import Card, Complaint
+
+CARD = Card(
+    id="kernel",
+    role="battery",
+    complaint=Complaint("changed after an update, or a new node", 7),
+    known_by="kernel release",
+)

@@ -9,7 +9,6 @@ from probes.bench.battery_loads import Slot
 from probes.bench.measured import Measured
 from probes.units import counted, number, percent, prefixed, times
 from scenarios.finding import Evidence, Finding
-from scenarios.kernel import RECORDED
 from scenarios.plan import Plan
 from scenarios.rules.texts import texts
 
@@ -59,7 +58,6 @@ def _recorded(plan: Plan, figures: Figures) -> Finding:
     middle = f", half of them within {percent(errors[len(errors) // 2])}" if errors else ""
     return SAYS.finding(
         "recorded",  # one run alone compares nothing: no green for what is not known
-        id=RECORDED,
         figures=len(figures.values),
         rounds=counted(figures.rounds, "round"),
         middle=middle,

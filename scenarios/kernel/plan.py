@@ -9,11 +9,11 @@ from probes.bench.battery_loads import CALLS, SLOTS, TURNS, Slot, disk_loads
 from probes.bench.workloads import prepared_bytes
 from probes.host import Host
 from probes.units import size
+from scenarios.files.directories import OwnDirectory
 from scenarios.guards.foreign_latency import STOPS_ITSELF
 from scenarios.knowledge.disks import fill_s
 from scenarios.model import Options, Usage, directory_action
 from scenarios.plan import Metric, PlannedStep, Variant, Workload, Written
-from scenarios.storage.targets import OwnDirectory
 
 DEFAULT_BUDGET_S = 60.0
 ROUND_S = 3.0  # of all loads, on one CPU and on all: 2.3 s on an idle virtual machine with two

@@ -1,4 +1,4 @@
-"""A comparison across reboots: which boots of a host were measured as `before` and `after`, and what is still to do.
+"""`--before` … reboot … `--after`: which boots of a host were measured as which side, and what is still to do.
 
 The plan is in the recordings themselves: each run says which side it is and which order was wanted.
 """
@@ -11,7 +11,10 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from scenarios.model import Earlier, Options, SoFar, Usage
+
 Letter: TypeAlias = Literal["A", "B"]  # before, after
+OPTION: dict[Letter, str] = {"A": "--before", "B": "--after"}
 ORDERS = ("AB", "ABBA", "ABBAAB")
 
 
@@ -80,3 +83,73 @@ def open_series(runs: Sequence[Boot]) -> Series | None:
     """The last one, if it still lacks a boot."""
     found = series_of(runs)
     return found[-1] if found and found[-1].left else None
+
+
+def side_of(options: Options) -> Letter | None:
+    """The side that a run is asked to be. Raises Usage for both."""
+    before, after = options.flag("before"), options.flag("after")
+    if before and after:
+        raise Usage("--before and --after exclude each other")
+    return "A" if before else "B" if after else None
+
+
+def boots(earlier: Iterable[Earlier]) -> list[Boot]:
+    found = []
+    for run in earlier:
+        if run.options.get("before") or run.options.get("after"):
+            boot = Boot(
+                recording=run.recording,
+                side="A" if run.options.get("before") else "B",
+                boot=run.boot_id,
+                wall=run.wall,
+                kernel=str(run.facts.get("kernel release", "")),
+                order=str(run.options.get("order") or ORDERS[0]),
+            )
+            found.append(boot)
+    return found
+
+
+def check(side: Letter, boot_id: str, earlier: Sequence[Earlier]) -> None:
+    """Before the run: a boot cannot be both sides, and `--after` needs a `--before`. Raises Usage."""
+    found = series_of(boots(earlier))
+    last = found[-1] if found else None
+    if last is None:
+        if side == "B":
+            raise Usage("--after: no run of this host was recorded with --before; begin with that one")
+        return
+    other = last.side_of(boot_id)
+    if other is not None and other != side and last.left:
+        raise Usage(f"{OPTION[side]}: this boot was measured with {OPTION[other]} already; reboot first")
+
+
+def so_far(earlier: Sequence[Earlier]) -> SoFar:
+    """What was measured until now, what can be compared, and what is still to do."""
+    known = boots(earlier)
+    found = series_of(known)
+    if not found:
+        return SoFar(lines=())
+    series = found[-1]
+    a, b = series.recordings("A"), series.recordings("B")
+    return SoFar(
+        lines=(_measured(series),),
+        to_do=(_to_do(series),) if open_series(known) is not None else (),
+        sides=(a, b) if a and b else None,
+    )
+
+
+def _measured(series: Series) -> str:
+    parts = []
+    for letter, option in OPTION.items():
+        kernels = ", ".join(series.kernels(letter)) or "not measured yet"
+        parts.append(f"{letter} ({option[2:]}): {kernels}")
+    return f"boots measured: {series.done} of {series.order}; {'; '.join(parts)}"
+
+
+def _to_do(series: Series) -> str:
+    letter: Letter = "A" if series.left[0] == "A" else "B"
+    kernels = series.kernels(letter)
+    into = f"into {kernels[0]}" if kernels else "into the other kernel (or with the other setting)"
+    again = " once more" if series.done.endswith(letter) else ""
+    left = len(series.left)
+    rest = f"; {left} boots are left" if left > 1 else ""
+    return f"next: reboot {into}{again}, then `hostdx run kernel {OPTION[letter]}`{rest}"

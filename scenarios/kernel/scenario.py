@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import ClassVar
 
@@ -17,7 +18,9 @@ from probes.bench.disk.budget import WriteBudget
 from probes.bench.measured import BenchRefused, Measured, NotApplicable
 from probes.host import Host
 from scenarios import events as ev
+from scenarios.card import Card
 from scenarios.guards.watch import Watch, told, watch_for
+from scenarios.kernel import CARD, reboots
 from scenarios.kernel.findings import Figures, findings
 from scenarios.kernel.fingerprint import fingerprint
 from scenarios.kernel.plan import (
@@ -29,14 +32,14 @@ from scenarios.kernel.plan import (
     SIZE_BYTES,
     Layout,
 )
-from scenarios.kernel.reboots import ORDERS
-from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, own_directory
+from scenarios.model import COMMON_OPTIONS, Earlier, Options, Refused, Run, Scenario, SoFar, own_directory
 from scenarios.plan import Option, Plan
 from scenarios.triage import suspects
 
 
 class Kernel(Scenario):
     id: ClassVar[str] = "kernel"
+    card: ClassVar[Card] = CARD
     title: ClassVar[str] = "What did the new kernel, system or machine change?"
     question: ClassVar[str] = (
         "How fast are this host's everyday services, to be compared with another day or host?"
@@ -60,8 +63,8 @@ class Kernel(Scenario):
         Option(
             name="order",
             kind="choice",
-            choices=ORDERS,
-            default=ORDERS[0],
+            choices=reboots.ORDERS,
+            default=reboots.ORDERS[0],
             help="boots wanted: A B B A separates a drift from an effect, six boots give narrow intervals",
         ),
         *(option for option in COMMON_OPTIONS if option.name != "margin"),
@@ -73,6 +76,16 @@ class Kernel(Scenario):
 
     def plan(self, host: Host, options: Options) -> Plan:
         return self.planned(**Layout(host, options).fields(host, options))
+
+    def one_of_several(self, options: Options) -> bool:
+        return reboots.side_of(options) is not None
+
+    def check(self, options: Options, boot_id: str, earlier: Sequence[Earlier]) -> None:
+        if (side := reboots.side_of(options)) is not None:
+            reboots.check(side, boot_id, earlier)
+
+    def so_far(self, earlier: Sequence[Earlier]) -> SoFar:
+        return reboots.so_far(earlier)
 
     async def run(self, run: Run) -> None:
         layout = Layout(run.host, run.options)

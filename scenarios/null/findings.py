@@ -1,4 +1,4 @@
-"""What a null run found out about the host: how small an effect shows in a minute. Other scenarios quote it."""
+"""What a null run found out about the host: how small an effect shows in a minute."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from probes.units import smallest_effect
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_words, groups_words
 from scenarios.finding import Evidence, Finding, Severity
-from scenarios.null.results import Answer, Reach
+from scenarios.null.results import Answer, Reach, left_out
 from scenarios.rules.texts import texts
 
 SAYS = texts("null")
@@ -36,25 +36,6 @@ def reach(verdict: ev.Verdict, title: str) -> Reach:
         verdict.seconds,
         verdict.reason or "",
     )
-
-
-def quote(answer: Answer) -> str:
-    """One sentence for another scenario's report; "" where nothing was found out."""
-    known = [r for r in answer.reaches if r.in_a_minute is not None]
-    if not known:
-        return ""
-    parts = [f"{smallest_effect(r.in_a_minute or 0.0)} ({r.title})" for r in known]
-    where = f" in {answer.directory}" if answer.directory else ""
-    odd = [r.title for r in known if r.differs]
-    told = f"; it found a difference where there is none ({', '.join(odd)})" if odd else ""
-    return (
-        f"measured against itself{where}, this host has a resolution after one minute of {', '.join(parts)}{told}"
-        f"{_left_out(answer)}"
-    )
-
-
-def _left_out(answer: Answer) -> str:
-    return f"; not measured: {', '.join(r.title for r in answer.unknown)}" if answer.unknown else ""
 
 
 def findings(answer: Answer, verdicts: Sequence[ev.Verdict], culprits: Sequence[str]) -> list[Finding]:
@@ -86,7 +67,7 @@ def _resolution(answer: Answer, culprits: Sequence[str], clean: bool) -> Finding
         subject=answer.directory,
         answers=clean,
         answer=told,
-        left_out=_left_out(answer),
+        left_out=left_out(answer),
         evidence=evidence,
         remedy=() if severity == "ok" else (SAYS.remedy("quieter"),),
     )

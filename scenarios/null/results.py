@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import msgspec
 
+from probes.units import smallest_effect
 from scenarios import ranges as of
 from scenarios.results.result import Result
 from scenarios.verdict.word import Judged, Word
@@ -38,6 +39,24 @@ class Answer(msgspec.Struct, frozen=True):
         return [r for r in self.reaches if r.in_a_minute is None]
 
 
+def left_out(answer: Answer) -> str:
+    return f"; not measured: {', '.join(r.title for r in answer.unknown)}" if answer.unknown else ""
+
+
 class Resolution(Result, frozen=True, tag="null.resolution/1"):
     name: ClassVar[str] = "null"
     value: Answer
+
+    @property
+    def quote(self) -> str:
+        known = [r for r in self.value.reaches if r.in_a_minute is not None]
+        if not known:
+            return ""
+        parts = [f"{smallest_effect(r.in_a_minute or 0.0)} ({r.title})" for r in known]
+        where = f" in {self.value.directory}" if self.value.directory else ""
+        odd = [r.title for r in known if r.differs]
+        told = f"; it found a difference where there is none ({', '.join(odd)})" if odd else ""
+        return (
+            f"measured against itself{where}, this host has a resolution after one minute of {', '.join(parts)}{told}"
+            f"{left_out(self.value)}"
+        )

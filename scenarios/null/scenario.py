@@ -19,12 +19,14 @@ from probes.bench.measured import BenchRefused
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
 from scenarios import events as ev
+from scenarios.card import Card
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.load_schedule import Entry, campaign
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.guards.watch import watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Step, own_directory
+from scenarios.null import CARD
 from scenarios.null.findings import findings, reach
 from scenarios.null.plan import (
     AGAIN,
@@ -42,6 +44,7 @@ from scenarios.plan import Option, Plan, Workload
 
 class Null(Scenario):
     id: ClassVar[str] = "null"
+    card: ClassVar[Card] = CARD
     title: ClassVar[str] = "Can this host be measured?"
     question: ClassVar[str] = (
         "Can this host be measured, and what is the smallest effect that shows within a minute?"
@@ -54,6 +57,7 @@ class Null(Scenario):
     takes_s: ClassVar[float] = DEFAULT_BUDGET_S + 6
     suspect: ClassVar[str] = "noise"
     checkup_s: ClassVar[float] = 20.0
+    checkup_first: ClassVar[bool] = True
     options: ClassVar[tuple[Option, ...]] = (
         Option(name="dir", kind="path", help="directory to measure in (default: $TMPDIR or /var/tmp)"),
         Option(name="size", kind="bytes", help="size of each test file (default: 256 MiB)"),

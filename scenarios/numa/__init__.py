@@ -1,0 +1,5 @@
+"""Do CPUs and memory give what this machine should?"""
+
+from scenarios.card import Card
+
+CARD = Card(id="numa")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import msgspec
 
 from probes import units
+from scenarios.cpus.quota import Quota
 from scenarios.finding import Finding
-from scenarios.host.quota import Quota
 from scenarios.numa import remedies
 from scenarios.numa.measurement.cpu import CpuResult
 from scenarios.numa.measurement.surroundings import Surroundings

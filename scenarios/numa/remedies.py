@@ -7,11 +7,9 @@ import shlex
 from probes.system.processor.clocksource import Clocksource
 from probes.system.running.cgroup import unit_of
 from probes.system.running.culprit import Culprit
-from probes.units import counted
+from scenarios.cpus.quota import lasting
 from scenarios.finding import Remedy
-from scenarios.host.quota import lasting
 from scenarios.knowledge.bios import VENDORS, BiosReading
-from scenarios.numa.placements import Slot
 from scenarios.numa.settings import Held
 from scenarios.rules.texts import texts
 
@@ -64,20 +62,3 @@ def bios(readings: tuple[BiosReading, ...], vendor: str) -> Remedy:
 
 def ask_firmware(vendor: str) -> Remedy:
     return SAYS.remedy("ask-firmware", whose=f" of {VENDORS[vendor]}" if vendor in VENDORS else "")
-
-
-def pin(slot: Slot, command: str = "COMMAND") -> Remedy:
-    """The same CPUs by four tools; memory is preferred there, not bound: bound memory ends in out-of-memory."""
-    nodes = ",".join(map(str, slot.nodes))
-    memory = f" --preferred={slot.nodes[0]}" if len(slot.nodes) == 1 else f" --interleave={nodes}"
-    return SAYS.remedy(
-        "pin",
-        count=counted(slot.cores, "core"),
-        where=slot.words + (f" (node {nodes})" if nodes else ""),
-        cores=slot.cores,
-        command=command,
-        listed=slot.listed,
-        memory=(memory,) if nodes else (),
-        mems=f" -p AllowedMemoryNodes={nodes}" if nodes else "",
-        nodes=f" && echo {nodes} > job/cpuset.mems" if nodes else "",
-    )

@@ -15,6 +15,7 @@ from probes.system.processor.clocksource import clocksource
 from probes.system.processor.cpu import brand, cpu
 from probes.types import Absent, present
 from scenarios import events as ev
+from scenarios.card import Card
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.load_schedule import Entry, campaign
@@ -22,7 +23,7 @@ from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.finding import Finding
 from scenarios.guards.watch import watch_for
 from scenarios.model import Options, Refused, Run, Scenario, Step
-from scenarios.numa import findings, tables
+from scenarios.numa import CARD, findings, tables
 from scenarios.numa.measurement import locality
 from scenarios.numa.measurement.cpu import SUSTAINED_S, CpuBench
 from scenarios.numa.measurement.memory import MemoryBench
@@ -62,6 +63,7 @@ class Numa(Scenario):
     """Reads everything first; then measures the CPUs, the memory, and what this topology lets it compare."""
 
     id: ClassVar[str] = "numa"
+    card: ClassVar[Card] = CARD
     title: ClassVar[str] = "CPU, memory and NUMA"
     question: ClassVar[str] = (
         "Do the CPUs and the memory give what this machine should: topology, clock, placement, BIOS settings?"

@@ -11,13 +11,13 @@ from probes.system.pci import PciDevice
 from probes.system.processor.cpulist import as_list
 from probes.types import Absent, present
 from scenarios import events as ev
+from scenarios.cpus.slot import pin, slot
 from scenarios.finding import SEVERITIES, Finding, Severity
-from scenarios.numa import remedies
 from scenarios.numa.measurement.cpu import CpuResult, CpuRow
 from scenarios.numa.measurement.figures import Figure
 from scenarios.numa.measurement.memory import MemoryResult
 from scenarios.numa.measurement.trains import CPU_TIME
-from scenarios.numa.placements import RANDOM, TITLES, UNPINNED, slot
+from scenarios.numa.placements import RANDOM, TITLES, UNPINNED
 from scenarios.numa.plan import Layout
 from scenarios.numa.results import BiosSetting, CpuRate, Device, NodePair, PageSize, Placement, Scaled
 from scenarios.numa.settings import Firmware
@@ -151,7 +151,7 @@ def placement_findings(layout: Layout, verdicts: Mapping[str, Sequence[ev.Verdic
             SAYS.evidence("placed", variant=v.variant, ratio=f"{v.ratio:.3f}", workload=workload)
             for workload, v in helped
         ],
-        remedy=(remedies.pin(chosen),) if chosen is not None else (),
+        remedy=(pin(chosen),) if chosen is not None else (),
     )
 
 

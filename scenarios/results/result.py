@@ -14,7 +14,7 @@ from probes.types import Json
 from scenarios import ranges as of
 from scenarios.event import Event
 from scenarios.finding import NextStep, Severity
-from scenarios.results.document import Part
+from scenarios.results.document import Part, Section
 
 
 class Result(Event, frozen=True):
@@ -32,6 +32,15 @@ class Result(Event, frozen=True):
     @property
     def parts(self) -> tuple[Part, ...] | None:
         """Its own view in a report's appendix; None: a table of its fields."""
+        return None
+
+    @property
+    def quote(self) -> str:
+        """What a later run on this host says of it in one sentence; "" for nothing."""
+        return ""
+
+    def on_top(self, now: float) -> Section | None:
+        """What of it stands on the first page, and on the live screen `now` seconds after the run began."""
         return None
 
     @property
@@ -67,39 +76,6 @@ class RankedAnswer(Result, frozen=True):
     """A run whose answer is a list, the likeliest cause first. It stands on the first page."""
 
     value: tuple[Item, ...]
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        return ()
-
-
-class StuckTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`now`: stuck at the event's time, None where it is told at the end."""
-
-    now: bool | None = None
-    pid: of.Number
-    tid: of.Number
-    comm: str
-    wchan: str | None
-    seconds: of.Duration
-    stack: tuple[str, ...] | None = None  # None: while it goes on
-    cause: str
-    subject: str
-    where: str
-
-    @property
-    def waits_in(self) -> str:
-        return self.wchan or self.cause
-
-    @property
-    def on(self) -> str:
-        return self.where or self.subject
-
-
-class StuckTasks(Result, frozen=True):
-    """Who waits, longest first: on the live screen and the first page; a finding's evidence has the stacks."""
-
-    value: tuple[StuckTask, ...]
 
     @property
     def parts(self) -> tuple[Part, ...]:

@@ -17,6 +17,7 @@ from probes.host import Host
 from probes.system.network.packet_rates import PacketRates, packet_counters, rates
 from probes.types import Absent
 from scenarios import events as ev
+from scenarios.card import Card
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.groups import level_values
@@ -27,7 +28,7 @@ from scenarios.experiment.scheduler import Scheduler
 from scenarios.guards.watch import watch_for
 from scenarios.model import Options, Refused, Run, Scenario, Step
 from scenarios.plan import Option, Plan
-from scenarios.rpfilter import other_costs
+from scenarios.rpfilter import CARD, other_costs
 from scenarios.rpfilter.cost import answer, check_cost, line_rates
 from scenarios.rpfilter.facts import Facts, fact_events, rate_events, read
 from scenarios.rpfilter.findings import finding
@@ -59,6 +60,7 @@ class Rpfilter(Scenario):
     """See scenarios.model.Scenario. `start` opens the bench; tests bring one that needs no kernel."""
 
     id: ClassVar[str] = "rpfilter"
+    card: ClassVar[Card] = CARD
     title: ClassVar[str] = "Reverse-path check of the firewall"
     question: ClassVar[str] = "What does the firewall's reverse-path check cost on this host?"
     why: ClassVar[str] = (

@@ -13,12 +13,12 @@ from probes.units import amount, latency, percent, prefixed
 from scenarios.events import Verdict
 from scenarios.experiment.statistics.tail import percentile_ns
 from scenarios.experiment.wording import effect_words, groups_words
+from scenarios.files.target import Target
 from scenarios.finding import Evidence, Finding
 from scenarios.knowledge.disks import disk_class, link_share
 from scenarios.rules.texts import texts
 from scenarios.storage.results import Level
 from scenarios.storage.rules import link_fields
-from scenarios.storage.targets import Target
 
 SAYS = texts("storage")
 # A stream that reaches this share of its link's payload rate is held by the link, not by the medium.

@@ -12,6 +12,7 @@ from probes.bench.workloads import load_of
 from probes.host import Host
 from probes.system.disk.drive.transport import virtual
 from probes.units import amount, duration, elapsed, listed, number
+from scenarios.files.target import Target
 from scenarios.finding import SEVERITIES, Evidence, Finding, Remedy
 from scenarios.knowledge.disks import (
     JobKind,
@@ -24,7 +25,6 @@ from scenarios.knowledge.disks import (
 from scenarios.rules.texts import texts
 from scenarios.storage.findings import engine_cost
 from scenarios.storage.results import Level
-from scenarios.storage.targets import Target
 
 SAYS = texts("storage")
 KNOWLEDGE = "scenarios/knowledge/storage.toml"

@@ -11,7 +11,8 @@ import msgspec
 from probes.host import Host
 from probes.system.disk.directory import directory_traits, file_system_number
 from probes.types import present
-from scenarios.storage.targets import Target, kinds
+from scenarios.files.target import Target
+from scenarios.storage.targets import kinds
 
 Common: TypeAlias = Literal[
     "file system", "subvolumes", "volumes", "partitions", "disk", "some disks", "paths"

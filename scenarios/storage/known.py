@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from probes.host import Host
-from scenarios.events import Found
-from scenarios.finding import SEVERITIES, Finding
-from scenarios.storage.targets import Target, holding
-from scenarios.triage import all_rules, apply_rule
+from scenarios.files.directories import holding
+from scenarios.files.target import Target
+from scenarios.finding import Finding
+from scenarios.triage import findings_about
 
-STORAGE = frozenset({"storage"})
 SETTINGS = frozenset({"storage", "iosched", "fstrim"})  # what is set of a disk, or on the way to it
-_STATES = frozenset(
-    {"iosched.tasks-in-d", "iosched.hung-tasks", "iosched.null-pointer", "iosched.hung-silent"}
-)
-
-
-def findings_of_storage(host: Host, subjects: Iterable[str] = STORAGE) -> list[Finding]:
-    """The findings of the rules on these subjects, the worst first."""
-    wanted = frozenset(subjects)
-    events = (
-        event
-        for rule in all_rules()
-        if rule.subject in wanted and rule.id not in _STATES
-        for event in apply_rule(rule, host, lambda: 0.0)
-    )
-    found = [event.finding for event in events if isinstance(event, Found)]
-    return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
 def known_of(host: Host, targets: Sequence[Target]) -> list[Finding]:
@@ -40,7 +23,7 @@ def known_of(host: Host, targets: Sequence[Target]) -> list[Finding]:
 
     return [
         finding
-        for finding in findings_of_storage(host, SETTINGS)
+        for finding in findings_about(host, SETTINGS)
         if any(concerned(subject) for subject in (finding.subject, *finding.subjects) if subject)
     ]
 

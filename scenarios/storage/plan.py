@@ -13,25 +13,20 @@ from probes import units
 from probes.bench.disk.budget import GIB, MOST_WRITTEN_A_RUN
 from probes.bench.disk.refusals import Suitability, keeps_inodes, suitability
 from probes.bench.job_members import group_folders
-from probes.bench.workloads import FEW_PLACES, LOADS, Load, fio_equivalent, places, write_file_bytes
+from probes.bench.workloads import FEW_PLACES, LOADS, places, write_file_bytes
 from probes.host import Host
 from probes.types import Absent, present
 from probes.units import size
 from scenarios.experiment.load_schedule import CONTROL_S, LEAST_LOAD_S, MAY_BE_LEFT_OUT
-from scenarios.experiment.schedule.slices import LEAST_S
+from scenarios.files.directories import default_directories
+from scenarios.files.loads import workload
+from scenarios.files.target import Target, target
 from scenarios.guards.foreign_latency import STOPS_ITSELF
 from scenarios.knowledge.disks import disk_class, endurance_share, fill_s
 from scenarios.model import Options, Usage, directory_action
-from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
+from scenarios.plan import Plan, PlannedStep, Variant, Workload, Written
 from scenarios.storage.ground import Shared, on_one_file_system, sentence, shared
-from scenarios.storage.targets import (
-    Target,
-    could_be_named,
-    default_directories,
-    differences,
-    target,
-    variant,
-)
+from scenarios.storage.targets import could_be_named, differences, variant
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DEFAULT_BUDGET_S = 60.0
@@ -132,23 +127,6 @@ def resolved(host: Host, path: str) -> str:
     """Without symlinks, through the reader that a dead mount cannot hold; as it is where nothing answers."""
     found = host.real(path, may_hang=True)
     return os.path.normpath(path) if isinstance(found, Absent) else found
-
-
-def workload(load: Load, size_bytes: int, directory: str, *, slices: bool) -> Workload:
-    """The engine's load as a workload of an experiment: in slices where several sides are measured in turn."""
-    return Workload(
-        id=load.id,
-        title=load.title,
-        metrics=(Metric(name=load.metric, unit=load.unit, better=load.better),),
-        block_s=load.block_s,
-        max_block_s=load.max_block_s,
-        min_operations=load.min_operations,
-        slice_s=(load.slice_s or LEAST_S) if slices else 0.0,
-        slice_operations=load.slice_operations * load.workers,
-        control=load.control,
-        equivalent=fio_equivalent(load.id, size_bytes, directory) if directory else "",
-        why=load.why,
-    )
 
 
 def workloads(size_bytes: int, directory: str, directories: int) -> tuple[Workload, ...]:

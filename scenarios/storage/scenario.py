@@ -23,17 +23,20 @@ from probes.bench.measured import BenchRefused
 from probes.host import Host
 from probes.types import Absent
 from scenarios import events as ev
+from scenarios.card import Card
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.groups import level_values
 from scenarios.experiment.load_schedule import Entry, campaign
 from scenarios.experiment.schedule.guarded import GuardedBlocks, values_of
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
+from scenarios.files.arm import StorageArm
+from scenarios.files.target import Target
 from scenarios.finding import Finding
 from scenarios.guards.watch import Watch, watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Step, Usage, own_directory
 from scenarios.plan import Option, Plan, Workload
-from scenarios.storage.arms import StorageArm, level_interval
+from scenarios.storage import CARD
 from scenarios.storage.findings import (
     class_findings,
     control_moved,
@@ -46,10 +49,11 @@ from scenarios.storage.findings import (
 from scenarios.storage.first_answer import first_answer, hints
 from scenarios.storage.ground import sentence
 from scenarios.storage.known import known_of
+from scenarios.storage.level import level_interval
 from scenarios.storage.plan import DEFAULT_BUDGET_S, JOB_S, Layout, make
 from scenarios.storage.results import JobWait, JobWaits, Level, Levels
 from scenarios.storage.single_directory import measure_alone
-from scenarios.storage.targets import Target, same_device
+from scenarios.storage.targets import same_device
 from scenarios.storage.throttling.caps import throttles, watched_s
 from scenarios.storage.throttling.common_cap import courses_of, recast
 from scenarios.storage.throttling.course import Course
@@ -66,6 +70,7 @@ from scenarios.storage.throttling.findings import (
 
 class Storage(Scenario):
     id: ClassVar[str] = "storage"
+    card: ClassVar[Card] = CARD
     title: ClassVar[str] = "Is it the disk?"
     question: ClassVar[str] = "Which of these directories is faster, by how much, and would a job notice?"
     why: ClassVar[str] = (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from probes.bench.measured import Measured, NotApplicable, Spent
 from scenarios import events as ev
 from scenarios.experiment.schedule.guarded import GuardedBlocks
+from scenarios.files.arm import StorageArm
 from scenarios.model import Run
 from scenarios.plan import Workload
-from scenarios.storage.arms import StorageArm
 from scenarios.storage.throttling.course import Course
 
 # So many blocks a load are enough for its level.

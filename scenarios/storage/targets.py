@@ -2,74 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
-import msgspec
-
-from probes.bench.disk.refusals import Suitability, suitability
 from probes.host import Host
 from probes.number_text import whole
-from probes.system.disk.block import BlockDevice, block_devices
-from probes.system.disk.mounts import Mount, Placement, memory_of, mounts, placement
+from probes.system.disk.block import block_devices
+from probes.system.disk.mounts import Mount, memory_of, mounts
 from probes.types import Absent, present
-from scenarios.model import Options, Usage
+from scenarios.files.target import NO_DATA, Target, text
 from scenarios.plan import Variant
 
-# File systems that keep files on local devices, and so can be named with --dir without a second thought.
-_NO_DATA = frozenset({"proc", "sysfs", "cgroup", "cgroup2", "devpts", "mqueue", "debugfs", "tracefs", "securityfs"}) | {
-    "pstore", "bpf", "configfs", "fusectl", "autofs", "rpc_pipefs", "binfmt_misc", "nsfs", "efivarfs", "squashfs",
-    "iso9660", "selinuxfs", "devtmpfs", "fuse.gvfsd-fuse", "fuse.portal", "erofs",
-}  # fmt: skip
 # Mount options that say nothing about speed.
 _QUIET_OPTIONS = frozenset({"rw", "relatime", "nosuid", "nodev", "seclabel", "inode64", "attr2", "noquota"})
-
-
-class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """A directory to be measured. `letter` is its variant's id; `devices` the leaves in the order of `place.leaves`."""
-
-    letter: str
-    directory: str
-    place: Placement
-    devices: tuple[BlockDevice, ...]
-    explicit: bool
-
-    @property
-    def device(self) -> BlockDevice | None:
-        """Where it is a single one: of several nothing can be said as of one disk."""
-        return self.devices[0] if len(self.devices) == 1 else None
-
-    @property
-    def leaf_names(self) -> str:
-        if self.place.leaves:
-            return ", ".join(self.place.leaves)
-        return self.place.mount.source
-
-
-def target(host: Host, letter: str, directory: str, *, explicit: bool) -> Target | Absent:
-    """What lies under the directory; absent where the mount table cannot tell."""
-    place = placement(host, directory)
-    if isinstance(place, Absent):
-        return place
-    known = host.once(block_devices)
-    devices = tuple(known[name] for name in place.leaves if name in known)
-    return Target(letter=letter, directory=directory, place=place, devices=devices, explicit=explicit)
-
-
-def default_directories(host: Host) -> tuple[str, ...]:
-    """`$TMPDIR` and `/var/tmp`, one of each file system: what may be written to without being named."""
-    chosen: dict[str, str] = {}
-    for directory in (os.environ.get("TMPDIR", ""), "/var/tmp"):
-        place = placement(host, directory) if directory else None
-        if isinstance(place, Placement) and os.path.isdir(directory):  # noqa: PTH112
-            chosen.setdefault(place.mount.devno or place.mount.mountpoint, directory)
-    return tuple(chosen.values())
-
-
-def holding(host: Host, directory: str) -> str:
-    """The file system that a directory is on: its device number, or where it is mounted."""
-    place = placement(host, directory)
-    return place.mount.devno or place.mount.mountpoint if isinstance(place, Placement) else directory
 
 
 def could_be_named(host: Host, taken: Sequence[Target]) -> tuple[str, ...]:
@@ -80,7 +24,7 @@ def could_be_named(host: Host, taken: Sequence[Target]) -> tuple[str, ...]:
     seen = {t.place.mount.devno for t in taken}
     lines: list[str] = []
     for mount in table:
-        if mount.fstype in _NO_DATA or mount.devno in seen or "ro" in mount.options or memory_of(host, mount):
+        if mount.fstype in NO_DATA or mount.devno in seen or "ro" in mount.options or memory_of(host, mount):
             continue
         seen.add(mount.devno)
         lines.append(f"{mount.mountpoint} ({mount.fstype} on {mount.source})")
@@ -136,10 +80,6 @@ def fill_level(host: Host, directory: str) -> float | None:
     return used / (used + state.f_bavail) if used + state.f_bavail else None
 
 
-def text(value: object) -> str:
-    return "" if isinstance(value, Absent) or value is None else str(value)
-
-
 def variant(host: Host, one: Target) -> Variant:
     """What a person reads beside the letter: the directory, its device, its file system, its link."""
     leaf = one.devices[0] if one.devices else None
@@ -191,49 +131,3 @@ def same_device(targets: Sequence[Target]) -> bool:
 
 def where(mount: Mount) -> str:
     return f"{mount.mountpoint} ({mount.fstype})"
-
-
-class OwnDirectory:
-    """Where a scenario of one directory makes its test files: the named one, or the first usual one that fits.
-
-    Without one `fit` is None and `refusal` says why.
-    """
-
-    def __init__(self, host: Host, options: Options, default_bytes: int, workloads: Sequence[str]) -> None:
-        """Raises Usage where several are named."""
-        named = options.strings("dir")
-        if len(named) > 1:
-            raise Usage("give --dir once here, or run storage to compare several directories")
-        self.explicit = bool(named)
-        self.fit: Suitability | None = None
-        self.refusal = ""
-        directories = named or default_directories(host)
-        if not directories:
-            self.refusal = "neither $TMPDIR nor /var/tmp is there: name a directory"
-        for directory in directories:
-            asked = options.integer("size") or None
-            fit = suitability(host, directory, explicit=self.explicit, size_bytes=asked, workloads=workloads)
-            if not fit.refusal:
-                least = fit.size_bytes if asked else min(fit.size_bytes, default_bytes)
-                self.fit, self.refusal = msgspec.structs.replace(fit, size_bytes=least), ""
-                return
-            self.refusal = fit.refusal
-
-    @property
-    def directory(self) -> str:
-        return self.fit.directory if self.fit is not None else ""
-
-    @property
-    def size_bytes(self) -> int:
-        return self.fit.size_bytes if self.fit is not None else 0
-
-    @property
-    def leaves(self) -> tuple[str, ...]:
-        return self.fit.placement.leaves if self.fit is not None and self.fit.placement is not None else ()
-
-    @property
-    def device(self) -> str:
-        """The leaves' names; the source where no device is known (a network file system)."""
-        if self.fit is None or self.fit.placement is None:
-            return ""
-        return ", ".join(self.leaves) or self.fit.placement.mount.source

@@ -12,11 +12,13 @@ from probes.bench.measured import BenchRefused, NotApplicable
 from probes.bench.run.supervised import Supervisors
 from probes.host import Host
 from probes.types import Absent
+from scenarios.card import Card
 from scenarios.experiment.interleaved import compare
 from scenarios.guards.watch import watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Usage
 from scenarios.option_redaction import Discretion
 from scenarios.plan import Option, Plan, PlannedStep
+from scenarios.workload import CARD
 from scenarios.workload.arm import WALL, Allowance, JobArm
 from scenarios.workload.cold import Cold, paths, unfit
 from scenarios.workload.command_timeline import Curves
@@ -37,6 +39,7 @@ BUDGET_S = 300.0
 
 class CommandUnderVariants(Scenario):
     id: ClassVar[str] = "workload"
+    card: ClassVar[Card] = CARD
     title: ClassVar[str] = "Your own command, under variants"
     question: ClassVar[str] = "Under which variant is your own command faster, and where did the time go?"
     why: ClassVar[str] = (

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from probes.bench.measured import Spent
 from scenarios.experiment.schedule.guarded import GuardedBlocks, values_of
+from scenarios.experiment.treated_trend import Course, course
 from scenarios.finding import Evidence, Finding
-from scenarios.fstrim.before_after_run import Course, course
 from scenarios.model import Run
 from scenarios.rules.texts import texts
 from scenarios.workload.arm import WALL, JobArm

@@ -12,8 +12,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from probes.action import Action
-from scenarios.experiment.schedule.switch import setting
-from scenarios.iosched.plan import switch
+from scenarios.experiment.schedule.switch import scheduler_change, setting
 from scenarios.model import Refused, Run, Usage
 
 KINDS = ("sysctl:", "sysfs:", "scheduler:")
@@ -75,7 +74,7 @@ def _scheduler(device: str, value: str, word: str) -> Action:
         raise Usage(f"{word}: {device} offers {', '.join(names)}")
     if os.geteuid():
         raise Usage(f"{word}: needs root")
-    return switch(device, read(path), value)
+    return scheduler_change(device, read(path), value)
 
 
 class Stay:

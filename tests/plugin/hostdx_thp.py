@@ -10,6 +10,7 @@ from probes.bench.run.command import CommandBench
 from probes.host import Host
 from probes.system.nodes.memory import memory
 from probes.types import present
+from scenarios.card import Card, Complaint
 from scenarios.experiment.interleaved import compare
 from scenarios.experiment.schedule.switch import Switch, SwitchedArm, setting
 from scenarios.experiment.wording import effect_words
@@ -17,20 +18,21 @@ from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.guards.watch import watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Run, Scenario, directory_action, own_directory
 from scenarios.plan import Option, Plan, PlannedStep, Variant, timed_command
+from scenarios.results.result import Result
 
 SETTING = "/sys/kernel/mm/transparent_hugepage/enabled"
 BUDGET_S = 120.0
-VALUES = {
-    "always": "always",
-    "never": "never",
-    "again": "always",
-}  # `again` is the control: it must not differ
-LOAD = timed_command("command", "the command", controls=("again",))
+VALUES = {"always": "always", "never": "never", "again": "always"}
+LOAD = timed_command("command", "the command", controls=("again",))  # the same once more: must not differ
 
 
 def active(host: Host) -> str:
-    value = memory(host).transparent_huge_pages
-    return value if present(value) else ""
+    return value if present(value := memory(host).transparent_huge_pages) else ""
+
+
+class Pages(Result, frozen=True, tag="thp.pages/1"):
+    name: ClassVar[str] = "huge pages"
+    value: str
 
 
 def change(own: str, value: str) -> Action:
@@ -53,6 +55,9 @@ class Thp(Scenario):
     answers: ClassVar[str] = "always against never, for your command"
     takes_s: ClassVar[float] = BUDGET_S + 5
     needs: ClassVar[str] = "root, --command"
+    card: ClassVar[Card] = Card(complaint=Complaint("much memory, and slow"))
+    suspect: ClassVar[str] = "huge pages"
+    checkup_s: ClassVar[float] = 30.0
     options: ClassVar[tuple[Option, ...]] = (
         Option(name="command", kind="text", required=True, help="what is run and timed"),
         Option(name="dir", kind="path", default="/var/tmp", help="where its working directory is made"),
@@ -72,19 +77,15 @@ class Thp(Scenario):
             variants=tuple(Variant(id=name, label=value) for name, value in VALUES.items()),
             workloads=(LOAD,),
             steps=(PlannedStep("measure", "measure and judge", budget),),
-            reads=(SETTING,),
             actions=(*changes, directory_action(host, options.string("dir"))),
             seconds=budget + 5,
             measuring_s=budget,
-            sentences=(
-                f"Runs the command in turn with always and never for {budget:.0f} s; {own} comes back.",
-            ),
-            refusal=self.blocked(host),
+            sentences=(f"runs the command in turn with always and never; {own} comes back",),
         )
 
     async def run(self, run: Run) -> None:
         own, options = active(run.host), run.options
-        run.fact("memory", "transparent_huge_pages", own, source=SETTING)
+        run.emit(Pages(t=run.time(), value=own))
         with run.step("measure", "measure and judge"):
             async with (
                 own_directory(run, options.string("dir")) as private,
@@ -94,7 +95,6 @@ class Thp(Scenario):
                 arms = [SwitchedArm(name, switch, bench, value) for name, value in VALUES.items()]
                 budget = run.plan.measuring_s
                 verdicts, _ = await compare(run, LOAD, arms, budget_s=budget, family=2, watch=watch_for(run))
-        verdict = verdicts[0]
-        if verdict.verdict in ("slower", "faster"):
-            better = "always" if verdict.verdict == "slower" else "never"
-            run.found(finding(own, better, effect_words(verdict)))
+        if verdicts[0].differs:
+            better = "always" if verdicts[0].slower else "never"
+            run.found(finding(own, better, effect_words(verdicts[0])))

@@ -13,6 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from app.recording.reader import load
+from app.recording.session import Session
+from app.report.full_report import report
+from app.report.result import document
+from app.tui.questions import card_for, questions
 from probes.action import Action
 from probes.bench.measured import Measured
 from probes.host import Host
@@ -114,6 +119,16 @@ async def test_a_setting_that_somebody_else_changes_ends_the_run(
         await ran(tmp_path, monkeypatch, never=1.0)
 
 
+async def test_its_result_stands_in_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = await ran(tmp_path, monkeypatch, never=1.0)
+    session = Session()
+    for event in run.events:
+        session.apply(event)
+    titles = [section.title.lower() for section in report(session, "r.jsonl").sections]
+    assert any(hostdx_thp.Pages.name in title for title in titles)
+    assert document(session, None)[hostdx_thp.Pages.name] == "madvise"
+
+
 def test_it_declares_everything_in_at_most_100_lines() -> None:
     assert not lacking(hostdx_thp.Thp())
     assert len((HERE / "hostdx_thp.py").read_text().splitlines()) <= 100
@@ -144,6 +159,21 @@ def test_installed_it_is_offered_and_planned(installed: dict[str, str], tmp_path
     listed = subprocess.run([*HOSTDX, "scenarios", "--json"], env=installed, capture_output=True, text=True)
     [offer] = [one for one in json.loads(listed.stdout)["scenarios"] if one["id"] == "thp"]
     assert offer["question"] == hostdx_thp.Thp.question
+    # the home screen: its complaint comes with its offer
+    told = tmp_path / "triage.jsonl"
+    with told.open("wb") as file:
+        subprocess.run([*HOSTDX, "triage", "--events", "-"], env=installed, stdout=file)
+    session = load(told)
+    asked_for = questions(session.offers)[-1]
+    assert hostdx_thp.Thp.card.complaint is not None
+    assert asked_for.words == hostdx_thp.Thp.card.complaint.words
+    assert card_for(asked_for, session, None).id == "thp"
+    # a checkup names it, with why it is not run unasked
+    checked = [*HOSTDX, "plan", "checkup", "--only", "thp", "--dir", str(tmp_path / "work"), "--json"]
+    left_out = json.loads(subprocess.run(checked, env=installed, capture_output=True, text=True).stdout)[
+        "left_out"
+    ]
+    assert any("thp" in line for line in left_out)
     asked = [*HOSTDX, "plan", "thp", "--command", "true", "--dir", str(tmp_path / "work"), "--json"]
     plan = json.loads(subprocess.run(asked, env=installed, capture_output=True, text=True).stdout)
     assert plan["scenario"] == "thp"

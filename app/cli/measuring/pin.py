@@ -46,7 +46,7 @@ def pin(cores: int, dry_run: bool, command: tuple[str, ...]) -> int:
     from probes.system.running.allowed import allowed
     from probes.system.running.pinned import pinned
     from probes.types import present
-    from scenarios.numa.placements import slot
+    from scenarios.cpus.slot import slot
 
     if not command and not dry_run:
         raise click.UsageError("name a command: hostdx pin --cores 8 -- COMMAND")

@@ -11,6 +11,7 @@ import msgspec
 from app import failure
 from app.cli.color_option import color_option
 from app.cli.measuring.event_stream import events_option, header
+from app.cli.measuring.several_runs import one_of_several
 from app.cli.root_option import host_at
 from app.cli.scenario_command import Scenarios
 from app.failure import Failure
@@ -39,12 +40,7 @@ def _plan(
     root: str | None,
 ) -> int:
     began = time.monotonic()
-    if scenario.id == "kernel":
-        from app.cli.measuring import reboots
-
-        side = reboots.side_of(chosen)
-        if side is not None:
-            reboots.check(side)  # what the run would refuse
+    one_of_several("plan", scenario, chosen)  # what the run would refuse
     if events:
         raw(encoded(header(scenario.id, chosen)))
     plan, reason, status = _made(scenario, host_at(root), Options(chosen, options))
@@ -77,11 +73,12 @@ def _plan(
 def _made(scenario: Scenario, host: Host, options: Options) -> tuple[Plan | None, str, int]:
     """The plan, why not, and the exit status."""
     try:
-        blocked = scenario.blocked(host)
-        if blocked and not (host.live and scenario.reads_anyway):
-            return None, blocked, failure.COULD_NOT
-        plan = scenario.plan(host, options).sealed()
-        why = blocked or plan.refusal or refusal(host, journal_dir(), plan)
+        with host.standing_still():
+            blocked = scenario.blocked(host)
+            if blocked and not (host.live and scenario.reads_anyway):
+                return None, blocked, failure.COULD_NOT
+            plan = scenario.plan(host, options).sealed()
+            why = blocked or plan.refusal or refusal(host, journal_dir(), plan)
         plan = msgspec.structs.replace(plan, refusal=why)
     except Usage as why:
         return None, str(why), failure.USAGE

@@ -13,6 +13,7 @@ import msgspec
 from app import failure
 from app.cli.color_option import color_option, line_width
 from app.cli.measuring.progress import Plain, Quiet, View
+from app.cli.measuring.several_runs import one_of_several, so_far
 from app.cli.scenario_command import Scenarios
 from app.failure import Failure
 from app.invocation import pasted
@@ -72,11 +73,7 @@ def _run(
         kept(against, scenario.id)
     if as_json and events == "-":
         raise Failure("run: --json and --events - both want stdout; give --events a file", failure.USAGE)
-    from app.cli.measuring import reboots
-
-    side = reboots.side_of(chosen) if scenario.id == "kernel" else None
-    if side is not None:
-        reboots.check(side)
+    several = one_of_several("run", scenario, chosen)
     request = Request(
         options=chosen,
         declared=options,
@@ -107,8 +104,8 @@ def _run(
 
         for line in summary(session, execution.recording, line_width()):
             out_parts(line)
-        if side is not None and ended.status == "done":
-            for text in reboots.after_run():
+        if several and ended.status == "done":
+            for text in so_far(scenario):
                 out(printable(text))
         if compared is not None and execution.recording is not None:
             for text in _against(against, compared, execution.recording.name):

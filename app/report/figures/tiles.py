@@ -8,7 +8,6 @@ from app.recording.session import Session
 from app.report import verdict_style, wording
 from app.report.figures import verdict_table
 from probes import units
-from scenarios.imported import SCENARIO
 from scenarios.results.document import Tile, Tiles
 
 _FROM = 2  # tiles: a single one is no summary
@@ -81,7 +80,7 @@ def _groups(session: Session) -> list[Tile]:
 
 
 def _took(session: Session) -> list[Tile]:
-    if session.began is None or session.began.scenario == SCENARIO:
+    if session.began is None or session.card.role == "import":
         return []
     moved = sum(block.bytes for blocks in session.blocks.values() for block in blocks)
     return [Tile("took", units.duration(session.time), f"{units.size(moved)} moved" if moved else "")]

@@ -105,7 +105,7 @@ def _part(part: Part, width: int, mark: str = "· ") -> list[Line]:
         case Picture():
             return [crop(text(line), width) for line in part.lines]
         case Table():
-            return _table(part, width)
+            return table_lines(part, width)
 
 
 def _spans(words: Words, role: str = "text") -> Line:
@@ -161,10 +161,10 @@ def _effects(part: Effects, width: int) -> list[Line]:
     taken = sum(_natural(head, body)) + 2 * len(head)
     room = min(_MOST_BAR, width - taken)
     if room < _LEAST_BAR:
-        return [*_table(table, width), BLANK, *interval_lines(drawn, width)]
+        return [*table_lines(table, width), BLANK, *interval_lines(drawn, width)]
     scale = scale_of(drawn.bars)
     bars = dict(zip(part.rows, drawn.bars, strict=True))
-    first, *rest = _table(table, taken)
+    first, *rest = table_lines(table, taken)
     out = [[*pad(first, taken), *axis(room, scale)]]
     for n, line in enumerate(rest):
         shown = drawn_line(bars[n], room, scale, drawn.margin) if n in bars else []
@@ -182,7 +182,7 @@ def _natural(head: list[Line], body: list[list[Line]]) -> list[int]:
     return [max(cells(row[column]) for row in (head, *body)) for column in range(len(head))]
 
 
-def _table(table: Table, width: int) -> list[Line]:
+def table_lines(table: Table, width: int) -> list[Line]:
     """Columns as wide as they need; where they do not fit the widest of text break between words, a long word itself.
     Where not even that does each row becomes a block of `name  value` lines."""
     head, body = _rows(table)

@@ -13,7 +13,7 @@ from textual.widget import Widget
 from app.lines import Line, text
 from app.run.launch import HOSTDX
 from app.tui.children.event_child import EventChild
-from app.tui.questions import QUESTIONS, filled_in, scenario_for
+from app.tui.questions import asked, card_for, filled_in, questions
 from app.tui.screens.base import Base
 from app.tui.widgets.home.findings_panel import LEFT_OVER, Suspects
 from app.tui.widgets.home.host_glance import Headline
@@ -25,7 +25,7 @@ from app.tui.widgets.panel import Box, Panel
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.selected_line import Whole, most_lines
 
-MOST_ROWS = len(QUESTIONS) + 6  # with the head, and a scenario or two of a third party
+MOST_ROWS = len(asked()) + 6  # with the head, and a scenario or two of a third party
 WATCH_AFTER_S = 1.5  # the first screen and triage come first
 
 
@@ -64,7 +64,7 @@ class HomeScreen(Base):
         Binding("R", "again", "read the host again", show=False),
         Binding("q", "back", "quit"),
         Binding("tab", "other", "other list", show=False),
-        *(Binding(q.key, f"ask('{q.key}')", q.words, show=False) for q in QUESTIONS),
+        *(Binding(q.key, f"ask('{q.key}')", q.words, show=False) for q in asked() if q.key),
     ]
     title_words = "home"
     AUTO_FOCUS = "ScenarioList"
@@ -174,13 +174,13 @@ class HomeScreen(Base):
     def action_ask(self, key: str) -> None:
         """The scenario that answers this complaint, its plan filled in as far as the host tells."""
         session, pulse = self.shell.home_session(), self.shell.pulse
-        question = next(q for q in QUESTIONS if q.key == key)
-        scenario = scenario_for(question, session, pulse)
+        question = next(q for q in questions(session.offers) if q.id == key)
+        card = card_for(question, session, pulse)
 
         def propose() -> list[str]:
-            return filled_in(scenario, self.shell.home_session(), pulse)
+            return filled_in(card, self.shell.home_session(), pulse)
 
-        self.shell.open_plan(scenario, propose(), propose)
+        self.shell.open_plan(card.id, propose(), propose)
 
     def action_recordings(self) -> None:
         self.shell.open_recordings()

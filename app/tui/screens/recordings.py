@@ -20,7 +20,7 @@ from app.tui.screens.base import Base
 from app.tui.widgets.measuring.transport import clock
 from app.tui.widgets.picker import Picker, Row
 from app.tui.widgets.selected_line import Whole
-from scenarios.imported import SCENARIO
+from scenarios.card import card_of
 
 HEADLINES = 40  # of the newest: each is read whole for it
 READ_EVERY_S = 0.04
@@ -75,7 +75,8 @@ def _line(one: Listing, told: dict[str, Answer | None], width: int) -> Line:
         left.append((answer.sentence, "text"))
     else:
         left += [(_where(entry), "text"), (f"  {entry.reason or ''}", "dim")]
-    took = "" if entry.state == "unreadable" or entry.scenario == SCENARIO else clock(entry.seconds)
+    timeless = entry.state == "unreadable" or card_of(entry.scenario).role == "import"
+    took = "" if timeless else clock(entry.seconds)
     return split(left, [(took, "dim")], width)
 
 

@@ -26,9 +26,9 @@ from app.tui.widgets.home.findings_panel import Suspects
 from app.tui.widgets.imported import imported_lines
 from app.tui.widgets.measuring.group_plot import Chosen, GroupPlot, ValuesPlot, courses
 from app.tui.widgets.measuring.transport import Transport
+from app.tui.widgets.on_top import on_top_lines
 from app.tui.widgets.panel import Box, Panel
 from app.tui.widgets.picker import Picker
-from app.tui.widgets.stuck_table import stuck_lines
 from app.tui.widgets.verdict_list import VerdictList
 from scenarios.experiment.wording import explanation
 from scenarios.finding import Remedy
@@ -128,7 +128,7 @@ class About(Panel):
                 if low and len(said) > LOW_LINES:
                     out[-1] = split(out[-1], text("Enter", "key"), width)
         out += signs
-        out += stuck_lines(session, width, self.screen.size.height // 3)
+        out += on_top_lines(session, width, self.screen.size.height // 3)
         out += doubt_lines(session, width, brief=low)
         return [*out, *imported_lines(session, width, self.screen.size.height)]
 

@@ -17,6 +17,23 @@ def setting(path: str, own: str, value: str, *, risk: str) -> Action:
     return Action(kind="attribute", title=title, target=path, old=own, new=value, consent=True, risk=risk)
 
 
+def scheduler_change(leaf: str, current: str, scheduler: str) -> Action:
+    """Of a disk's I/O scheduler; what a switch resets silently is saved and restored with it."""
+    queue = f"/sys/block/{leaf}/queue"
+    return Action(
+        kind="attribute",
+        title=f"I/O scheduler of {leaf}",
+        target=f"{queue}/scheduler",
+        old=current,
+        new=scheduler,
+        # nr_requests first: it sets async_depth along (mq-deadline, measured).
+        side_paths=(f"{queue}/nr_requests", f"{queue}/iosched/*"),
+        consent=True,
+        risk=f"a switch waits until {leaf} has nothing in flight (some 30 ms); on a stuck device it hangs",
+        rights="root",
+    )
+
+
 class Switch:
     """Which value is active, and the way back to the host's own. `back` must be called however the run ends.
 

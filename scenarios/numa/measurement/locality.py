@@ -22,11 +22,11 @@ from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.load_schedule import Entry, campaign
 from scenarios.experiment.schedule.blocks import Blocks
+from scenarios.files.arm import StorageArm
+from scenarios.files.loads import workload
 from scenarios.guards.watch import watch_for
 from scenarios.model import Refused, Run, own_directory
 from scenarios.plan import Variant, Workload, Written
-from scenarios.storage.arms import StorageArm
-from scenarios.storage.plan import workload
 
 LOADS = ("randread-4k-qd1", "read-1m-qd8")
 SIZES = (256 << 20, 64 << 20)

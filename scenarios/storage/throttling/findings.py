@@ -15,11 +15,11 @@ from probes.system.disk.drive.transport import virtual
 from probes.system.running.cgroup import Cgroup, cgroup
 from probes.types import present
 from probes.units import amount, duration, number, prefixed, rate
+from scenarios.files.target import Target
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.knowledge.disks import offers
 from scenarios.rules.texts import texts
 from scenarios.storage.results import Level
-from scenarios.storage.targets import Target
 from scenarios.storage.throttling.caps import Limit, Throttle, limits_of, throttles
 from scenarios.storage.throttling.course import Cap, Course
 

@@ -8,10 +8,12 @@ import msgspec
 import pytest
 
 from app.cli.entry import run_command_line
-from app.cli.measuring import reboots
+from app.cli.measuring import several_runs
 from app.failure import Failure
 from app.state import recordings_dir
+from probes.types import Json
 from scenarios import events as ev
+from scenarios.kernel.scenario import Kernel
 from scenarios.plan import Metric, Plan, Workload
 
 HOST = "n1"
@@ -22,11 +24,19 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     recordings_dir().mkdir(parents=True)
     here = type("Uname", (), {"nodename": HOST})
-    monkeypatch.setattr(reboots.os, "uname", lambda: here)
+    monkeypatch.setattr("app.recording.earlier.os.uname", lambda: here)
 
 
 def now_in(monkeypatch: pytest.MonkeyPatch, boot: str) -> None:
-    monkeypatch.setattr(reboots, "boot_id", lambda: boot)
+    monkeypatch.setattr(several_runs, "boot_id", lambda: boot)
+
+
+def check(**options: Json) -> bool:
+    return several_runs.one_of_several("run", Kernel(), options)
+
+
+def after_run() -> list[str]:
+    return list(several_runs.so_far(Kernel()))
 
 
 def record(
@@ -53,20 +63,20 @@ def record(
 
 def test_the_way_through_a_series(monkeypatch: pytest.MonkeyPatch) -> None:
     now_in(monkeypatch, "b1")
-    reboots.check("A")
+    assert check(before=True)
     record(1, "b1", "5.10", before=True, order="ABBA")
-    measured, to_do = reboots.after_run()
+    measured, to_do = after_run()
     assert measured == "boots measured: A of ABBA; A (before): 5.10; B (after): not measured yet"
     assert to_do == (
         "next: reboot into the other kernel (or with the other setting), then `hostdx run kernel --after`; "
         "3 boots are left"
     )
     with pytest.raises(Failure, match="reboot first"):
-        reboots.check("B")
+        check(after=True)
     now_in(monkeypatch, "b2")
-    reboots.check("B")
+    assert check(after=True)
     record(2, "b2", "6.1", after=True, order="ABBA")
-    _, answer, command, to_do = reboots.after_run()
+    _, answer, command, to_do = after_run()
     assert "2.5 × slower" in answer
     assert (
         command
@@ -75,7 +85,7 @@ def test_the_way_through_a_series(monkeypatch: pytest.MonkeyPatch) -> None:
     assert to_do.startswith("next: reboot into 6.1 once more, then `hostdx run kernel --after`; 2 boots")
     record(3, "b3", "6.1", after=True, order="ABBA")
     record(4, "b4", "5.10", before=True, order="ABBA")
-    lines = reboots.after_run()
+    lines = after_run()
     assert lines[0].startswith("boots measured: ABBA of ABBA") and not any(
         x.startswith("next") for x in lines
     )
@@ -89,11 +99,10 @@ def test_an_after_needs_a_before(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert run_command_line(["plan", "kernel", "--after"]) == 2  # as the run itself
     assert "begin with that one" in capsys.readouterr().err
     with pytest.raises(Failure, match="begin with that one"):
-        reboots.check("B")
+        check(after=True)
 
 
 def test_before_and_after_exclude_each_other() -> None:
     with pytest.raises(Failure, match="exclude"):
-        reboots.side_of({"before": True, "after": True})
-    assert reboots.side_of({"before": False, "after": True}) == "B"
-    assert reboots.side_of({}) is None
+        check(before=True, after=True)
+    assert not check()

@@ -14,10 +14,10 @@ from scenarios import events as ev
 from scenarios.experiment.budget import Pace
 from scenarios.experiment.groups import Group
 from scenarios.experiment.judge import Judge
+from scenarios.experiment.reference import change_beside
 from scenarios.experiment.schedule.recorded_trains import slices_of
 from scenarios.experiment.trend import trend
 from scenarios.experiment.wording import effect_words, explanation
-from scenarios.fstrim.measurement.reference import change_beside
 from scenarios.plan import Metric, Plan
 from tests.fakes import FakeClock
 

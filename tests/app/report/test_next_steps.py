@@ -10,13 +10,14 @@ import pytest
 
 from app.recording.session import Session
 from app.report.headline import answer
-from app.report.next_steps import TAKES_S, TO_THE_WHOLE, following, to_do
+from app.report.next_steps import following, to_do, to_the_whole
 from app.report.verdict_style import role_of
 from app.state import recordings_dir
 from probes.action import Action
 from probes.system.running.job_identity import JobTarget, JobUse
 from scenarios import events as ev
 from scenarios import registry
+from scenarios.card import card_of, own
 from scenarios.cpuwatch.findings import Job
 from scenarios.cpuwatch.findings import findings as cpuwatch
 from scenarios.finding import Finding, Remedy
@@ -39,9 +40,9 @@ def verdict(word: Any, **more: Any) -> ev.Verdict:
     return ev.Verdict(t=9.0, workload="w", verdict=word, **(fields | more))
 
 
-@pytest.mark.parametrize("name", TAKES_S)
+@pytest.mark.parametrize("name", [card.id for card in own() if card.takes_s])
 def test_what_another_scenario_takes_is_what_it_declares(name: str) -> None:
-    assert TAKES_S[name] == registry.load(name).takes_s
+    assert card_of(name).takes_s == registry.load(name).takes_s
 
 
 def priced(measuring_s: float = 60.0, rights: str = "", **options: Any) -> ev.Planned:
@@ -85,7 +86,7 @@ def test_a_run_that_stopped_itself_is_run_again_as_it_was_when_it_is_quiet() -> 
 
 @pytest.mark.parametrize(
     ("word", "ratio", "command"),
-    [("faster", 1.094, "hostdx run storage"), ("inconclusive", 1.02, TO_THE_WHOLE)],
+    [("faster", 1.094, "hostdx run storage"), ("inconclusive", 1.02, to_the_whole())],
 )
 def test_on_one_file_system_no_difference_is_expected(word: Any, ratio: float, command: str) -> None:
     said = verdict(
@@ -147,7 +148,7 @@ QUIET = Finding(
         ("faster", QUIET, "nft list chain x"),
         ("slower", msgspec.structs.replace(QUIET, confidence="rule"), "hostdx replay last"),
         ("slower", msgspec.structs.replace(QUIET, remedy=()), "hostdx replay last"),
-        ("no material difference", QUIET, TO_THE_WHOLE),
+        ("no material difference", QUIET, to_the_whole()),
     ],
 )
 def test_a_decided_difference_with_a_remedy_gives_it_though_it_is_a_notice(
@@ -207,7 +208,7 @@ def test_what_cpuwatch_saw_is_followed_by_what_to_do_with_the_job(tmp_path: Path
         uses = [msgspec.structs.replace(use, others_waited=others)] * 3
         [found] = cpuwatch(host, job, uses, None)
         [step] = following(ended(ev.Found(t=9.0, finding=found), scenario="cpuwatch", pid=131))
-        assert step.command == found.remedy[0].commands[0] != TO_THE_WHOLE
+        assert step.command == found.remedy[0].commands[0] != to_the_whole()
 
 
 def test_nothing_follows_a_run_under_way_a_refused_one_and_a_checkup() -> None:

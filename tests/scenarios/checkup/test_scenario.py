@@ -16,6 +16,7 @@ from probes.bench.disk.refusals import Suitability
 from probes.host import Host
 from probes.types import Json
 from scenarios import events as ev
+from scenarios.card import Card
 from scenarios.checkup import directories
 from scenarios.checkup import parts as parts_module
 from scenarios.checkup import scenario as scenario_module
@@ -61,6 +62,11 @@ class Fake(Scenario):
             actions=(change,) if self._asks else (),
             options=options.values,
         )
+
+
+class Resolution(Fake):
+    card: ClassVar[Card] = Card(role="resolution")
+    checkup_first: ClassVar[bool] = True
 
 
 def verdict(word: Any, ratio: float, ci: tuple[float, float], *, control: bool = False) -> ev.Verdict:
@@ -128,11 +134,8 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return offer
 
 
-STORAGE, WALL, NULL = (
-    Fake("storage", "the disk", 90.0),
-    Fake("wall", "the firewall", 30.0),
-    Fake("null", "noise", 20.0),
-)
+STORAGE, WALL = Fake("storage", "the disk", 90.0), Fake("wall", "the firewall", 30.0)
+NULL = Resolution("null", "noise", 20.0)
 REFUSED = Fake("gone", "the card", 30.0, why_not="no card is plugged in")
 ASKS = Fake("asks", "the scheduler", 30.0, asks=True)
 
@@ -312,7 +315,7 @@ def test_directories_that_findings_of_storage_name_are_measured_beside_the_usual
     def fits(host: Host, directory: str, *, explicit: bool) -> Suitability:
         return Suitability(directory=directory, refusal="no space" if directory == "/full" else "")
 
-    monkeypatch.setattr(directories, "findings_of_storage", lambda host: found)
+    monkeypatch.setattr(directories, "findings_about", lambda host, subjects: found)
     monkeypatch.setattr(directories, "default_directories", lambda host: ("/var/tmp",))
     monkeypatch.setattr(directories, "suitability", fits)
     monkeypatch.setattr(

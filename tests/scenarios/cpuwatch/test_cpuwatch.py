@@ -14,13 +14,13 @@ import pytest
 from probes.host import Host
 from probes.system.running.job_identity import JobLook, JobTarget, JobUse
 from probes.system.running.quota_groups import QuotaGroup
+from scenarios.cpus import priority
+from scenarios.cpus.quota import stopped_by
 from scenarios.cpuwatch import scenario
 from scenarios.cpuwatch.findings import Job, findings
 from scenarios.cpuwatch.scenario import Cpuwatch
 from scenarios.events import Found
 from scenarios.finding import Finding
-from scenarios.host import priority
-from scenarios.host.quota import stopped_by
 from scenarios.model import Options, Refused, Usage
 from tests.fakes.clock import FakeClock
 from tests.fakes.hosts.tree import Tree

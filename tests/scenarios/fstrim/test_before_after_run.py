@@ -8,7 +8,7 @@ import random
 import pytest
 
 from scenarios.experiment.statistics.least_squares import least_squares
-from scenarios.fstrim.before_after_run import course
+from scenarios.experiment.treated_trend import course
 
 numpy = pytest.importorskip("numpy")
 

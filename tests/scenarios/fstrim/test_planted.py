@@ -12,7 +12,7 @@ from probes.action import private_directory
 from probes.host import Host
 from probes.system.disk.trim.trim_timer import trim_timer
 from scenarios import events as ev
-from scenarios.fstrim.before_after_run import Course
+from scenarios.experiment.treated_trend import Course
 from scenarios.fstrim.findings import idling
 from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.ledger import Ledger

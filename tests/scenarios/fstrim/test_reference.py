@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.fstrim.before_after_run import Course, course
-from scenarios.fstrim.measurement.reference import change_beside, shared, steps, weakened
+from scenarios.experiment.reference import change_beside, shared, steps, weakened
+from scenarios.experiment.treated_trend import Course, course
 from scenarios.fstrim.rounds import read
 from scenarios.fstrim.series import course_of
 

@@ -10,10 +10,11 @@ from probes.host import Host
 from probes.system.processor.cpulist import parse_list
 from probes.system.running import quota_groups
 from probes.system.running.processes import Look, look
-from scenarios.host import priority, rules
+from scenarios.cpus import priority
+from scenarios.cpus.quota import Quota, one_thread
+from scenarios.host import rules
 from scenarios.host.culprit_visibility import INITIAL, Cause, Unseen
 from scenarios.host.culprit_visibility import cause as reason
-from scenarios.host.quota import Quota, one_thread
 from scenarios.host.top_users import User
 from scenarios.numa import remedies as numa_remedies
 from scenarios.rule import Inapplicable, Unreadable

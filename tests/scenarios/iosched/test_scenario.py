@@ -18,9 +18,9 @@ from probes.host import Host
 from probes.system.disk.mounts import Mount, Placement
 from probes.system.disk.scheduler import Scheduling, scheduling
 from scenarios import events as ev
+from scenarios.experiment.schedule.switch import scheduler_change
 from scenarios.iosched.findings import Phase, onset_finding, throttling_finding
 from scenarios.iosched.layout import Job, Layout, workload
-from scenarios.iosched.plan import switch
 from scenarios.iosched.restoration import Untouched, changed, lines, queue_files
 from scenarios.iosched.scenario import Iosched
 from scenarios.iosched.switch import Switcher
@@ -346,6 +346,6 @@ def test_the_plan_asks_for_a_directory() -> None:
 
 
 def test_the_change_restores_what_a_switch_resets() -> None:
-    action = switch("sdb", "bfq", "none")
+    action = scheduler_change("sdb", "bfq", "none")
     assert action.side_paths == ("/sys/block/sdb/queue/nr_requests", "/sys/block/sdb/queue/iosched/*")
     assert action.consent and action.rights == "root" and not action.survives_reboot

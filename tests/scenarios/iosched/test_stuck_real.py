@@ -14,7 +14,7 @@ from app.process import identity
 from app.undo import changes
 from app.undo.journal import SCHEMA, Header
 from app.undo.kinds import attribute
-from scenarios.iosched.plan import switch
+from scenarios.experiment.schedule.switch import scheduler_change
 from scenarios.plan import Plan
 from tests.app.launcher import hostdx
 from tests.real.iosched_kill import ONLY_SWITCHED, journals, left_behind, ours, start
@@ -101,7 +101,7 @@ def test_a_switch_that_hangs_is_not_taken_for_undone(
     monkeypatch.setattr(changes, "END_S", 0.0)
     disk = stuck.disk
     before = disk.queue()
-    action = switch(disk.device, "mq-deadline", "bfq")
+    action = scheduler_change(disk.device, "mq-deadline", "bfq")
     header = Header(schema=SCHEMA, run="r", who=identity(), command=["hostdx"], recording="", began_s=0.0)
     made = changes.Changes(
         plan=Plan(scenario="s", title="t", question="q", actions=(action,)),

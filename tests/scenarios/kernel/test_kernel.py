@@ -40,7 +40,7 @@ def test_two_directories_are_the_storage_scenarios() -> None:
 
 
 def test_without_a_directory_neither_disk_nor_files_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scenarios.storage.targets.default_directories", lambda host: ())
+    monkeypatch.setattr("scenarios.files.directories.default_directories", lambda host: ())
     layout = Layout(Host(), Options({}))
     loads = {w.id for w in layout.workloads}
     assert "syscall" in loads and not {"file-create", "randread-4k"} & loads
@@ -88,7 +88,7 @@ def test_a_run_records_every_load_and_a_planted_delay_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """CPU, kernel and network only: no file is written. System calls last four times as long in the second run."""
-    monkeypatch.setattr("scenarios.storage.targets.default_directories", lambda host: ())
+    monkeypatch.setattr("scenarios.files.directories.default_directories", lambda host: ())
     monkeypatch.setattr("scenarios.kernel.plan.ROUND_S", 0.1)
     monkeypatch.setattr("scenarios.kernel.scenario.FEWEST_ROUNDS", 2)
     runs = []

@@ -15,13 +15,13 @@ from probes.host import Host
 from probes.system.disk.mounts import Mount, Placement
 from probes.units import size
 from scenarios import events as ev
+from scenarios.files import directories
 from scenarios.model import Clock, Options, Refused, Usage
 from scenarios.null import plan as null_plan
 from scenarios.null import scenario as null
-from scenarios.null.findings import findings, quote
+from scenarios.null.findings import findings
 from scenarios.null.results import Answer, Reach, Resolution
 from scenarios.null.scenario import Null
-from scenarios.storage import targets
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.noise import white
 from tests.fakes.trains import FakeTrains
@@ -86,8 +86,8 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type[FakeBench]:
     fake = type("Bench", (FakeBench,), {"made": []})
     monkeypatch.setattr(null, "StorageBench", fake)
     monkeypatch.setattr(null, "StorageTrains", trains_of)
-    monkeypatch.setattr(targets, "suitability", lambda host, directory, **_: place(directory))
-    monkeypatch.setattr(targets, "default_directories", lambda host: (str(tmp_path),))
+    monkeypatch.setattr(directories, "suitability", lambda host, directory, **_: place(directory))
+    monkeypatch.setattr(directories, "default_directories", lambda host: (str(tmp_path),))
     return fake
 
 
@@ -110,7 +110,7 @@ async def test_the_same_thing_is_not_called_different_and_the_answer_can_be_quot
     words = {v.workload: v.verdict for v in run.of(ev.Verdict)}
     assert words == dict.fromkeys(("randread-4k-qd1", "fsync-4k-qd1", "cpu"), "no material difference")
     [told] = run.of(Resolution)
-    sentence = quote(told.value)
+    sentence = told.quote
     assert sentence.startswith("measured against itself in /")
     assert "(synced write 4k QD1)" in sentence and "after one minute" in sentence
     [found] = run.of(ev.Found)
@@ -126,7 +126,7 @@ async def test_a_planted_fifth_is_found_and_said(engine: type[FakeBench]) -> Non
     wrong = [f.finding for f in run.of(ev.Found) if f.finding.id == "null.difference"]
     assert not any(f.finding.answers for f in run.of(ev.Found))
     assert len(wrong) == 3 and all(f.severity == "warning" for f in wrong)
-    assert "found a difference where there is none" in quote(run.of(Resolution)[0].value)
+    assert "found a difference where there is none" in run.of(Resolution)[0].quote
 
 
 async def test_everything_is_closed_and_removed(engine: type[FakeBench], tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ async def test_cancelled_in_a_train_everything_is_closed_and_removed(
 async def test_without_a_suitable_directory_the_cpu_is_measured(
     engine: type[FakeBench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(targets, "suitability", lambda host, d, **_: place(d, f"{d} is on tmpfs"))
+    monkeypatch.setattr(directories, "suitability", lambda host, d, **_: place(d, f"{d} is on tmpfs"))
     scenario = Null()
     run = run_of(engine, scenario)
     plan = scenario.plan(run.host, run.options)
@@ -174,7 +174,7 @@ async def test_a_directory_that_was_named_and_cannot_be_measured_is_refused(
     engine: type[FakeBench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     why = "it is on tmpfs"
-    monkeypatch.setattr(targets, "suitability", lambda host, d, **_: place(d, why))
+    monkeypatch.setattr(directories, "suitability", lambda host, d, **_: place(d, why))
     scenario = Null()
     run = run_of(engine, scenario, dir="/dev/shm")
     assert scenario.plan(run.host, run.options).refusal == why
@@ -235,7 +235,7 @@ def test_severity_follows_the_size_of_what_shows() -> None:
 
 
 def test_what_is_no_answer_is_not_quoted() -> None:
-    assert quote(Answer("/d", "sda", (Reach("w", "w", None, "inconclusive"),))) == ""
+    assert Resolution(t=0.0, value=Answer("/d", "sda", (Reach("w", "w", None, "inconclusive"),))).quote == ""
 
 
 def test_an_answer_with_a_gap_is_not_ok_and_names_it() -> None:
@@ -250,7 +250,7 @@ def test_an_answer_with_a_gap_is_not_ok_and_names_it() -> None:
     [found] = findings(answer, [], [])
     assert found.severity == "notice" and "±1.2 %" in found.title and found.answers
     assert answer.reaches[1].title in found.title
-    assert "not measured: synced write" in quote(answer)
+    assert "not measured: synced write" in Resolution(t=0.0, value=answer).quote
 
 
 def test_the_resolution_is_one_figure_wherever_it_stands_and_below_the_margin_nothing_is_promised() -> None:
@@ -260,7 +260,7 @@ def test_the_resolution_is_one_figure_wherever_it_stands_and_below_the_margin_no
     for found, margin in ((usual, "5 %"), (fine, "2 %")):
         assert "±1.2 %" in found.title and margin in found.title
         assert "±1.2 %" in found.evidence[0].text
-    assert "±1.2 % (random read)" in quote(Answer("/data", "sda", reaches))
+    assert "±1.2 % (random read)" in Resolution(t=0.0, value=Answer("/data", "sda", reaches)).quote
 
 
 @pytest.mark.parametrize(("room", "asked", "chosen"), [(112, None, 112), (900, None, 256), (900, 512, 512)])
@@ -272,6 +272,6 @@ def test_the_files_are_as_large_as_fits_unless_a_size_is_asked_for(
             place(directory), size_bytes=room << 20 if size_bytes is None else size_bytes
         )
 
-    monkeypatch.setattr(targets, "suitability", fits)
+    monkeypatch.setattr(directories, "suitability", fits)
     options = Options({"size": asked << 20} if asked else {}, Null.options)
     assert null_plan.Place(Host(str(EMPTY)), options).size_bytes == chosen << 20

@@ -13,9 +13,9 @@ from probes.system.processor.clocksource import Clocksource
 from probes.system.processor.throttle import ThrottleCounters
 from probes.system.running.culprit import Culprit
 from probes.types import Absent
+from scenarios.cpus.quota import Quota
 from scenarios.finding import Finding
 from scenarios.host import rules
-from scenarios.host.quota import Quota
 from scenarios.numa.findings import (
     cpu_findings,
     device_findings,

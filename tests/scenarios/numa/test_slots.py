@@ -10,6 +10,7 @@ import pytest
 from probes.system.nodes.numa import Numa, NumaNode
 from probes.system.processor.caches import Cache
 from probes.system.processor.topology import Topology
+from scenarios.cpus.slot import slot
 from scenarios.numa.placements import (
     APART_OWN,
     RANDOM,
@@ -18,7 +19,6 @@ from scenarios.numa.placements import (
     UNPINNED,
     loopback,
     placements,
-    slot,
     variant_line,
     why_not,
 )

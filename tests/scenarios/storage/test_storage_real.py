@@ -18,13 +18,14 @@ from probes.types import Json, present
 from scenarios import events as ev
 from scenarios.checkup.directories import chosen
 from scenarios.experiment.wording import explanation
+from scenarios.files.target import target
 from scenarios.fstrim.scenario import Fstrim
 from scenarios.iosched.scenario import Iosched
 from scenarios.model import Options, Refused, Usage
 from scenarios.storage.known import known_of
 from scenarios.storage.results import Levels
 from scenarios.storage.scenario import Storage
-from scenarios.storage.targets import differences, target, variant
+from scenarios.storage.targets import differences, variant
 from tests.fakes import FakeRun
 from tests.needs import LOOP, need, not_here
 from tests.real.own_disk import detach, unmount

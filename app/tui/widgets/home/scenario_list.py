@@ -1,4 +1,4 @@
-"""What is wrong? Seven complaints and the scenario that answers each, then the scenarios that answer none of them."""
+"""What is wrong? The complaints and the scenario that answers each, then the scenarios that answer none of them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from functools import partial
 from app.glyphs import clean
 from app.lines import Line, Span, cells, crop, flowed, pad, split
 from app.recording.session import Session
-from app.tui.questions import QUESTIONS, scenario_for
+from app.tui.questions import asked, card_for, questions
 from app.tui.widgets.picker import Picker, Row
 from scenarios.events import Offer
 
 ASKED = "?"  # begins the key of a question's row
-WORDS = max(len(question.words) for question in QUESTIONS)
+WORDS = max(len(question.words) for question in asked())
 
 
 def _takes(seconds: float) -> str:
@@ -77,16 +77,17 @@ class ScenarioList(Picker):
     def rows(self) -> list[Row]:
         session = self._session()
         offers = {offer.id: offer for offer in session.offers}
-        out, asked = [], set()
-        for question in QUESTIONS:
-            name = scenario_for(question, session, self.shell.pulse)
+        out, answering = [], set()
+        for question in questions(session.offers):
+            name = card_for(question, session, self.shell.pulse).id
             offer = offers.get(name) or Offer(t=0.0, id=name, title="", question="", takes_s=0.0)
-            words = f"{question.key} {question.words} {' '.join(question.scenarios)} {_words(offer)}"
-            asked.add(name)
-            draw = partial(_line, question.key, question.words, offer)
-            out.append(Row(ASKED + question.key, draw, words, _nothing, partial(_whole, offer)))
+            ids = " ".join(card.id for card in question.cards)
+            words = f"{question.key} {question.words} {ids} {_words(offer)}"
+            answering.add(name)
+            draw = partial(_line, question.key, clean(question.words), offer)
+            out.append(Row(ASKED + question.id, draw, words, _nothing, partial(_whole, offer)))
         for offer in session.offers:
-            if offer.id in asked:
+            if offer.id in answering:
                 continue
             draw = partial(_line, "", clean(offer.title), offer)
             out.append(Row(offer.id, draw, _words(offer), _nothing, partial(_whole, offer)))

@@ -13,8 +13,8 @@ from app.tui.widgets.home.checkup_lines import checkup_lines
 from app.tui.widgets.measuring.figures_table import figure_lines
 from app.tui.widgets.measuring.load_cards import Pairs, card, card_lines, row_lines
 from app.tui.widgets.measuring.standing import pairs_of
+from app.tui.widgets.on_top import on_top_lines, trace_line
 from app.tui.widgets.panel import SessionPanel
-from app.tui.widgets.stuck_table import stuck_lines, trace_line
 from app.tui.widgets.word_list import WORDS
 
 REDRAWN_S = 0.9  # while time goes by itself: at 4 Hz the levels would cost 80 kB/s of the line
@@ -47,11 +47,11 @@ def about_lines(session: Session, width: int) -> list[Line]:
 
 def read_lines(session: Session, width: int, height: int) -> list[Line]:
     """Of a run that loads nothing, or has not begun to."""
-    trace = trace_line(session, width)
-    stuck = stuck_lines(session, width, height // 2)
+    trace, drawn = session.card.trace, trace_line(session, width)
+    found = on_top_lines(session, width, height // 2)
     out: list[Line] = []
-    if trace:
-        out = [trace, *(stuck or [text("no task was stuck in D for 3 s so far", "dim")])]
+    if trace is not None and drawn:
+        out = [drawn, *(found or [text(trace.nothing, "dim")])]
     elif session.samples:
         out = figure_lines(session, width, height)
     return [*out, *([BLANK] if out else []), *about_lines(session, width)][:height]

@@ -12,7 +12,7 @@ from textual.screen import Screen
 from app.lines import Line, cells, flowed
 from app.recording.session import Session
 from app.tui import theme
-from app.tui.questions import QUESTIONS
+from app.tui.questions import asked
 from app.tui.screens.finding import FindingScreen
 from app.tui.screens.home import HomeScreen
 from app.tui.shell import Shell
@@ -134,7 +134,7 @@ async def test_what_a_suspect_says_in_full_follows_the_cursor_and_the_focus(
         await keys(pilot, "down")
         said = whole(app)
         assert "every IPv6 packet takes a route lookup: firewalld, strict IPv6_rpfilter=strict" in said
-        await keys(pilot, "tab", *["down"] * len(QUESTIONS))
+        await keys(pilot, "tab", *["down"] * len(asked()))
         assert OFFERS[0][2] in whole(app) and "null  " in marked(app)
         await keys(pilot, "slash", *"stuck")
         assert OFFERS[-1][2] in whole(app)  # while the filter is typed
@@ -159,9 +159,9 @@ async def test_every_item_can_be_reached_at_every_height(
         ]  # third parties' scenarios
         app.draw()
         await settled(pilot)
-        for question in QUESTIONS:
+        for question in asked():
             assert f"▸ {question.key} {question.words}" in grid(app)
-            offer = next((o for o in OFFERS if o[0] in question.scenarios), None)
+            offer = next((o for o in OFFERS if o[0] in [card.id for card in question.cards]), None)
             if offer is not None and offer[6]:
                 assert "cannot run here" in grid(app)
                 await keys(pilot, "enter")
@@ -187,7 +187,7 @@ async def test_what_is_too_long_even_then_says_where_the_rest_is(tmp_path: Path)
         broken = ev.Offer(t=0.0, id="z", title="z", question="", takes_s=0.0, blocked="cannot be loaded: x")
         shown.offers.append(broken)
         app.draw()
-        await keys(pilot, *["down"] * len(QUESTIONS))
+        await keys(pilot, *["down"] * len(asked()))
         assert "Enter: all of it" in grid(app) and "\x1b" not in grid(app) and "RECORDINGS" in grid(app)
         await keys(pilot, "shift+tab")
         assert "line 0" in grid(app) and "line 19" not in grid(app) and "Enter: all of it" in grid(app)

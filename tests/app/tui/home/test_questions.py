@@ -15,7 +15,8 @@ from textual import events
 from app.lines import wrapped
 from app.recording.session import Session
 from app.tui.children.command import Outcome
-from app.tui.questions import QUESTIONS, filled_in, scenario_for
+from app.tui.questions import asked as known
+from app.tui.questions import card_for, filled_in, questions
 from app.tui.screens.ask import AskScreen, Words
 from app.tui.screens.before.directories import NONE_SUCH, PATH_HINT, DirectoriesScreen, Place
 from app.tui.screens.before.plan import ALONE, PlanScreen
@@ -23,6 +24,7 @@ from app.tui.widgets.home.checkup_lines import checkup_lines
 from app.tui.widgets.home.live_line import LiveLine
 from scenarios import events as ev
 from scenarios import registry
+from scenarios.card import Card, Complaint, card_of
 from scenarios.checkup.results import CheckupAnswer
 from scenarios.finding import Finding, NextStep
 from scenarios.plan import Option, Plan, Variant
@@ -32,7 +34,7 @@ from tests.fakes.terminals.screen import grid, keys, opened, planned, recorded, 
 
 def host(*mounts: str, blocked: str = "", finding: Finding | None = None) -> Session:
     session = Session()
-    for name in (name for question in QUESTIONS for name in question.scenarios):
+    for name in (card.id for question in known() for card in question.cards):
         why = "needs root" if name == blocked else ""
         session.apply(ev.Offer(t=0.0, id=name, title=name, question="?", takes_s=60.0, blocked=why))
     for mount in mounts:
@@ -51,16 +53,31 @@ def pulse(cpu: float = 0.0, io: float = 0.0, **devices: tuple[float, float, floa
 
 
 def test_every_question_leads_to_scenarios_that_there_are() -> None:
-    assert [q.key for q in QUESTIONS] == list("1234567")
-    assert {name for q in QUESTIONS for name in q.scenarios} <= set(registry.names())
+    assert [q.key for q in known()] == list("1234567")
+    assert {card.id for q in known() for card in q.cards} <= set(registry.names())
+
+
+def test_another_packages_complaint_comes_after_ours_and_may_be_one_of_ours() -> None:
+    new = Card(id="thp", complaint=Complaint("memory is slow"))
+    same = Card(id="more", complaint=Complaint("packets, and a firewall", 4))
+    offers = [
+        ev.Offer(t=0.0, id=card.id, title="t", question="?", takes_s=1.0, card=card) for card in (new, same)
+    ]
+    asked = questions(offers)
+    assert (asked[-1].id, asked[-1].key, asked[-1].cards) == ("memory is slow", "", (new,))
+    assert [card.id for card in asked[3].cards] == ["rpfilter", "more"] and len(asked) == 8
+    session = Session()
+    for offer in offers:
+        session.apply(offer)
+    assert card_for(asked[-1], session, None) == new and filled_in(new, session, None) == []
 
 
 def test_who_starves_the_others_is_looked_for_where_they_wait() -> None:
-    starved = QUESTIONS[5]
-    assert scenario_for(starved, host(), None) == scenario_for(starved, host(), pulse(cpu=0.5)) == "cpuwatch"
-    assert scenario_for(starved, host(), pulse(io=0.5)) == "iosched"
-    assert scenario_for(starved, host(blocked="iosched"), pulse(io=0.5)) == "cpuwatch"
-    assert scenario_for(starved, Session(), None) == "cpuwatch"  # triage has not answered yet
+    starved = known()[5]
+    assert card_for(starved, host(), None).id == card_for(starved, host(), pulse(cpu=0.5)).id == "cpuwatch"
+    assert card_for(starved, host(), pulse(io=0.5)).id == "iosched"
+    assert card_for(starved, host(blocked="iosched"), pulse(io=0.5)).id == "cpuwatch"
+    assert card_for(starved, Session(), None).id == "cpuwatch"  # triage has not answered yet
 
 
 ROOT, DATA, FAST = (
@@ -85,10 +102,10 @@ ROOT, DATA, FAST = (
 def test_the_plan_is_filled_in_as_far_as_the_host_tells(
     scenario: str, mounts: tuple[str, ...], now: ev.Pulse | None, expected: list[str]
 ) -> None:
-    assert filled_in(scenario, host(*mounts), now) == expected
+    assert filled_in(card_of(scenario), host(*mounts), now) == expected
     found = Finding(id="a.b", severity="notice", title="x", prove=scenario, prove_options=("--dir", "/named"))
     if scenario not in ("storage", "checkup"):
-        assert filled_in(scenario, host(*mounts, finding=found), now) == ["--dir", "/named"]
+        assert filled_in(card_of(scenario), host(*mounts, finding=found), now) == ["--dir", "/named"]
 
 
 @pytest.mark.parametrize(
@@ -112,14 +129,16 @@ def test_what_a_finding_names_is_compared_with_the_usual_directory(
 ) -> None:
     found = Finding(id="storage.x", severity="warning", title="x", subject=named, prove="storage",
                     prove_options=("--dir", named) if named.startswith("/") else ())  # fmt: skip
-    assert filled_in(scenario, host(*mounts, finding=found), None) == [f"--dir={path}" for path in expected]
+    assert filled_in(card_of(scenario), host(*mounts, finding=found), None) == [
+        f"--dir={path}" for path in expected
+    ]
 
 
 def test_an_image_in_a_file_is_not_proposed_for_a_comparison() -> None:
     """It was, and the plan that key 2 opened could not run: too little space on a loop device of 1 GiB."""
     mounts = ("/mnt/image ext4 on /dev/loop0 (rw)", "/data xfs on /dev/sdb1 (rw)")
-    assert filled_in("storage", host(*mounts), None) == ["--dir=/var/tmp", "--dir=/data"]
-    assert filled_in("storage", host(*mounts[:1]), None) == []
+    assert filled_in(card_of("storage"), host(*mounts), None) == ["--dir=/var/tmp", "--dir=/data"]
+    assert filled_in(card_of("storage"), host(*mounts[:1]), None) == []
 
 
 async def test_a_number_opens_the_plan_and_the_pulse_changes_one_line(

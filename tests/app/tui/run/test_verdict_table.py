@@ -21,12 +21,11 @@ from app.tui.widgets.home.findings_panel import subject_words
 from app.tui.widgets.measuring.block_plot import plot_lines
 from app.tui.widgets.measuring.group_plot import Chosen, courses, group_plot_lines
 from app.tui.widgets.measuring.standing import standings
-from app.tui.widgets.stuck_table import stuck_lines
+from app.tui.widgets.on_top import on_top_lines
 from app.tui.widgets.verdict_list import Layout, VerdictList, effect_of, entries, layout, named, sides
 from probes import units
 from scenarios import events as ev
-from scenarios.dstate.results import InD
-from scenarios.results.result import StuckTask
+from scenarios.dstate.results import InD, StuckTask
 from tests.fakes.streams.story import RECORDINGS
 from tests.fakes.terminals.screen import feed, grid, keys, opened
 
@@ -168,11 +167,11 @@ def test_stuck_tasks_stand_longest_first_and_their_seconds_go_on() -> None:
     )  # fmt: skip
     session.apply(InD(t=10.0, value=tasks))
     session.apply(ev.Note(t=22.0, text="later"))
-    shown = ["".join(part for part, _ in line) for line in stuck_lines(session, 100, 10)]
+    shown = ["".join(part for part, _ in line) for line in on_top_lines(session, 100, 10)]
     assert "1 now, 2 in all" in shown[0]
     assert "dd" in shown[2] and "15 s" in shown[2] and "/mnt (sda)" in shown[2]
     assert "9 s" in shown[3] and "\x1b" not in shown[3]
-    assert stuck_lines(Session(), 100, 10) == []
+    assert on_top_lines(Session(), 100, 10) == []
 
 
 async def test_a_row_is_chosen_with_j_and_k_and_enter_opens_its_groups(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from scenarios.finding import Remedy
 from scenarios.knowledge.kernel_threads import kernel_thread
 from scenarios.rules.texts import texts
 
-SAYS = texts("host")
+SAYS = texts("cpus")
 
 AUTOGROUP = "/proc/sys/kernel/sched_autogroup_enabled"
 

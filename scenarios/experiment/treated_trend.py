@@ -14,6 +14,8 @@ import msgspec
 
 from probes.units import percent
 from scenarios import events as ev
+from scenarios.experiment.reference import shared, weakened
+from scenarios.experiment.reference import steps as steps_of
 from scenarios.experiment.statistics.distributions import t_quantile
 from scenarios.experiment.statistics.least_squares import Estimate, Fit, least_squares
 from scenarios.experiment.trend import (
@@ -26,8 +28,6 @@ from scenarios.experiment.trend import (
     rounds_to_show,
     trend,
 )
-from scenarios.fstrim.measurement.reference import shared, weakened
-from scenarios.fstrim.measurement.reference import steps as steps_of
 from scenarios.verdict.rule import decide, still
 from scenarios.verdict.word import Word
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
 
 import msgspec
 
@@ -12,16 +11,14 @@ from probes.host import Host
 from probes.system.running.cgroup import unit_of
 from probes.system.running.quota_groups import QuotaGroup
 from probes.types import present
-from probes.units import as_factor, change, counted, cpus, listed, number, percent, times
-from scenarios.finding import Finding, Remedy
-from scenarios.folding import MOST_SHOWN
+from probes.units import as_factor, change, counted, cpus, number, percent, times
+from scenarios.finding import Remedy
 from scenarios.rules.texts import texts
 
-SAYS = texts("host")
+SAYS = texts("cpus")
 
 PERIODS_SPEAK = 0.05  # share of the quota's periods in which it stopped somebody, from which on triage speaks
 _USER_MANAGER = re.compile(r"/user@([0-9]+)\.service/")
-LEAST_PERIODS = 100  # ten seconds of work: fewer tell little of a group that is not our own
 
 
 class Quota(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,39 +67,6 @@ def stopped_by(group: QuotaGroup) -> str:
     said = f"the CPU quota of control group {group.name}, {cpus(group.cores)}, stopped its tasks in "
     said += f"{percent(group.share)} of the periods"
     return f"{said}; {cost}" if (cost := one_thread(group.cores)) else said
-
-
-def stopped_groups(host: Host, groups: Sequence[QuotaGroup]) -> Finding | None:
-    """One finding for all groups that their own quota stops; the group that is stopped most often is named first."""
-    stopped = sorted(
-        (g for g in groups if g.periods >= LEAST_PERIODS and g.share > PERIODS_SPEAK), key=lambda g: -g.share
-    )
-    if not stopped:
-        return None
-    first = stopped[0]
-    title = stopped_by(first)
-    if len(stopped) > 1:
-        others = [f"{g.name} ({cpus(g.cores)}, {percent(g.share)})" for g in stopped[1:]]
-        title += f"; {counted(len(others), 'other group')} too: {listed(others, 3)}"
-    return SAYS.finding(
-        "cpu-quota-groups",
-        subject=first.folder if len(stopped) == 1 else "",
-        subjects=tuple(g.folder for g in stopped) if len(stopped) > 1 else (),
-        groups=title,
-        evidence=[
-            SAYS.evidence(
-                "group",
-                name=g.name,
-                cpus=cpus(g.cores),
-                stopped=g.stopped,
-                periods=g.periods,
-                folder=g.folder,
-            )
-            for g in stopped[:MOST_SHOWN]
-        ],
-        remedy=(less_tight(host, first.folder),),
-        prove_options=("--cgroup", first.folder),
-    )
 
 
 def less_tight(host: Host, folder: str) -> Remedy:

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from contextlib import suppress
-from itertools import pairwise
-from statistics import median, stdev
 
 from probes.bench.disk.cache import cache_check
 from probes.bench.disk.storage import StorageBench
 from probes.bench.measured import Measured, NotApplicable
 from probes.bench.workloads import load_of
-from scenarios.experiment.statistics.distributions import t_quantile
 from scenarios.plan import Metric, Workload
-
-STRETCHES = 8
 
 
 class StorageArm:
@@ -51,18 +44,3 @@ class StorageArm:
     @property
     def metric(self) -> Metric:
         return self.workload.metrics[0]
-
-
-def level_interval(values: Sequence[float]) -> tuple[float, tuple[float, float] | None]:
-    """The median of blocks or slices in the order measured, and its 95 % interval; None where they are too few.
-
-    The interval is Student's, of the medians of up to eight stretches: neighbours in time are correlated.
-    """
-    middle = median(values)
-    stretches = min(STRETCHES, len(values) // 2)
-    if stretches < 3:
-        return middle, None
-    edges = [round(n * len(values) / stretches) for n in range(stretches + 1)]
-    parts = [median(values[a:b]) for a, b in pairwise(edges)]
-    half = t_quantile(0.975, stretches - 1) * stdev(parts) / math.sqrt(stretches)
-    return middle, (max(0.0, middle - half), middle + half)

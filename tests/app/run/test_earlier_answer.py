@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.run.null_quote import resolution
+from app.run.earlier_answer import resolution
 from scenarios import events as ev
 from scenarios.null.results import Answer, Reach, Resolution
 

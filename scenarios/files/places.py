@@ -8,7 +8,8 @@ from probes.bench.disk.refusals import suitability
 from probes.host import Host
 from probes.system.disk.mounts import Placement, mounts
 from probes.types import Absent
-from scenarios.storage.targets import _NO_DATA, default_directories, target, text
+from scenarios.files.directories import default_directories
+from scenarios.files.target import NO_DATA, target, text
 
 _NEVER = ("/sys", "/proc", "/dev", "/run")  # nobody keeps data there
 
@@ -34,7 +35,7 @@ def places(host: Host) -> tuple[Place, ...]:
         if isinstance(fit.placement, Placement):
             taken.add(fit.placement.mount.devno)
     for mount in () if isinstance(table, Absent) else table:
-        if mount.fstype in _NO_DATA or mount.devno in taken or mount.mountpoint.startswith(_NEVER):
+        if mount.fstype in NO_DATA or mount.devno in taken or mount.mountpoint.startswith(_NEVER):
             continue
         taken.add(mount.devno)
         paths.append(mount.mountpoint)

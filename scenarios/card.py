@@ -1,0 +1,101 @@
+"""What hostdx knows of a scenario by its id alone, without loading it: the home screen, lists and reports ask this.
+
+A scenario's card stands in the `__init__.py` of its folder and is its class's `card`; another package's is its class's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from scenarios import GROUP
+from scenarios import ranges as of
+
+# resolution: tells how small a difference shows on this host, so that nothing undecided in it is left to be done;
+# whole: runs others, and its ranked answer says itself what to do about each; battery: a run of it alone compares
+# nothing, it is one side of a comparison; import: another tool's results, nothing was measured by hostdx
+Role: TypeAlias = Literal["experiment", "resolution", "whole", "battery", "import"]
+# what is proposed for its `--dir`: several that are compared with each other, the first one that holds data, or the
+# one on the disk that is busiest now
+Directories: TypeAlias = Literal["", "compared", "first", "busiest"]
+
+
+class Complaint(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is wrong, as who asks for help says it. `place`: in the list of complaints, 0 after those that have one.
+
+    Where two scenarios answer the same, `disks` is of the one for a host whose tasks wait for disks rather than CPUs.
+    """
+
+    words: str
+    place: of.Number = 0
+    disks: bool = False
+
+
+class Trace(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The series of samples that a watch draws look by look, in words, and what it says while there is nothing else."""
+
+    series: str
+    words: str
+    nothing: str
+
+
+class Card(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`known_by`: the label of the fact that tells one run of it from the next, where the host's name does not.
+
+    `takes_s`: as usually run, of those that are a next step after another one.
+    """
+
+    id: str = ""
+    role: Role = "experiment"
+    complaint: Complaint | None = None
+    directories: Directories = ""
+    known_by: str = ""
+    takes_s: of.Duration = 0.0
+    trace: Trace | None = None
+
+
+@cache
+def own() -> tuple[Card, ...]:
+    """Of the folders here that have one."""
+    folders = sorted(path.parent.name for path in Path(__file__).parent.glob("*/__init__.py"))
+    found = (getattr(import_module(f"scenarios.{folder}"), "CARD", None) for folder in folders)
+    return tuple(card for card in found if isinstance(card, Card))
+
+
+@cache
+def _others() -> dict[str, metadata.EntryPoint]:
+    return {entry.name: entry for entry in metadata.entry_points(group=GROUP)}
+
+
+@lru_cache(maxsize=1024)
+def card_of(id: str) -> Card:
+    """An empty one for what is not known here: a foreign recording may name anything."""
+    if not id:
+        return Card()
+    found = next((card for card in own() if card.id == id), None)
+    if found is None and (entry := _others().get(id)) is not None:
+        try:
+            found = msgspec.structs.replace(entry.load().card, id=id)
+        except Exception:  # another package's module raises what it likes
+            found = None
+    return found if isinstance(found, Card) else Card(id=id)
+
+
+def with_role(role: Role) -> Card:
+    """The one of ours that has it."""
+    return next(card for card in own() if card.role == role)
+
+
+def complaints(cards: Iterable[Card]) -> dict[Complaint, tuple[Card, ...]]:
+    """Each complaint once, in the order of the list, with the cards of those that answer it, the disks' last."""
+    known = [(card.complaint, card) for card in cards if card.complaint is not None]
+    known.sort(key=lambda pair: (not pair[0].place, pair[0].place, pair[0].disks))
+    found: dict[str, list[tuple[Complaint, Card]]] = {}
+    for complaint, card in known:
+        found.setdefault(complaint.words, []).append((complaint, card))
+    return {pairs[0][0]: tuple(card for _, card in pairs) for pairs in found.values()}

@@ -1,0 +1,68 @@
+"""`app/` knows no scenario: what it asks of one stands in the contract (`scenarios/model.py`, `scenarios/card.py`)."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scenarios.card import own
+from scenarios.registry import names
+
+APP = Path(__file__).parents[2] / "app"
+IDS = frozenset({*names(), *(card.id for card in own())})
+# no ordinary words, as `null`, `storage` or `numa` are
+PLAIN = IDS & {"checkup", "cpuwatch", "dstate", "fstrim", "iosched", "rpfilter"}
+OF_A_SCENARIO = frozenset({"scenario", "id", "prove", "rule"})  # attributes that hold an id
+COMMAND = re.compile(rf"hostdx (?:run|plan|explain) (?:{'|'.join(sorted(IDS))})\b")
+
+
+def faults(text: str) -> Iterator[str]:
+    tree = ast.parse(text)
+    told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
+    for node in ast.walk(tree):
+        named = _strings(node) & IDS
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            if named and any(isinstance(one, ast.Attribute) and one.attr in OF_A_SCENARIO for one in sides):
+                yield f"line {node.lineno}: compares with {', '.join(sorted(named))}"
+        elif isinstance(node, ast.MatchValue | ast.Tuple | ast.List | ast.Set | ast.Dict) and named & PLAIN:
+            yield f"lists {', '.join(sorted(named))}"
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("scenarios."):
+            if (room := (node.module or "").split(".")[1]) in names():
+                yield f"line {node.lineno}: imports from scenarios.{room}"
+        elif isinstance(node, ast.Constant) and id(node) not in told and _is_named(str(node.value)):
+            yield f"line {node.lineno}: names {str(node.value)[:60]!r}"
+
+
+def _is_named(text: str) -> bool:
+    return text in PLAIN or COMMAND.search(text) is not None
+
+
+def _strings(node: ast.AST) -> set[str]:
+    return {n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+
+
+def test_no_file_knows_a_scenario() -> None:
+    files = {path: path.read_text(encoding="utf-8") for path in APP.rglob("*.py")}
+    assert len(files) > 100
+    found = {str(path.relative_to(APP)): [*faults(text)] for path, text in files.items()}
+    assert {path: told for path, told in found.items() if told} == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'if session.began.scenario == "kernel": pass',
+        'x = offer.id in ("storage", "null")',
+        'ORDER = ("rpfilter", "dstate")',
+        "from scenarios.null.results import Resolution",
+        'found = results.get("fstrim")',
+        'step = "hostdx run null"',
+    ],
+)
+def test_what_is_found(text: str) -> None:
+    assert [*faults(text)]

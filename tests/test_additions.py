@@ -1,0 +1,205 @@
+"""CONTRIBUTING, "Where do I add …", followed literally in a copy of the tree: five additions, each in one folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+COPIED = (
+    "app",
+    "probes",
+    "scenarios",
+    "tests/contracts.py",
+    "tests/scenarios/test_contract.py",
+    "pyproject.toml",
+)
+
+ADDED = {
+    # a scenario: its card, itself; found by itself
+    "scenarios/nap/__init__.py": '''"""How late does this host wake a process?"""
+
+from scenarios.card import Card, Complaint
+
+CARD = Card(id="nap", complaint=Complaint("timers come late"))
+''',
+    "scenarios/nap/scenario.py": '''"""Scenario `nap`: how late a process is woken."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from probes.host import Host
+from scenarios.card import Card
+from scenarios.model import Options, Run, Scenario
+from scenarios.nap import CARD
+from scenarios.nap.results import Lateness
+from scenarios.plan import Option, Plan, PlannedStep
+
+
+class Nap(Scenario):
+    id: ClassVar[str] = "nap"
+    card: ClassVar[Card] = CARD
+    title: ClassVar[str] = "How late is a timer?"
+    question: ClassVar[str] = "How long after its time is a process woken on this host?"
+    why: ClassVar[str] = "A program that waits for a timer is as late as the host makes it."
+    answers: ClassVar[str] = "milliseconds after the time asked for"
+    takes_s: ClassVar[float] = 1.0
+    measures: ClassVar[bool] = False
+    options: ClassVar[tuple[Option, ...]] = ()
+
+    def plan(self, host: Host, options: Options) -> Plan:
+        return self.planned(steps=(PlannedStep("nap", "sleep", 0.1),), seconds=0.1)
+
+    async def run(self, run: Run) -> None:
+        with run.step("nap", "sleep"):
+            before = run.clock.now()
+            await run.clock.sleep(0.1)
+            run.emit(Lateness(t=run.time(), value=run.clock.now() - before - 0.1))
+''',
+    # a view: of the result of a scenario, in the report
+    "scenarios/nap/results.py": '''"""How late it was."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from probes.units import duration
+from scenarios import ranges as of
+from scenarios.results.document import Part, say
+from scenarios.results.result import Result
+
+
+class Lateness(Result, frozen=True, tag="nap.lateness/1"):
+    name: ClassVar[str] = "lateness"
+    value: of.Change
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (say(f"woken {duration(abs(self.value))} off its time"),)
+''',
+    # a rule: data, tested by its own rows
+    "scenarios/nap/rules.toml": """[[rule]]
+id = "nap.slack"
+title = "the kernel"
+each = "/proc/sys/kernel"
+read.comm = { path = "ostype" }
+when = "comm != ''"
+text = "this is {comm}"
+source = "/proc/sys/kernel/ostype"
+why = "Only to be found."
+tests = [
+  { is = "found", row = { comm = "init" } },
+  { is = "fine", row = { comm = "" } },
+]
+""",
+    # a fact of triage
+    "scenarios/nap/glance.py": '''"""The clock, at a glance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from probes.host import Host
+from probes.types import Entry, entry
+
+
+def glance(host: Host) -> Iterator[Entry]:
+    path = "/proc/self/timerslack_ns"
+    yield entry("timers", "slack", host.integer(path), path, "ns")
+''',
+    # an importer; the order in which contents are recognised is one list beside the families
+    "probes/imports/cpu/napbench.py": '''"""`napbench`: one line, `napbench: 1.5 ms late`."""
+
+from __future__ import annotations
+
+from probes.imports.model import Measure, Refused, Result
+from probes.imports.numbers import number
+from probes.imports.source import Source
+
+
+def recognised(source: Source) -> bool:
+    return source.head.startswith(b"napbench: ")
+
+
+def parse(source: Source) -> Result:
+    for line in source.lines():
+        if (late := number(line.split()[1])) is not None:
+            measured = Measure(workload="timer", metric="late", value=late, unit="ms", better="less")
+            return Result(kind="napbench", tool="napbench", measures=(measured,))
+    raise Refused("napbench: no figure", "run it again")
+''',
+}
+LISTED = {
+    "probes/imports/kinds.py": (
+        ("hwloc, mlc,", "hwloc, mlc, napbench,"),
+        (
+            '    Kind("mlc",',
+            '    Kind("napbench", "napbench output", napbench.recognised, napbench.parse),\n    Kind("mlc",',
+        ),
+    )
+}
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    there = tmp_path_factory.mktemp("copy")
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, there / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            (there / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, there / name)
+    for name, text in ADDED.items():
+        assert not (there / name).exists()
+        (there / name).parent.mkdir(exist_ok=True)
+        (there / name).write_text(text)
+    for name, changes in LISTED.items():
+        text = (there / name).read_text()
+        for old, new in changes:
+            assert text.count(old) == 1
+            text = text.replace(old, new)
+        (there / name).write_text(text)
+    return there
+
+
+def told(copy: Path, *words: str) -> str:
+    state = copy / "state"
+    state.mkdir(mode=0o700, exist_ok=True)
+    places = {"PYTHONPATH": str(copy), "XDG_STATE_HOME": str(state), "XDG_RUNTIME_DIR": str(state)}
+    done = subprocess.run(words, cwd=copy, env=os.environ | places, capture_output=True, text=True)
+    assert done.returncode == 0, f"{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+HOSTDX = (sys.executable, "-P", "-m", "app.cli")
+
+
+def test_each_addition_lies_in_one_folder() -> None:
+    folders = {"/".join(name.split("/")[:2]) for name in (*ADDED, *LISTED)}
+    assert folders == {"scenarios/nap", "probes/imports"}
+
+
+def test_the_contracts_hold(copy: Path) -> None:
+    told(copy, str(Path(sys.executable).with_name("lint-imports")), "--no-cache")
+    told(copy, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/scenarios", "-k", "nap")
+
+
+def test_all_of_them_are_found(copy: Path) -> None:
+    events = [json.loads(line) for line in told(copy, *HOSTDX, "triage", "--events", "-").splitlines()]
+    [offer] = [e for e in events if e["type"] == "offer" and e["id"] == "nap"]
+    assert offer["card"]["complaint"]["words"] == "timers come late" and not offer.get("blocked")
+    assert any(e["type"] == "fact" and e["subject"] == "timers" for e in events)
+    assert any(e["type"] == "finding" and e["finding"]["id"] == "nap.slack" for e in events)
+    run = json.loads(told(copy, *HOSTDX, "run", "nap", "--json"))
+    assert run["status"] == "done" and abs(run["lateness"]) < 60
+    report = told(copy, *HOSTDX, "report", run["recording"])
+    assert "woken" in report
+    (copy / "late.txt").write_text("napbench: 1.5 ms late\\n")
+    told(copy, *HOSTDX, "import", "late.txt")
