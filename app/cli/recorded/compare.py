@@ -110,6 +110,8 @@ def _odd(recordings: Sequence[str], against: str | None, anyway: bool, form: str
     from scenarios.compare.conditions import by_conditions, distinct
     from scenarios.compare.odd import LEAST_RUNS, member, odd_runs
 
+    if form == "csv":
+        raise Failure("compare: --format csv is of two sides; --odd has md, html and json", USAGE)
     runs, twins = distinct(takes(paths([*map(str, kept(against) if against else ()), *recordings])))
     if len(runs) < LEAST_RUNS:
         raise Failure(

@@ -200,3 +200,4 @@ def test_the_odd_one_of_a_pile_is_named_by_its_folder(
 
 def test_four_results_are_no_pile(capsys: pytest.CaptureFixture[str]) -> None:
     assert typed(capsys, "compare", "--odd", OLD, NEW)[0] == 2
+    assert typed(capsys, "compare", "--odd", OLD, NEW, "--format", "csv")[0] == 2
