@@ -34,6 +34,7 @@ _MISSING = {errno.ENOENT, errno.ENOTDIR, errno.ESRCH, errno.ENODEV, errno.ENXIO}
 _UNSUPPORTED = {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS, errno.ENODATA, errno.EAGAIN, errno.ENOTTY}
 _DENIED = {errno.EACCES, errno.EPERM}
 _MAGIC = frozenset("*?[")
+DEEPEST = 100  # folders of a path that are remembered singly
 
 
 class OutOfTime(OSError):
@@ -158,19 +159,21 @@ class Host:
 
     def glob(self, pattern: str) -> tuple[str, ...]:
         """Existing paths that match, sorted: `*`, `?`, `[...]` within one name; hidden names by a dot."""
-        found = [""]
-        for part in pattern.split("/"):
-            if not part:
-                continue
+        # What has no pattern is looked at once, at its end: absent hardware costs one call.
+        found, plain = [""], ""
+        for part in filter(None, pattern.split("/")):
             if not _MAGIC & set(part):
-                found = [f"{base}/{part}" for base in found if self._lies_at(f"{base}/{part}")]
+                plain += f"/{part}"
                 continue
             found = [
-                f"{base}/{name}"
+                f"{base}{plain}/{name}"
                 for base in found
-                for name in self._names(base or "/")
+                for name in self._names(f"{base}{plain}" or "/")
                 if fnmatchcase(name, part) and (part.startswith(".") or not name.startswith("."))
             ]
+            plain = ""
+        if plain:
+            found = [f"{base}{plain}" for base in found if self._lies_at(f"{base}{plain}")]
         return tuple(sorted(path or "/" for path in found))
 
     def command(self, *argv: str, timeout_s: float = 2.0, any_status: bool = False) -> str | Absent:
@@ -250,7 +253,7 @@ class Host:
         real = self._folders.get(path)
         if real is None:
             above, _, name = path.rpartition("/")
-            if not above or name in ("", ".", ".."):
+            if not above or name in ("", ".", "..") or path.count("/") > DEEPEST:
                 real = resolve(root, path)
             else:
                 real = f"{self._folder(root, above).rstrip('/')}/{name}"

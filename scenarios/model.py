@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
@@ -228,6 +227,8 @@ def directory_action(host: Host, parent: str) -> Action:
 @asynccontextmanager
 async def own_directory(run: Run, parent: str) -> AsyncIterator[PrivateDirectory]:
     """Made, held by its descriptor, and removed on the way out. Raises Refused."""
+    import asyncio  # 19 ms, and triage, which runs nothing, needs this module too
+
     async with run.change(directory_action(run.host, parent)) as applied:
         assert applied.inode is not None, "whoever carries the action out tells which directory it made"
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from probes import units
 from probes.system.nodes.nodes_per_socket import NodesPerSocket
@@ -14,12 +15,13 @@ from probes.types import Absent, present
 from scenarios.finding import Evidence, Finding
 from scenarios.knowledge.bios import BiosReading
 from scenarios.numa import remedies
-from scenarios.numa.measurement.cpu import CYCLES, Clocked, CpuResult
-from scenarios.numa.measurement.figures import Figure
-from scenarios.numa.measurement.surroundings import Surroundings
-from scenarios.numa.quota import held_back, quota_finding
 from scenarios.numa.settings import Firmware, Held
 from scenarios.rules.texts import texts
+
+if TYPE_CHECKING:  # triage says what it reads, and loads nothing that measures
+    from scenarios.numa.measurement.cpu import Clocked, CpuResult
+    from scenarios.numa.measurement.figures import Figure
+    from scenarios.numa.measurement.surroundings import Surroundings
 
 SAYS = texts("numa")
 STEAL_SPEAKS = 0.03
@@ -40,6 +42,8 @@ HELD: dict[Held, str] = {
 
 def cpu_findings(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
     """The causes first; that all cores give less than n times one is said with them."""
+    from scenarios.numa.quota import quota_finding
+
     yield from quota_finding(result, around)
     yield from _steal(around)
     yield from _competitor(result, around)
@@ -54,6 +58,8 @@ def _steal(around: Surroundings) -> Iterator[Finding]:
 
 def _competitor(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
     """A worker that was alone on its CPU and did not get it: the others on that CPU are counted, the greatest named."""
+    from scenarios.numa.quota import held_back
+
     if held_back(result, around):
         return  # the quota takes CPU time from all workers alike
     lost = {
@@ -124,6 +130,8 @@ def _reached_khz(result: CpuResult) -> int | None:
 
 
 def _seen(clocked: Clocked) -> Evidence:
+    from scenarios.numa.measurement.cpu import CYCLES
+
     what = "workers" if clocked.source == CYCLES else "readings"
     khz = clocked.reached_khz if present(clocked.reached_khz) else 0
     return SAYS.evidence(

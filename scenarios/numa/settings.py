@@ -14,7 +14,6 @@ from probes.system.apic import apic_mode
 from probes.system.bios.attribute_file import attribute_file
 from probes.system.bios.attributes import BiosAttributes
 from probes.system.bios.firmware_attributes import firmware_attributes
-from probes.system.bios.redfish import redfish_bios, url_problem
 from probes.system.nodes.acpi import ROOT as ACPI
 from probes.system.nodes.acpi import acpi_tables
 from probes.system.nodes.memory import memory
@@ -220,6 +219,8 @@ def source_problem(options: Options) -> str:
     if path:
         told = attribute_file(path, wanted)
         return told.reason if isinstance(told, Absent) else ""
+    from probes.system.bios.redfish import url_problem  # http.client takes 20 ms, and triage asks nobody
+
     return url_problem(url, authority or None) if url else ""
 
 
@@ -233,6 +234,8 @@ def firmware(host: Host, options: Options) -> Firmware:
     if path:
         found = attribute_file(path, wanted)
     elif url:
+        from probes.system.bios.redfish import redfish_bios
+
         found = redfish_bios(url, wanted, options.string("redfish-ca") or None)
     else:
         found = firmware_attributes(host, wanted)

@@ -11,7 +11,7 @@ import ast
 import operator
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
 from probes.types import Absent, present
@@ -65,7 +65,10 @@ class Expression:
     def __init__(self, text: str) -> None:
         self.text = text
         self._tree = _checked(text)
-        self.names = frozenset(
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        return frozenset(
             node.id
             for node in ast.walk(self._tree)
             if isinstance(node, ast.Name) and node.id not in (*_FUNCTIONS, *_LAZY)

@@ -198,6 +198,72 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
         "sys/block/bcache0/bcache/state": "no cache", "sys/block/bcache0/bcache/cache_mode": "[writeback] none"}),
 ]  # fmt: skip
 
+# Faults of rules that the first hundred had left out.
+DMI = "sys/class/dmi/id/sys_vendor"
+MODULES = "".join(
+    f"Memory Device\n\tSize: 32 GB\n\tLocator: {slot}\n\tSpeed: 3200 MT/s\n\tConfigured Memory Speed: 1600 MT/s\n\n"
+    for slot in ("A1", "B1")
+)
+SMART = "sos_commands/ata/smartctl_-a_.dev.sdb"
+PENDING = (
+    "SMART overall-health self-assessment test result: PASSED\n"
+    "197 Current_Pending_Sector  0x0012   100   100   000    Old_age   Always       -       8\n"
+)
+READS = "1000000 10 80000000 {} 1000000 10 80000000 900000 0 500000 1800000 0 0 0 0 0 0\n"
+QDISC = "sos_commands/networking/tc_-s_qdisc_show"
+PLANTED += [
+    ("host.default-affinity", "notice", {"proc/irq/default_smp_affinity": "01"}),
+    ("host.entropy", "notice", release("4.19.100") | {"proc/sys/kernel/random/entropy_avail": "60"}),
+    ("host.file-handles", "warning", {"proc/sys/fs/file-nr": "98000\t0\t100000"}),
+    ("host.firmware-clock-limit", "warning", {f"{CPU}/cpufreq/policy{n}/bios_limit": "1200000" for n in range(8)}),
+    ("host.group-limits", "warning", group("job", pids__current="500") | {"proc/self/cgroup": "0::/job"}),
+    ("host.io-wait", "notice", {"proc/stat": "cpu  100 0 100 6000000 5000000 0 0 0 0 0"}),
+    ("host.iommu-strict", "notice", {"proc/cmdline": "root=/dev/sda1 intel_iommu=on,strict"}),
+    ("host.paravirtual-locks", "notice", {DMI: "QEMU", "proc/cmdline": "root=/dev/sda1 nopvspin"}),
+    ("host.pcie-read-request", "notice", {
+        "sos_commands/pci/lspci_-nnvv": "00:00.0 Host bridge\n\n17:00.0 Ethernet controller [0200]: X\n"
+        "\t\tDevCtl:\tMaxPayload 256 bytes, MaxReadReq 128 bytes\n"}),
+    ("host.power-limit", "warning", {f"sys/class/powercap/intel-rapl:0/{k}": v for k, v in (
+        ("name", "package-0"), ("constraint_0_name", "long_term"), ("energy_uj", "1"),
+        ("constraint_0_power_limit_uw", "90000000"), ("constraint_0_max_power_uw", "205000000"))}),
+    ("host.system-time", "notice", {"proc/stat": "cpu  1000000 0 9000000 10000000 0 0 10 0 0 0"}),
+    ("memory.group-limit", "warning", group(
+        "job", memory__max="1000000000", memory__current="999000000",
+        memory__events="low 0\nhigh 0\nmax 900\noom 2\noom_kill 2") | {"proc/self/cgroup": "0::/job"}),
+    ("memory.kept-free", "warning", {"proc/sys/vm/min_free_kbytes": "60000000"}),
+    ("memory.modules", "warning", {"sos_commands/hardware/dmidecode": MODULES}),
+    ("memory.reserved", "warning", {"proc/meminfo": "MemTotal: 131072000 kB\nHugePages_Total: 30000\n"
+                                                    "HugePages_Free: 30000\nHugepagesize: 2048 kB"}),
+    ("memory.short", "warning", {"proc/meminfo": "MemTotal: 131072000 kB\nMemAvailable: 1000000 kB"}),
+    ("memory.swapping", "warning", {"proc/vmstat": "pswpin 500000000\npswpout 500000000\n"}),
+    ("net.allowance", "warning", {
+        "sos_commands/networking/ethtool_-S_eth0": "NIC statistics:\n     bw_in_allowance_exceeded: 90000\n"}),
+    ("net.irqbalance", "notice", {"installed-rpms": "irqbalance-1.9.2-1.el9.x86_64"}),
+    ("net.qdisc-drops", "warning", {QDISC: "qdisc fq_codel 0: dev eth0 root refcnt 2\n"
+                                    " Sent 99 bytes 1000000 pkt (dropped 50000, overlimits 0 requeues 0)\n"}),
+    ("net.qdisc-shaped", "warning", {QDISC: "qdisc netem 8001: dev eth0 root refcnt 2 limit 1000 delay 10ms\n"
+                                     " Sent 99 bytes 10 pkt (dropped 0, overlimits 0 requeues 0)\n"}),
+    ("storage.interrupts-far", "notice", {
+        "sys/bus/pci/devices/0000:17:00.0/class": "0x010700", "sys/bus/pci/devices/0000:17:00.0/numa_node": "1"}),
+    ("storage.log-device", "warning", {
+        "proc/self/mountinfo": "30 1 8:1 / / rw - xfs /dev/sda1 rw,logdev=/dev/sdb1\n"}),
+    ("storage.array-settings", "notice", {f"sys/block/md0/{k}": v for k, v in (
+        ("dev", "9:0"), ("size", "9000000"), ("md/level", "raid6"), ("md/raid_disks", "12"),
+        ("md/stripe_cache_size", "256"), ("md/sync_action", "idle"), ("md/degraded", "0"), ("md/mismatch_cnt", "0"))}),
+    ("storage.media-errors", "warning", {SMART: PENDING}),
+    ("storage.wear", "warning", {"sos_commands/nvme/nvme_smart-log_.dev.sda": "critical_warning : 0x4\n"}),
+    ("storage.network-mount", "warning", mount(NFS.replace("rsize=1048576", "rsize=8192"))),
+    ("storage.nvme-state", "critical", {f"{NVME}/state": "resetting"}),
+    ("storage.slow-requests", "notice", {"proc/diskstats": "   8  16 sdb " + READS.format(900000000)}),
+    ("storage.slower-than-likes", "warning", {
+        f"sys/block/sd{d}/device/model": "ONE" for d in "abcd"} | {"proc/diskstats": "".join(
+            f"   8  0 sd{d} " + READS.format(90000000 if d == "b" else 4000000) for d in "abcd")}),
+    ("udp.memory", "warning", {"proc/net/sockstat": "UDP: inuse 9 mem 980", "proc/sys/net/ipv4/udp_mem": "1 2 1000"}),
+    ("log.netdevice-held", "warning", log("unregister_netdevice: waiting for lo to become free. Usage count = 2")),
+    ("log.oops", "warning", log("divide error: 0000 [#1] SMP NOPTI")),
+    ("udp.buffers", "warning", {"proc/net/snmp": "Udp: InDatagrams RcvbufErrors\nUdp: 1000000 90000\n"}),
+]  # fmt: skip
+
 TRAPS: list[tuple[str, dict[str, str]]] = [
     # the kernels' own rows: tests/scenarios/knowledge/test_kernels.py
     ("fabric.port", port(0) | port(1, state="1: DOWN", phys_state="2: Polling", lid="0xffff")),

@@ -10,6 +10,8 @@ import pytest
 from probes.host import Host
 from scenarios import events as ev
 from scenarios.finding import Finding
+from scenarios.rules.known import written
+from scenarios.rules.rule_file import RuleText
 from scenarios.triage import all_rules, apply_rule
 from tests.fakes.hosts.server import CHANNELS, CPU, FEATURES, RINGS, Server
 from tests.scenarios import planted_classes as classes
@@ -213,6 +215,27 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
 
 
 PLANTED += classes.PLANTED
+RULES = written(Path("/nonexistent"), tested=False).rules
+LINES = Path(__file__).parents[1] / "data" / "kernel_log"
+OF_LINES = {
+    line.split("\t")[0] for line in (LINES / "faults.tsv").read_text().splitlines()
+}  # test_log_lines.py
+OF_TESTS = {"storage.full", "storage.inodes", "net.mtu"}  # below
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_a_rule_has_a_planted_fault_a_trap_and_a_source(rule: RuleText) -> None:
+    """A trap: a host, lines of a healthy start, or a row that knows all that a row of a fault knows, and is fine."""
+    assert rule.id in {of for of, _, _ in PLANTED} | OF_LINES | OF_TESTS
+    rows = [
+        (set(a.row), set(b.row))
+        for a in rule.tests
+        for b in rule.tests
+        if (a.answer, b.answer) == ("found", "fine")
+    ]
+    alike = any(len(found & fine) >= min(len(found), 2) for found, fine in rows)
+    assert rule.id in {of for of, _ in classes.TRAPS} or rule.log or alike
+    assert rule.references and all(rule.references)
 
 
 @pytest.fixture(scope="module")
@@ -295,6 +318,14 @@ def test_what_looks_like_a_fault_is_none(server: Server, rule: str, files: dict[
         server.put(path, text)
     found = findings(server.root)
     assert rule not in found and not found.keys() - BY_VERSION - {"memory.balancing"}, found
+
+
+def test_a_bridge_of_larger_packets_than_its_card_is_found(tmp_path: Path) -> None:
+    server, bridge = Server(tmp_path), "sys/devices/virtual/net/br0"
+    server.files(bridge, ifindex=9, type=1, mtu=9000, operstate="up")
+    server.link(f"{bridge}/lower_eth0", NIC)
+    server.link("sys/class/net/br0", bridge)
+    assert findings(tmp_path, "net.mtu")["net.mtu"].severity == "warning"
 
 
 def test_a_full_file_system_is_found(server: Server) -> None:

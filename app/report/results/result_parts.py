@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from app.recording.session import Session
 from app.report import wording
-from app.report.figures.box import box_lines, box_svg, drawable
-from app.report.results.history import course_lines, course_svg, drawn
 from probes import units
 from probes.types import Json
 from scenarios.imported.results import Boxes, Courses
@@ -21,9 +19,13 @@ def result_parts(session: Session, result: Result) -> tuple[Part, ...]:
         return result.parts
     match result:
         case Boxes():
+            from app.report.figures.box import box_lines, box_svg, drawable
+
             boxes = drawable(result.value)
             return tuple(Picture(tuple(box_lines(box, WIDTH, 20)), box_svg(box)) for box in boxes)
         case Courses():
+            from app.report.results.history import course_lines, course_svg, drawn  # 40 ms; triage has none
+
             course = drawn(result.value)
             return (Picture(tuple(course_lines(course, WIDTH)), course_svg(course)),) if course else ()
     return _fields(session, result.plain)
