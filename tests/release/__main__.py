@@ -17,7 +17,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
+from typing import TypeAlias
 
 from app import __version__
 from tests.fakes.terminals.terminal import Terminal
@@ -28,8 +30,10 @@ NULL = ("run", "null", "--budget", "12", "--size", "64M", "--yes", "--json")
 NEWEST = 14  # of Python 3
 
 
-def built(place: Path) -> Iterator[tuple[Path, list[str]]]:
-    """Each artefact with the words that start it."""
+Startable: TypeAlias = tuple[Path, list[str]]  # an artefact, and the words that start it
+
+
+def from_source(place: Path) -> Iterator[Startable]:
     python = sys.executable
     _said(python, "-m", "hatchling", "build", "-d", str(place), cwd=ROOT)
     [sdist] = place.glob("*.tar.gz")
@@ -39,12 +43,19 @@ def built(place: Path) -> Iterator[tuple[Path, list[str]]]:
         _said(python, "-m", "venv", str(own))
         _said(str(own / "bin/pip"), "install", "-q", str(artefact))
         yield artefact, [str(own / "bin/hostdx")]
+
+
+def bundled(place: Path) -> Iterator[Startable]:
     bundle = place / "hostdx.pyz"
-    _said(str(place / f"venv-{wheel.name}" / "bin/hostdx"), "bundle", "-o", str(bundle))
+    [hostdx] = place.glob("venv-*.whl/bin/hostdx")
+    _said(str(hostdx), "bundle", "-o", str(bundle))
     for found in (shutil.which(f"python3.{minor}") for minor in range(11, NEWEST + 1)):
         if found and subprocess.run([found, "--version"], capture_output=True).returncode == 0:
             yield bundle, [found, str(bundle)]
-    machine = os.uname().machine
+
+
+def packaged(place: Path) -> Iterator[Startable]:
+    machine, bundle = os.uname().machine, place / "hostdx.pyz"
     tree = staged(bundle, place / "tree", machine)
     for kind, needed, unpack in (
         (deb, "dpkg-deb", "dpkg-deb -x {0} {1}"),
@@ -53,7 +64,7 @@ def built(place: Path) -> Iterator[tuple[Path, list[str]]]:
         if shutil.which(needed) is None:
             print(f"left out: the .{kind.__name__}: there is no {needed} here", flush=True)
             continue
-        package = kind(tree, place, __version__, machine)
+        package = kind(tree, place, __version__, machine)  # unpacked here; installed in the tests beside
         root = place / f"root-{kind.__name__}"
         root.mkdir()
         _said("sh", "-euc", unpack.format(package, root))
@@ -102,7 +113,9 @@ def main() -> int:
     reports = set()
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-release-") as made:
         place = Path(made)
-        for number, (artefact, start) in enumerate(built(place)):
+        for number, (artefact, start) in enumerate(
+            chain(from_source(place), bundled(place), packaged(place))
+        ):
             report, seconds = smoke(start, place / f"smoke-{number}")
             reports.add(report)
             first, *later = seconds

@@ -27,7 +27,7 @@ def test_installed_upgraded_and_removed(bundle: Path, tmp_path: Path) -> None:
     root.mkdir()
     tree = staged(bundle, tmp_path / "tree", machine)
     first, second = (rpm(tree, tmp_path, version, machine) for version in ("0.0.1", "0.0.2"))
-    alone = ["rpm", f"--root={root}", "--noscripts", "--nodeps", "--ignorearch"]
+    alone = ["rpm", f"--root={root}", "--noscripts", "--nodeps"]
     subprocess.run([*alone, "--install", str(first)], check=True)
     assert {"usr/bin/hostdx", "etc/hostdx/README", MAN, *SHELLS.values()} <= files(root)
     if any(Path(f"/usr/bin/python3.{minor}").exists() for minor in range(11, 15)):
