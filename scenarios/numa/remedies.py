@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
 
 from probes.system.processor.clocksource import Clocksource
 from probes.system.running.cgroup import unit_of
@@ -13,9 +12,6 @@ from scenarios.finding import Remedy
 from scenarios.knowledge.bios import VENDORS, BiosReading
 from scenarios.numa.settings import Held
 from scenarios.rules.texts import texts
-
-if TYPE_CHECKING:
-    from scenarios.numa.placements import Slot
 
 SAYS = texts("numa")
 _HELD: dict[Held, str] = {"boost off": "boost", "performance limit": "performance-limit"}
