@@ -11,9 +11,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from app.recording import store as recordings
+from app.recording.reader import load
+from app.report.forms import html
+from app.report.full_report import report
 from app.tui.children.feed import RunFeed
 from tests.fakes.terminals.screen import grid, keys, opened
+from tests.real import browser
+from tests.real.browser import BROWSER
 
+SHEET = 1400  # pixels of a report's picture, from its top
 SCREENSHOTS = Path(__file__).parents[1] / "screenshots"
 
 
@@ -69,6 +75,26 @@ def path_of(shot: Shot, size: str) -> Path:
     return SCREENSHOTS / f"{shot.name}-{'120x40' if size == 'wide' else '80x24'}.svg"
 
 
+def report_pages() -> dict[str, tuple[int, str]]:
+    """By the picture's name: how wide, and the page. Every bundled recording, one of them on a telephone too."""
+    pages = {
+        name: html.rendered(report(load(recordings.resolve(f"demo:{name}")), f"demo:{name}"))
+        for name in sorted(bundled())
+    }
+    wide = {f"report-{name}-1000.png": (1000, page) for name, page in pages.items()}
+    return wide | {"report-storage-400.png": (400, pages["storage"])}
+
+
+def photograph() -> None:
+    """The reports in a browser, as far as there is one."""
+    if why := BROWSER():
+        print(f"no pictures of reports: {why}")
+        return
+    for name, (width, page) in report_pages().items():
+        (SCREENSHOTS / name).write_bytes(browser.picture(page, width, SHEET))
+        print(name)
+
+
 async def make() -> None:
     SCREENSHOTS.mkdir(exist_ok=True)
     fresh = set()
@@ -85,3 +111,4 @@ async def make() -> None:
 
 if __name__ == "__main__":
     asyncio.run(make())
+    photograph()

@@ -63,6 +63,42 @@ def without(runs: Sequence[Take], unlike: Sequence[Unlike]) -> list[Take]:
     ]
 
 
+def by_conditions(runs: Sequence[Take]) -> list[Take]:
+    """Loads of one name under several conditions get these into their names: none is held against another."""
+    known: dict[FigureKey, list[dict[str, str]]] = {}
+    for run in runs:
+        for key in run.figures:
+            known.setdefault(key, []).append(run.loads[key].conditions)
+    names = {key: differing(given) for key, given in known.items()}
+    return [_renamed(run, names) for run in runs]
+
+
+def differing(given: Sequence[dict[str, str]]) -> list[str]:
+    """The conditions in which they are not all the same."""
+    names = dict.fromkeys(name for conditions in given for name in conditions)
+    return [name for name in names if len({conditions.get(name, UNKNOWN) for conditions in given}) > 1]
+
+
+def conditioned(load: str, conditions: dict[str, str], names: Sequence[str]) -> str:
+    """`random-read read (iodepth 16)`."""
+    words = ", ".join(f"{name} {conditions.get(name, UNKNOWN)}" for name in names)
+    return f"{load} ({words})" if words else load
+
+
+def _renamed(run: Take, names: dict[FigureKey, list[str]]) -> Take:
+    keys = {
+        key: msgspec.structs.replace(
+            key, workload=conditioned(key.workload, run.loads[key].conditions, names[key])
+        )
+        for key in run.figures
+    }
+    return msgspec.structs.replace(
+        run,
+        figures={keys[key]: figure for key, figure in run.figures.items()},
+        loads={keys[key]: run.loads[key] for key in run.figures},
+    )
+
+
 FEWEST_FIGURES = 3  # fewer can agree by chance
 
 

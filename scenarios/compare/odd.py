@@ -2,11 +2,12 @@
 
 For each load the core is that part of the runs which lies closest together (least trimmed squares, Rousseeuw 1984): its
 mean is the centre, its variance the spread, drawn towards that of the pile's other loads over the same runs as far as
-they are alike (`spread.py`). What lies outside is held against it by Student's t, each run alone. Which runs are
-the core is chosen by the figures, so every choice there was counts: C(n, k) ways to leave k of n runs out, all loads,
-and a 2^-k share of the error for each k. All of a pile's loads together name a run wrongly in at most 5 % of the piles
-(tests/benchmarks/odd_runs.py). Of five and more runs up to half may lie outside; where those lie together they are a
-second group.
+they are alike (`spread.py`), or the usual one of such loads (`knowledge/loads.toml`) where the pile's is no wider.
+What lies outside is held against it by Student's t, each run alone. Which runs are the core is chosen by the figures,
+so every choice there was counts: C(n, k) ways to leave k of n runs out, all loads, and a 2^-k share of the error for
+each k. All of a pile's loads together name a run wrongly in at most 5 % of the piles
+(tests/benchmarks/simulation/odd_runs.py). Of five and more runs up to half may lie outside; where those lie together
+they are a second group.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -23,6 +24,7 @@ from scenarios.compare.run_summary import FactKey, FigureKey, Take
 from scenarios.compare.spread import Observed, Variance, moderated
 from scenarios.experiment.statistics.distributions import normal_tail, t_quantile, t_tail
 from scenarios.knowledge.differences import ignored
+from scenarios.knowledge.loads import group_of
 from scenarios.plan import Metric
 
 LEAST_RUNS = 5
@@ -30,6 +32,8 @@ LEAST_EFFECT = 0.05
 FAMILY_ERROR = 0.05
 _FLOOR = 0.002  # of the level: printed digits make two results equal that were not
 _LEAST_CORE = 3
+_LIKE_USUAL = 1.6  # the pile's variances over the usual ones, at most, for these to be believed …
+_USUAL_FREEDOM = 8  # … for as much as so many more runs
 _BORROWS = 20  # runs: more of them know their spread themselves
 _MOST_WAYS = 600.0  # logarithm of C(n, k): beyond it no probability is small enough to be told from 0
 _MOST_FACTS = 12  # of an odd run, named
@@ -96,11 +100,12 @@ def odd_runs(pile: Sequence[Member]) -> OddRuns:
     names = dict.fromkeys(key for one in pile for key in one.logs)
     columns = {key: [(n, one.logs[key]) for n, one in enumerate(pile) if key in one.logs] for key in names}
     columns = {key: column for key, column in columns.items() if len(column) >= LEAST_RUNS}
+    usual = {key: _usual(key, pile) for key in columns}
     leading = list({key.workload: key for key in reversed(columns)}.values())
     found = []
     for key in columns:
-        others = [columns[other] for other in leading if other.workload != key.workload]
-        chosen = _apart(columns[key], others, len(columns))
+        others = [(columns[other], usual[other]) for other in leading if other.workload != key.workload]
+        chosen = _apart((columns[key], usual[key]), others, len(columns))
         if chosen is not None:
             metric = next(one.metrics[key] for one in pile if key in one.metrics)
             found.append(_told(key, metric, columns[key], chosen, [one.name for one in pile]))
@@ -113,6 +118,17 @@ def odd_runs(pile: Sequence[Member]) -> OddRuns:
     )
 
 
+def _usual(key: FigureKey, pile: Sequence[Member]) -> float | None:
+    """The variance of such a load from run to run, where something is known of it."""
+    group = group_of(key.workload)
+    guest = any(one.facts.get(("virtualisation", "hypervisor"), "none") != "none" for one in pile)
+    return group.deviation(guest=guest) ** 2 if group.loads != ("*",) else None
+
+
+# Of one load: the runs that have it, each with its logarithm; and the usual variance of such a load, where it is known.
+_Column: TypeAlias = tuple[Sequence[tuple[int, float]], float | None]
+
+
 class _Choice(NamedTuple):
     """`outside`: indices of the pile; `reach`: the half-width of their intervals, on the log scale."""
 
@@ -122,17 +138,18 @@ class _Choice(NamedTuple):
     outside: tuple[int, ...]
 
 
-def _apart(
-    column: Sequence[tuple[int, float]], others: Sequence[Sequence[tuple[int, float]]], loads: int
-) -> _Choice | None:
-    """As many outside as can be shown, each of them; None where none can."""
+def _apart(load: _Column, others: Sequence[_Column], loads: int) -> _Choice | None:
+    """As many outside as can be shown, each of them; None where none can. By the pile's own spread or by the usual one,
+    each with half of the error.
+    """
+    column, usual = load
     order = sorted(column, key=lambda item: item[1])
     n = len(order)
     for k in range(min(n // 2, n - _LEAST_CORE), 0, -1):
         ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
         if ways > _MOST_WAYS:
             continue
-        level = math.log(FAMILY_ERROR / loads / 2.0**k) - ways
+        level = math.log(FAMILY_ERROR / loads / 2.0 ** (k + (usual is not None))) - ways
         start = _tightest([value for _, value in order], n - k)
         inside, outside = order[start : start + n - k], [*order[:start], *order[start + n - k :]]
         centre = math.fsum(value for _, value in inside) / len(inside)
@@ -144,11 +161,12 @@ def _apart(
         ):
             continue
         core = frozenset(index for index, _ in inside)
-        variance = _borrowed(own, core, others) if n <= _BORROWS else Variance(own, len(inside) - 1)
-        error = math.sqrt(variance.value * scale)
-        if _below(2 * t_tail(nearest / error, variance.freedom), level):
-            reach = t_quantile(1 - max(1e-12, math.exp(level)) / 2, variance.freedom) * error
-            return _Choice(core, centre, reach, tuple(index for index, _ in outside))
+        spreads = _spreads((own, usual), core, others) if n <= _BORROWS else [Variance(own, len(inside) - 1)]
+        for variance in spreads:
+            error = math.sqrt(variance.value * scale)
+            if _below(2 * t_tail(nearest / error, variance.freedom), level):
+                reach = t_quantile(1 - max(1e-12, math.exp(level)) / 2, variance.freedom) * error
+                return _Choice(core, centre, reach, tuple(index for index, _ in outside))
     return None
 
 
@@ -174,14 +192,27 @@ def _variance(values: Sequence[float]) -> float:
     return max(math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1), _FLOOR**2)
 
 
-def _borrowed(own: float, core: frozenset[int], others: Sequence[Sequence[tuple[int, float]]]) -> Variance:
-    """With what the other loads of the same runs tell of the usual spread."""
-    observed = [Observed(own, len(core) - 1, None)]
-    for column in others:
+def _spreads(
+    load: tuple[float, float | None], core: frozenset[int], others: Sequence[_Column]
+) -> list[Variance]:
+    """With what the pile's other loads tell of the spread; and the usual one, where theirs is no wider."""
+    own, usual = load
+    seen = [(own, len(core) - 1, usual)]
+    for column, known in others:
         values = [value for index, value in column if index in core]
         if len(values) >= _LEAST_CORE:
-            observed.append(Observed(_variance(values), len(values) - 1, None))
-    return moderated(observed)[0]
+            seen.append((_variance(values), len(values) - 1, known))
+    units = [known for _, _, known in seen if known is not None]
+    shares = units if len(units) == len(seen) else [1.0] * len(seen)
+    first = moderated([Observed(v / share, d, None) for (v, d, _), share in zip(seen, shares, strict=True)])[
+        0
+    ]
+    found = [Variance(first.value * shares[0], first.freedom)]
+    known_ones = [(v / known, d) for v, d, known in seen if known is not None]
+    wide = math.fsum(v * d for v, d in known_ones) / max(1, sum(d for _, d in known_ones))
+    if usual is not None and wide <= _LIKE_USUAL:
+        found.append(Variance(max(own, usual), len(core) - 1 + _USUAL_FREEDOM))
+    return found
 
 
 def _told(

@@ -97,7 +97,7 @@ def _level(values: Sequence[float], unit: str) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def odd_findings(odd: OddRuns, order: Sequence[Snapshot]) -> list[Finding]:
+def odd_findings(odd: OddRuns) -> list[Finding]:
     """One for each set of runs that lies apart, in however many loads."""
     sets: dict[tuple[tuple[int, ...], bool], list[OddLoad]] = {}
     for load in odd.found:

@@ -46,7 +46,7 @@ def piled(files: Sequence[Imported], *, series: bool = False) -> Pile:
     one = len(order) > 1 and (series or (len({s.series for s in order}) == 1 and bool(order[0].series)))
     together = histories(order) if one else []
     made = [f for box in found for f in box_findings(box)]
-    made += odd_findings(odd, order) if odd is not None else []
+    made += odd_findings(odd) if odd is not None else []
     made += history_findings(together, order)
     if twins:
         first, of = twins[0]

@@ -9,7 +9,7 @@ import msgspec
 from probes.imports.model import Measure, Noted, Result
 from probes.imports.numbers import GIB
 from probes.imports.storage.io500_table import Io500Table
-from scenarios.compare.conditions import FEWEST_FIGURES, UNKNOWN
+from scenarios.compare.conditions import FEWEST_FIGURES, conditioned, differing
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,23 +112,17 @@ def by_conditions(found: Sequence[Snapshot]) -> list[Snapshot]:
     for snapshot in found:
         for m in snapshot.measures:
             known.setdefault(m.workload, []).append(m.conditions)
-    differing = {workload: _differing(given) for workload, given in known.items()}
+    names = {workload: differing(given) for workload, given in known.items()}
     return [
-        msgspec.structs.replace(s, measures=tuple(_named(m, differing[m.workload]) for m in s.measures))
+        msgspec.structs.replace(
+            s,
+            measures=tuple(
+                msgspec.structs.replace(m, workload=conditioned(m.workload, m.conditions, names[m.workload]))
+                for m in s.measures
+            ),
+        )
         for s in found
     ]
-
-
-def _differing(given: Sequence[dict[str, str]]) -> list[str]:
-    names = dict.fromkeys(name for conditions in given for name in conditions)
-    return [name for name in names if len({conditions.get(name, UNKNOWN) for conditions in given}) > 1]
-
-
-def _named(m: Measure, names: Sequence[str]) -> Measure:
-    if not names:
-        return m
-    words = ", ".join(f"{name} {m.conditions.get(name, UNKNOWN)}" for name in names)
-    return msgspec.structs.replace(m, workload=f"{m.workload} ({words})")
 
 
 def dated(found: Sequence[Snapshot]) -> bool:

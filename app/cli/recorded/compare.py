@@ -48,6 +48,11 @@ class TwoSides(click.Command):
     show_default=True,
     help="Smallest effect that matters: 0.05 or 5%.",
 )
+@click.option(
+    "--odd",
+    is_flag=True,
+    help="All recordings are one pile: which of five and more lie apart, in which load.",
+)
 @click.option("--anyway", is_flag=True, help="Compare loads that were not the same as well.")
 @click.option(
     "--format",
@@ -65,6 +70,7 @@ def compare(
     recordings: tuple[str, ...],
     against: str | None,
     margin: float,
+    odd: bool,
     anyway: bool,
     form: str,
     output: str | None,
@@ -73,6 +79,8 @@ def compare(
 
     Two recordings need no `--`. Side A is the baseline: before the change, the old node, the old kernel.
     """
+    if odd:
+        return _odd([*recordings, *ctx.meta["hostdx.b"]], against, anyway, form, output)
     a, b = _sides(recordings, tuple(ctx.meta["hostdx.b"]), against)
     found = _compared(a, b, margin, anyway)
     if form == "json":
@@ -93,6 +101,39 @@ def compare(
 
 
 compare.params.append(color_option())
+
+
+def _odd(recordings: Sequence[str], against: str | None, anyway: bool, form: str, output: str | None) -> int:
+    """`against`: the pile has those of the baseline as well."""
+    from app.recording.baselines import recordings as kept
+    from app.recording.sides import paths, takes
+    from scenarios.compare.conditions import by_conditions, distinct
+    from scenarios.compare.odd import LEAST_RUNS, member, odd_runs
+
+    if form == "csv":
+        raise Failure("compare: --format csv is of two sides; --odd has md, html and json", USAGE)
+    runs, twins = distinct(takes(paths([*map(str, kept(against) if against else ()), *recordings])))
+    if len(runs) < LEAST_RUNS:
+        raise Failure(
+            f"compare: --odd needs {LEAST_RUNS} different results and more; there are {len(runs)}", USAGE
+        )
+    found = odd_runs([member(run) for run in (runs if anyway else by_conditions(runs))])
+    if form == "json":
+        deliver(
+            "compare",
+            output,
+            encoded({"schema": ev.SCHEMA, "twins": twins, **msgspec.to_builtins(found)}) + "\n",
+        )
+    else:
+        from app.report.forms.delivery import deliver_document
+        from app.report.results.odd_runs import odd_document
+
+        deliver_document("compare", output, odd_document(found, twins), form)
+    if not found.loads:
+        raise Failure(
+            f"compare: no load that {LEAST_RUNS} of them have under the same conditions; --anyway takes all"
+        )
+    return 0
 
 
 def _sides(

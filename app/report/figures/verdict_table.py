@@ -25,6 +25,11 @@ MEDIANS = (
     "need not be their quotient."
 )
 
+EACH_ITS_OWN = (
+    "Each row's values are of the groups that its own verdict rests on, so that one side may have another value in the "
+    "next row; its effect is estimated within these groups."
+)
+
 
 class Row(NamedTuple):
     """`left` and `right` are the medians of baseline and variant, None where no block has the metric."""
@@ -60,8 +65,11 @@ def rows(session: Session) -> list[Row]:
 
 def beside(session: Session) -> str:
     """What the values are, where they do not fit the effect beside them; empty where they do."""
+    seen: dict[tuple[str, str, str], units.Quantity | None] = {}
     for row in rows(session):
         verdict = row.verdict
+        if seen.setdefault((verdict.workload, verdict.metric, verdict.baseline), row.left) != row.left:
+            return EACH_ITS_OWN
         left, right = (side_median(session, verdict, side) for side in (verdict.baseline, verdict.variant))
         if not left or not right or not verdict.ratio or min(left, right, verdict.ratio) <= 0:
             continue

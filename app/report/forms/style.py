@@ -26,9 +26,10 @@ pre { padding: 0.75rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; font-size: 0.9rem; margin: 0.5rem 0; }
 th, td { text-align: left; vertical-align: top; padding: 0.3rem 0.75rem 0.3rem 0;
   border-bottom: 1px solid var(--line); }
+td:not(.n, .bar) { overflow-wrap: anywhere; min-width: 5rem; }
 th { font-size: 0.8rem; color: var(--dim); font-weight: 600; }
 .n { text-align: right; font-variant-numeric: tabular-nums; }
-.bar { width: 14rem; } .bar svg { display: block; width: 100%; min-width: 8rem; height: auto; }
+.bar { width: 14rem; } .bar svg { display: block; width: 100%; max-width: 14rem; min-width: 8rem; height: auto; }
 .note { font-size: 0.85rem; color: var(--dim); margin: 0.25rem 0; }
 figure { margin: 0.5rem 0; max-width: 45rem; } svg { max-width: 100%; height: auto; }
 .many { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 19rem), 1fr)); gap: 1rem 1.5rem; }
@@ -36,20 +37,22 @@ figure { margin: 0.5rem 0; max-width: 45rem; } svg { max-width: 100%; height: au
 details { border-top: 1px solid var(--line); padding: 0.4rem 0; } summary { cursor: pointer; }
 summary h2 { display: inline; font-size: 1.05rem; }
 .first { border-top: 2px solid var(--dim); margin-top: 2rem; }
-@media screen and (max-width: 640px) {
+@media screen and (max-width: 820px) {
   table, tbody, tr, td { display: block; } thead { display: none; } tr { border-bottom: 1px solid var(--line); }
   td { border: 0; padding: 0.1rem 0; overflow-wrap: anywhere; } td:empty { display: none; } .n { text-align: left; }
   td::before { content: attr(data-of) " "; color: var(--dim); font-size: 0.8rem; } td.bar { width: 100%; }
   td:first-child { font-weight: 600; padding-top: 0.4rem; } td:first-child::before { content: ""; }
 }
-@page { size: A4; margin: 12mm; }
+@page { size: A4; margin: 11mm; }
 @media print {
-  body { max-width: none; margin: 0; padding: 0; font-size: 9pt; line-height: 1.25; }
+  body { max-width: none; margin: 0; padding: 0; font-size: 8.5pt; line-height: 1.2; }
+  ul { columns: 2; }
   h1 { font-size: 13pt; margin: 0; } h2 { font-size: 11pt; margin: 0.5rem 0 0; } h3 { font-size: 9.5pt; }
   .lead { font-size: 10.5pt; margin: 0.3rem 0; } p, ul, figure { margin: 0.25rem 0; } figure { max-width: 120mm; }
   code, pre { font-size: 8pt; background: none; }
   pre { border: 1px solid var(--line); padding: 0.3rem; margin: 0.2rem 0; }
-  .tiles { gap: 0.3rem; margin: 0.4rem 0; grid-template-columns: repeat(5, 1fr); }
+  .tiles { gap: 0.3rem; margin: 0.4rem 0; grid-template-columns: none; grid-auto-flow: column;
+    grid-auto-columns: 1fr; }
   .tiles div { padding: 0.2rem 0.4rem; }
   .tiles b { font-size: 10.5pt; } .tiles span, .note { font-size: 7.5pt; margin: 0; }
   table { font-size: 8pt; margin: 0.2rem 0; } th { font-size: 7.5pt; } th, td { padding: 0.08rem 0.4rem 0.08rem 0; }

@@ -116,7 +116,8 @@ def histogram_svg(found: Histogram, wide: int = WIDE) -> str:
     for n, (name, filled) in enumerate(found.rows):
         base, most, colour = _HIST * (n + 1), max(1, *filled), _SIDES[n % len(_SIDES)]
         for line, words in enumerate((name, *found.percentiles[n : n + 1])):
-            parts.append(f'<text x="0" y="{base - _HIST + 14 + 14 * line}">{_short(words, wide // 7)}</text>')
+            at = f'x="0" y="{base - _HIST + 14 + 14 * line}" font-size="11"'
+            parts.append(f"<text {at}>{_short(words, wide // 6)}</text>")
         parts.append(f'<path d="M0 {base}H{wide}" stroke="currentColor" opacity="0.4"/>')
         for place, count in enumerate(filled):
             up = (_HIST - 36) * count / most

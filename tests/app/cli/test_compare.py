@@ -178,3 +178,26 @@ def test_every_recording_of_a_side_is_named(tmp_path: Path, capsys: pytest.Captu
     files = [str(path) for path in tmp_path.iterdir()]
     _, out, _ = typed(capsys, "compare", *files[1:], "--", files[0], "--format", "json")
     assert len(json.loads(out)["a"]["names"]) == 29
+
+
+def test_the_odd_one_of_a_pile_is_named_by_its_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Seven results of one name, a phase of one of them a third of the others'."""
+    for n in range(7):
+        (tmp_path / f"run{n}").mkdir()
+        text = made.IO500.replace("100.000000 kIOPS", f"{33 if n == 4 else 100 + n / 10} kIOPS")
+        (tmp_path / f"run{n}/result_summary.txt").write_text(text.replace("20.000000", f"20.0{n}"))
+    files = sorted(map(str, tmp_path.glob("*/result_summary.txt")))
+    status, out, _ = typed(capsys, "compare", "--odd", *files, "--format", "json")
+    document = json.loads(out)
+    assert status == 0 and document["runs"] == [f"run{n}" for n in range(7)]
+    [load] = document["found"]
+    assert (load["key"]["workload"], [one["run"] for one in load["apart"]]) == ("find", ["run4"])
+    status, out, _ = typed(capsys, "compare", "--odd", *files)
+    assert status == 0 and "run4" in out.splitlines()[2]
+
+
+def test_four_results_are_no_pile(capsys: pytest.CaptureFixture[str]) -> None:
+    assert typed(capsys, "compare", "--odd", OLD, NEW)[0] == 2
+    assert typed(capsys, "compare", "--odd", OLD, NEW, "--format", "csv")[0] == 2

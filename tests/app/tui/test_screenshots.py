@@ -12,13 +12,20 @@ from scenarios import events as ev
 from scenarios.triage import all_rules
 from tests.fakes.streams import stories
 from tests.fakes.streams.story import RECORDINGS
-from tests.screenshots import SCREENSHOTS, Shot, path_of, picture, wanted
+from tests.screenshots import SCREENSHOTS, Shot, bundled, path_of, picture, wanted
 
 
 def test_every_picture_has_its_recording_and_the_other_way_round() -> None:
     assert {p.name for p in SCREENSHOTS.glob("*.svg")} == {
         path_of(shot, size).name for shot in wanted() for size in ("wide", "narrow")
     }, "python -m tests.screenshots makes them anew"
+
+
+def test_every_bundled_recording_has_a_picture_of_its_report() -> None:
+    wanted_ = {f"report-{name}-1000.png" for name in bundled()} | {"report-storage-400.png"}
+    assert {p.name for p in SCREENSHOTS.glob("*.png")} == wanted_, (
+        "python -m tests.screenshots makes them anew"
+    )
 
 
 def cells(svg: str) -> list[str]:

@@ -1,0 +1,44 @@
+"""The page in a real browser: nothing is cut at any width, and the first page prints on one sheet."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from app.recording.reader import load
+from app.recording.sides import takes
+from app.recording.store import demos, resolve
+from app.report.forms import html
+from app.report.full_report import report
+from app.report.results.comparison import comparison
+from scenarios.compare.comparison import compared
+from scenarios.results.document import Document
+from tests.needs import needs
+from tests.real.browser import BROWSER, overflowing, sheets
+
+pytestmark = [pytest.mark.real, needs(BROWSER)]
+
+
+def documents() -> dict[str, Document]:
+    made = {name: report(load(resolve(name)), name) for name in demos()}
+    sides = (takes([resolve(name)]) for name in ("demo:kernel-5-10", "demo:kernel"))
+    return made | {"compare": comparison(compared(*sides))}
+
+
+def test_nothing_is_cut_from_a_telephone_to_a_screen() -> None:
+    pages = {name: html.rendered(made) for name, made in documents().items()}
+    found = overflowing(pages, (400, 640, 700, 1000, 1400))
+    assert len(found) == 5 * len(pages)
+    assert {where: what for where, what in found.items() if what} == {}
+
+
+def test_the_measure_sees_what_stands_over() -> None:
+    wide = "<!doctype html><body><div style='width:900px'>wide</div>"
+    assert overflowing({"wide": wide}, (400, 1000))["wide at 400"]
+
+
+@pytest.mark.parametrize("name", demos())
+def test_the_first_page_prints_on_one_sheet(name: str) -> None:
+    made = report(load(resolve(name)), name)
+    front = tuple(section for section in made.sections if not section.appendix)
+    assert sheets(html.rendered(msgspec.structs.replace(made, sections=front))) == 1
