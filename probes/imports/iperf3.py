@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from probes.imports import json_text
@@ -12,6 +10,7 @@ from probes.imports.json_text import mapping
 from probes.imports.model import Contradiction, Measure, Point, Refused, Result, Trouble, compared, noted
 from probes.imports.numbers import integer, number
 from probes.imports.source import Source
+from probes.types import Json
 
 _MOST_POINTS = 4000  # kept for the drawing, evenly spread
 
@@ -39,14 +38,14 @@ class Iperf3(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class _Interval(msgspec.Struct):
-    sum: Any = None
+    sum: Json = None
 
 
 class _Document(msgspec.Struct):
-    start: dict[str, Any] = {}
+    start: dict[str, Json] = {}
     intervals: list[_Interval] = []
-    end: dict[str, Any] = {}
-    error: Any = None
+    end: dict[str, Json] = {}
+    error: Json = None
 
 
 def recognised(source: Source) -> bool:
@@ -151,7 +150,7 @@ def _measures(detail: Iperf3, rates: tuple[float, ...]) -> list[Measure]:
 
 
 def _contradictions(
-    sent: dict[str, Any], got: dict[str, Any], sums: list[dict[str, Any]]
+    sent: dict[str, Json], got: dict[str, Json], sums: list[dict[str, Json]]
 ) -> list[Contradiction]:
     found: list[Contradiction] = []
     for name, part in (("sum_sent", sent), ("sum_received", got)):

@@ -11,6 +11,7 @@ import msgspec
 from probes import units
 from probes.imports.model import Refused
 from probes.imports.numbers import number
+from probes.types import Json
 
 T = TypeVar("T")
 
@@ -147,19 +148,19 @@ def _line_ends(view: memoryview) -> int:
     return sum(bytes(view[at : at + _STEP]).count(b"\n") for at in range(0, len(view), _STEP))
 
 
-def mapping(value: Any) -> dict[str, Any]:
+def mapping(value: Json) -> dict[str, Json]:
     """The object, or an empty one where it is something else."""
     return value if isinstance(value, dict) else {}
 
 
-def text(value: Any, limit: int = 300) -> str | None:
+def text(value: Json, limit: int = 300) -> str | None:
     """Text, or a number as text; None for everything else and for ""."""
     if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
         return None
     return str(value)[:limit]
 
 
-def numbers(values: Any, most: int = 200) -> dict[str, float]:
+def numbers(values: Json, most: int = 200) -> dict[str, float]:
     """The members that are numbers: "" and other text are absent, not zero."""
     read = {str(k)[:120]: number(v) for k, v in list(mapping(values).items())[:most]}
     return {k: v for k, v in read.items() if v is not None}

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import csv
 import re
-from typing import Any
 
 import msgspec
 
 from probes.imports.model import Measure, Missing, Refused, Result, Trouble
 from probes.imports.numbers import number
 from probes.imports.source import Source
+from probes.types import Json
 
 _CSV = re.compile(r"^\s*(?:\d+[.,]\d+;|\d+\.\d+,)?\s*(?:[\d.,]+|<not (?:counted|supported)>)[,;]")
 _MOST_EVENTS = 2000
@@ -23,11 +23,11 @@ _TIMES_MS = ("task-clock", "cpu-clock")
 
 
 class _Line(msgspec.Struct):
-    interval: Any = None
-    value: Any = msgspec.field(name="counter-value", default=None)
-    event: Any = None
-    unit: Any = None
-    running: Any = msgspec.field(name="pcnt-running", default=None)
+    interval: Json = None
+    value: Json = msgspec.field(name="counter-value", default=None)
+    event: Json = None
+    unit: Json = None
+    running: Json = msgspec.field(name="pcnt-running", default=None)
 
 
 class PerfStat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -129,7 +129,7 @@ def _is_value(text: str) -> bool:
     return _decimal(text) is not None or text.startswith("<not ")
 
 
-def _decimal(value: Any) -> float | None:
+def _decimal(value: Json) -> float | None:
     return (
         number(value.replace(",", ".")) if isinstance(value, str) and value.count(",") == 1 else number(value)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
 import msgspec
@@ -54,7 +55,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     rates: dict[str, Rate] = {}
 
 
-def job(entry: fio_json.Entry, common: dict[str, object], *, whole: bool = True) -> Job:
+def job(entry: fio_json.Entry, common: Mapping[str, object], *, whole: bool = True) -> Job:
     """`whole`: with its percentiles and options; else only what is summed up."""
     own = entry.options or {}
     options = {**common, **own} if whole else {}

@@ -7,31 +7,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
 from probes.imports.numbers import KIB, integer
+from probes.types import Json
 
 
 class Latency(msgspec.Struct, frozen=True):
     """In ns or µs. `percentile` has the user's list; `bins` (json+) stays raw: a large file is mostly those."""
 
-    min: Any = None
-    max: Any = None
-    mean: Any = None
-    N: Any = None
-    percentile: dict[str, Any] = {}
+    min: Json = None
+    max: Json = None
+    mean: Json = None
+    N: Json = None
+    percentile: dict[str, Json] = {}
     bins: msgspec.Raw = msgspec.Raw(b"")
 
 
 class Direction(msgspec.Struct, frozen=True):
-    io_bytes: Any = None
-    io_kbytes: Any = None
-    bw: Any = None
-    iops: Any = None
-    runtime: Any = None
-    total_ios: Any = None
+    io_bytes: Json = None
+    io_kbytes: Json = None
+    bw: Json = None
+    iops: Json = None
+    runtime: Json = None
+    total_ios: Json = None
     clat: Latency | None = None
     lat: Latency | None = None
     slat_ns: Latency | None = None
@@ -63,12 +63,12 @@ class Direction(msgspec.Struct, frozen=True):
 class Entry(msgspec.Struct, frozen=True):
     """One job, or one client's job."""
 
-    jobname: Any = ""
-    groupid: Any = None
-    error: Any = 0
-    elapsed: Any = None
-    hostname: Any = None
-    options: dict[str, Any] | None = msgspec.field(name="job options", default=None)
+    jobname: Json = ""
+    groupid: Json = None
+    error: Json = 0
+    elapsed: Json = None
+    hostname: Json = None
+    options: dict[str, Json] | None = msgspec.field(name="job options", default=None)
     read: Direction | None = None
     write: Direction | None = None
     trim: Direction | None = None
@@ -78,17 +78,17 @@ class Entry(msgspec.Struct, frozen=True):
 class Head(msgspec.Struct, frozen=True):
     """What tells two interim results of one run from two runs."""
 
-    jobname: Any = ""
-    elapsed: Any = None
+    jobname: Json = ""
+    elapsed: Json = None
 
 
 class Document(msgspec.Struct, frozen=True):
     """The jobs stay raw and are decoded one by one: a file of 100 MB has thousands of them."""
 
-    version: Any = msgspec.field(name="fio version", default=None)
-    timestamp: Any = None
-    time: Any = None
-    options: dict[str, Any] | None = msgspec.field(name="global options", default=None)
+    version: Json = msgspec.field(name="fio version", default=None)
+    timestamp: Json = None
+    time: Json = None
+    options: dict[str, Json] | None = msgspec.field(name="global options", default=None)
     jobs: list[msgspec.Raw] | None = None
     client_stats: list[msgspec.Raw] | None = None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from typing import Any
 
 from probes.imports import json_text
 from probes.imports.json_text import mapping, text
@@ -11,6 +10,7 @@ from probes.imports.model import Refused, Result
 from probes.imports.numbers import integer, number
 from probes.imports.source import Source
 from probes.imports.storage.ior import Row, Run, result
+from probes.types import Json
 
 _CSV_HEAD = b"access,bw(MiB/s)"
 _MOST = 10_000
@@ -28,10 +28,11 @@ def csv_recognised(source: Source) -> bool:
 
 def parse(source: Source) -> Result:
     document = json_text.untyped(source.data, "IOR")
-    if not isinstance(document, dict) or not isinstance(document.get("tests"), list):
+    tests = document.get("tests") if isinstance(document, dict) else None
+    if not isinstance(document, dict) or not isinstance(tests, list):
         raise Refused('IOR: no "tests" in its JSON', "import the file that IOR's summaryFile names")
     runs = []
-    for test in document["tests"][:_MOST]:
+    for test in tests[:_MOST]:
         if not isinstance(test, dict):
             continue
         parameters, options = mapping(test.get("Parameters")), mapping(test.get("Options"))
@@ -58,28 +59,28 @@ def parse(source: Source) -> Result:
     return result(runs, "ior-json")
 
 
-def _flat(results: Any) -> list[dict[str, Any]]:
+def _flat(results: Json) -> list[dict[str, Json]]:
     """Rows, whether in lists of their own or not."""
     if not isinstance(results, list):
         return []
-    rows: list[Any] = []
+    rows: list[Json] = []
     for item in results[:_MOST]:
         rows += item[:_MOST] if isinstance(item, list) else [item]
     return [row for row in rows if isinstance(row, dict)][:_MOST]
 
 
-def _row(item: dict[str, Any]) -> Row | None:
-    rate = number(item.get("bwMiB"))
-    if rate is None or item.get("access") not in ("write", "read"):
+def _row(item: dict[str, Json]) -> Row | None:
+    rate, op = number(item.get("bwMiB")), item.get("access")
+    if rate is None or not isinstance(op, str) or op not in ("write", "read"):
         return None
     return Row(
-        op=item["access"], mib_s=rate, iops=number(item.get("iops")), latency_s=number(item.get("latency")),
+        op=op, mib_s=rate, iops=number(item.get("iops")), latency_s=number(item.get("latency")),
         open_s=number(item.get("openTime")), io_s=number(item.get("wrRdTime")),
         close_s=number(item.get("closeTime")), total_s=number(item.get("totalTime")),
     )  # fmt: skip
 
 
-def _add_summary(run: Run, summary: Any, test: Any) -> None:
+def _add_summary(run: Run, summary: Json, test: Json) -> None:
     for item in summary[:_MOST] if isinstance(summary, list) else []:
         if not isinstance(item, dict) or item.get("TestID") != test:
             continue

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from probes.imports import json_text
@@ -11,6 +9,7 @@ from probes.imports.json_text import mapping
 from probes.imports.model import Refused, Result
 from probes.imports.source import Source
 from probes.imports.sysstat.sysstat_table import Sysstat, Tables, floats, result
+from probes.types import Json
 
 _SUBJECT = {
     "cpu": "", "disk-device": "disk:", "disk_device": "disk:", "iface": "net:", "filesystem": "fs:",
@@ -20,12 +19,12 @@ _EACH_REPORT_SINCE_BOOT = ("iostat", "mpstat")
 
 
 class _Host(msgspec.Struct):
-    nodename: Any = None
-    release: Any = None
-    machine: Any = None
-    cpus: Any = msgspec.field(name="number-of-cpus", default=None)
-    file_date: Any = msgspec.field(name="file-date", default=None)
-    date: Any = None
+    nodename: Json = None
+    release: Json = None
+    machine: Json = None
+    cpus: Json = msgspec.field(name="number-of-cpus", default=None)
+    file_date: Json = msgspec.field(name="file-date", default=None)
+    date: Json = None
     statistics: list[msgspec.Raw] = []
 
 
@@ -78,7 +77,7 @@ def parse(source: Source) -> Result:
     return result(detail, tables, since_boot=tool in _EACH_REPORT_SINCE_BOOT and samples == 1)
 
 
-def _activity(tables: Tables, name: str, body: Any, clock: float, depth: int = 0) -> None:
+def _activity(tables: Tables, name: str, body: Json, clock: float, depth: int = 0) -> None:
     """An object is one subject, a list of objects one each; an activity can hold others ("network", "psi")."""
     if isinstance(body, list):
         for item in body[:5000]:
@@ -97,7 +96,7 @@ def _activity(tables: Tables, name: str, body: Any, clock: float, depth: int = 0
                     _activity(tables, str(inner)[:60], part, clock, depth + 1)
 
 
-def _subject(tables: Tables, activity: str, item: dict[str, Any], clock: float) -> None:
+def _subject(tables: Tables, activity: str, item: dict[str, Json], clock: float) -> None:
     key = next((k for k in _SUBJECT if k in item), None)
     subject = "" if key is None else f"{_SUBJECT[key]}{str(item[key])[:120]}"
     values = floats({k: v for k, v in item.items() if k != key})

@@ -15,7 +15,6 @@ import socket
 import ssl
 import threading
 import time
-from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -24,7 +23,7 @@ from probes import units
 from probes.safe_read import read_named
 from probes.system.bios.attributes import MOST_VALUE, BiosAttributes, Wanted, kept
 from probes.system.bios.credentials import Credentials, credentials
-from probes.types import Absent, AbsentKind
+from probes.types import Absent, AbsentKind, Json
 
 WITHIN_S = 30.0  # all requests together; a controller takes 1 to 3 s for each
 MOST_BYTES = 4 << 20  # of one answer; a full list of attributes is some 100 KiB
@@ -142,7 +141,7 @@ class _Client:
         self._place, self._known, self._context, self._deadline = place, known, context, deadline
         self._connection: http.client.HTTPConnection | None = None
 
-    def get(self, path: str) -> dict[str, Any]:
+    def get(self, path: str) -> dict[str, Json]:
         """The object at a path of this service. Raises _Failed."""
         if not path.startswith("/redfish/v1") or "//" in path:
             raise _Failed(f"{self._place.words} points to a place outside its Redfish service", "invalid")
@@ -262,7 +261,9 @@ def _link(value: object, missing: str, place: _Place) -> str:
     return path
 
 
-def _pending(client: _Client, bios: dict[str, Any], values: dict[str, str], wanted: Wanted) -> dict[str, str]:
+def _pending(
+    client: _Client, bios: dict[str, Json], values: dict[str, str], wanted: Wanted
+) -> dict[str, str]:
     """What a restart will change. A controller that does not tell has nothing pending that we could know."""
     settings = bios.get("@Redfish.Settings")
     try:

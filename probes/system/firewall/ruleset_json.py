@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
@@ -22,7 +21,7 @@ from probes.system.firewall.reverse_path import (
     protocols_of,
 )
 from probes.system.firewall.ruleset_phrase import NEIGHBOURS, left_of, phrase, sentence
-from probes.types import Absent
+from probes.types import Absent, Json
 
 
 def listing_from_json(text: str, source: str = "nft -j list ruleset") -> Listing | Absent:
@@ -66,16 +65,16 @@ def listing_from_json(text: str, source: str = "nft -j list ruleset") -> Listing
     return Listing(chains.placed(found), sizes)
 
 
-def _key(obj: dict[str, Any], chain: str) -> Key:
+def _key(obj: dict[str, Json], chain: str) -> Key:
     return str(obj.get("family", "")), str(obj.get("table", "")), str(obj.get(chain, ""))
 
 
-def _handle(rule: dict[str, Any]) -> int | None:
+def _handle(rule: dict[str, Json]) -> int | None:
     handle = rule.get("handle")
     return handle if isinstance(handle, int) and 0 < handle < 1 << 64 else None
 
 
-def _targets(expressions: list[dict[str, Any]]) -> Iterator[tuple[list[dict[str, Any]], str]]:
+def _targets(expressions: list[dict[str, Json]]) -> Iterator[tuple[list[dict[str, Json]], str]]:
     """Each jump with what narrows it: the expressions before it, and the map that it stands in."""
     for number, expression in enumerate(expressions):
         for value in _walk(expression):
@@ -85,7 +84,7 @@ def _targets(expressions: list[dict[str, Any]]) -> Iterator[tuple[list[dict[str,
                     yield expressions[: number + ("vmap" in expression)], str(target["target"])
 
 
-def _conditions(expressions: list[dict[str, Any]]) -> Iterator[str]:
+def _conditions(expressions: list[dict[str, Json]]) -> Iterator[str]:
     """What a packet must be to come past these expressions, without the protocol, which is told apart."""
     for expression in expressions:
         if "vmap" in expression:
@@ -94,12 +93,12 @@ def _conditions(expressions: list[dict[str, Any]]) -> Iterator[str]:
             yield phrase(expression).statement
 
 
-def _decides(expressions: list[dict[str, Any]]) -> bool:
+def _decides(expressions: list[dict[str, Json]]) -> bool:
     words = ("accept", "drop", "return", "reject", "jump", "goto", "queue")
-    return any(word in value for value in _walk(expressions) for word in words)
+    return any(word in value for one in expressions for value in _walk(one) for word in words)
 
 
-def _walk(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
+def _walk(value: Json, depth: int = 0) -> Iterator[dict[str, Json]]:
     """Every object inside, outermost first."""
     if depth > 40:
         return
@@ -113,7 +112,7 @@ def _walk(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
 
 
 def _checks(
-    key: Key, expressions: list[dict[str, Any]], guarded: bool, source: str
+    key: Key, expressions: list[dict[str, Json]], guarded: bool, source: str
 ) -> Iterator[ReversePathRule]:
     family, table, chain = key
     nfproto = _protocol(expressions)
@@ -160,14 +159,14 @@ def _checks(
                 )
 
 
-def _words(value: Any) -> list[str]:
+def _words(value: Json) -> list[str]:
     """nft prints one flag as a string and several as a list."""
     if isinstance(value, str):
         return [value]
     return [str(v) for v in value] if isinstance(value, list) else []
 
 
-def _nfproto(expressions: list[dict[str, Any]]) -> str | None:
+def _nfproto(expressions: list[dict[str, Json]]) -> str | None:
     for expression in expressions:
         match, meta = expression.get("match"), left_of(expression).get("meta")
         if not isinstance(match, dict) or not isinstance(meta, dict) or meta.get("key") != "nfproto":
@@ -177,7 +176,7 @@ def _nfproto(expressions: list[dict[str, Any]]) -> str | None:
     return None
 
 
-def _protocol(expressions: list[dict[str, Any]]) -> str | None:
+def _protocol(expressions: list[dict[str, Json]]) -> str | None:
     """The protocol that a rule is narrowed to, by name or by a field that only its packets have."""
     fields = {"ip": "ipv4", "icmp": "ipv4", "ip6": "ipv6", "icmpv6": "ipv6"}
     for expression in expressions:
@@ -187,7 +186,7 @@ def _protocol(expressions: list[dict[str, Any]]) -> str | None:
     return _nfproto(expressions)
 
 
-def _states(expressions: list[dict[str, Any]], op: tuple[str, ...] = ("==", "in")) -> set[str]:
+def _states(expressions: list[dict[str, Json]], op: tuple[str, ...] = ("==", "in")) -> set[str]:
     for expression in expressions:
         match = expression.get("match")
         if isinstance(match, dict) and _of_state(expression) and match.get("op") in op:
@@ -196,12 +195,12 @@ def _states(expressions: list[dict[str, Any]], op: tuple[str, ...] = ("==", "in"
     return set()
 
 
-def _of_state(expression: dict[str, Any]) -> bool:
+def _of_state(expression: dict[str, Json]) -> bool:
     ct = left_of(expression).get("ct")
     return isinstance(ct, dict) and ct.get("key") == "state"
 
 
-def _lets_established_through(expressions: list[dict[str, Any]]) -> bool:
+def _lets_established_through(expressions: list[dict[str, Json]]) -> bool:
     """Only an unconditional accept of established flows spares all of them: after a match, or in a map of states."""
     telling = [e for e in expressions if not {"counter", "log"} & set(e)]
     if not telling or not _of_state(telling[0]):
@@ -217,11 +216,11 @@ def _lets_established_through(expressions: list[dict[str, Any]]) -> bool:
     return len(telling) == 2 and _passes(telling[1]) and "established" in _states(telling)
 
 
-def _passes(verdict: Any) -> bool:
+def _passes(verdict: Json) -> bool:
     return isinstance(verdict, dict) and bool({"accept", "return"} & set(verdict))
 
 
-def _only_new(expressions: list[dict[str, Any]]) -> bool:
+def _only_new(expressions: list[dict[str, Json]]) -> bool:
     states = _states(expressions)
     others = _states(expressions, ("!=",))
     return (bool(states) and "established" not in states) or "established" in others

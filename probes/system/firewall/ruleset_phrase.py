@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from probes.types import Json
 
 # Neighbour discovery let past: connection tracking calls it untracked, never a new flow (nf_conntrack_proto_icmpv6.c).
 NEIGHBOURS = re.compile(r"^icmpv6 type \{?[\s,]*nd-[\w-]+(?:[\s,]+nd-[\w-]+)*[\s,]*\}? accept")
@@ -26,7 +28,7 @@ class _Unknown(Exception):
     """An expression that is not known here: shown as JSON, never handed back as a rule."""
 
 
-def phrase(expression: dict[str, Any]) -> Phrase:
+def phrase(expression: dict[str, Json]) -> Phrase:
     """One expression of a rule: a match, a statement, a verdict."""
     try:
         return Phrase(_statement(expression))
@@ -34,7 +36,7 @@ def phrase(expression: dict[str, Any]) -> Phrase:
         return Phrase(_shown(expression), False)
 
 
-def sentence(expressions: list[dict[str, Any]], comment: object = None) -> Phrase:
+def sentence(expressions: list[dict[str, Json]], comment: Json = None) -> Phrase:
     """A whole rule."""
     parts = [phrase(e) for e in expressions]
     if comment is not None:
@@ -45,7 +47,7 @@ def sentence(expressions: list[dict[str, Any]], comment: object = None) -> Phras
     return Phrase(" ".join(p.statement for p in parts), all(p.exact for p in parts))
 
 
-def left_of(expression: dict[str, Any]) -> Any:
+def left_of(expression: dict[str, Json]) -> dict[str, Json]:
     """What a match or a verdict map looks at, {} where the expression does neither."""
     for word, inner in (("match", "left"), ("vmap", "key")):
         body = expression.get(word)
@@ -54,7 +56,7 @@ def left_of(expression: dict[str, Any]) -> Any:
     return {}
 
 
-def _statement(expression: dict[str, Any]) -> str:
+def _statement(expression: dict[str, Json]) -> str:
     if len(expression) != 1:
         raise _Unknown
     ((word, body),) = expression.items()
@@ -75,7 +77,7 @@ def _statement(expression: dict[str, Any]) -> str:
     raise _Unknown
 
 
-def _match(body: dict[str, Any]) -> str:
+def _match(body: dict[str, Json]) -> str:
     left, right, op = body.get("left"), body.get("right"), body.get("op", "==")
     quote = isinstance(left, dict) and _key(left, "meta") in _NAMES
     said = _value(right, quote=quote)
@@ -89,7 +91,7 @@ def _match(body: dict[str, Any]) -> str:
     return f"{_left(left)} {said}" if op in ("==", "in") and not masked else f"{_left(left)} {op} {said}"
 
 
-def _left(left: Any) -> str:
+def _left(left: Json) -> str:
     if not isinstance(left, dict) or len(left) != 1:
         raise _Unknown
     ((word, body),) = left.items()
@@ -108,12 +110,12 @@ def _left(left: Any) -> str:
     raise _Unknown
 
 
-def _key(left: dict[str, Any], word: str) -> str:
+def _key(left: dict[str, Json], word: str) -> str:
     body = left.get(word)
     return str(body.get("key", "")) if isinstance(body, dict) else ""
 
 
-def _value(value: Any, *, quote: bool) -> str:
+def _value(value: Json, *, quote: bool) -> str:
     if isinstance(value, bool):
         return "exists" if value else "missing"
     if isinstance(value, int):
@@ -133,7 +135,7 @@ def _value(value: Any, *, quote: bool) -> str:
     raise _Unknown
 
 
-def _map(body: dict[str, Any]) -> str:
+def _map(body: dict[str, Json]) -> str:
     data, left = body.get("data"), body.get("key")
     pairs = data.get("set") if isinstance(data, dict) else None
     if not isinstance(pairs, list) or not pairs:
@@ -147,7 +149,7 @@ def _map(body: dict[str, Any]) -> str:
     return f"{_left(left)} vmap {{ {', '.join(said)} }}"
 
 
-def _log(body: Any) -> str:
+def _log(body: Json) -> str:
     if body is None:
         return "log"
     if not isinstance(body, dict) or not set(body) <= {"prefix", "level", "group"}:
@@ -162,19 +164,19 @@ def _log(body: Any) -> str:
     return " ".join(words)
 
 
-def _bare(value: Any) -> str:
+def _bare(value: Json) -> str:
     if isinstance(value, str) and _BARE.match(value):
         return value
     raise _Unknown
 
 
-def _quoted(value: Any) -> str:
+def _quoted(value: Json) -> str:
     if isinstance(value, str) and not _UNPRINTABLE.search(value):
         return f'"{value}"'
     raise _Unknown
 
 
-def _shown(expression: dict[str, Any]) -> str:
+def _shown(expression: dict[str, Json]) -> str:
     """For a person: limits and foreign matches as nft prints them, what else there may be as it came."""
     foreign = expression.get("xt")
     if isinstance(foreign, dict):
@@ -185,5 +187,5 @@ def _shown(expression: dict[str, Any]) -> str:
     return json.dumps(expression, ensure_ascii=True)[:200]
 
 
-def _shown_name(value: Any) -> str:
+def _shown_name(value: Json) -> str:
     return value if isinstance(value, str) and _BARE.match(value) else "?"
