@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
@@ -29,6 +28,7 @@ from probes.bench.disk.budget import WriteBudget
 from probes.bench.disk.preparation import Progress
 from probes.bench.disk.storage import StorageBench
 from probes.bench.engine.pool import Crew, Pool
+from probes.bench.engine.spec import BlockReply, Spec
 from probes.bench.measured import Measured, NotApplicable
 from probes.bench.workloads import MIB, Load
 from probes.host import Host
@@ -129,7 +129,7 @@ class Battery:
             self._files.pop(slot, None)
         return _measured(call, replies)
 
-    def _spec(self, call: Call, slot: Slot, index: int, count: int) -> dict[str, Any]:
+    def _spec(self, call: Call, slot: Slot, index: int, count: int) -> Spec:
         most: int | None = None
         if call.call == "create":
             most = MOST_FILES_A_SLICE // count
@@ -164,7 +164,7 @@ class Battery:
             os.close(fd)
 
 
-def _measured(call: Call, replies: Sequence[dict[str, Any]]) -> Measured:
+def _measured(call: Call, replies: Sequence[BlockReply]) -> Measured:
     """The workers' rates at their lower quartiles, summed."""
     pieces = [piece for reply in replies for piece in reply["slices"]]
     rate = sum(1e9 / piece["q"] for piece in pieces if piece["q"] > 0)

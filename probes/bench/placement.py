@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
 from probes.bench.engine.loads.pinned_loads import BLOCK, CHASED, MIB, READINGS, SYSTEM_CALLS
 from probes.bench.engine.pool import Pool
+from probes.bench.engine.spec import BlockReply, Piece, Spec
 
 LEAD_S = 0.002
 AT_MOST = 50  # slices long: an operation of a large buffer may take longer than a slice
@@ -136,7 +136,7 @@ class PlacementBench:
 
     def _spec(
         self, work: str, seat: Seat, ends: list[float], size_bytes: int, page: str, stretch: float
-    ) -> dict[str, Any]:
+    ) -> Spec:
         return {
             "kind": "call",
             "call": "placed",
@@ -156,8 +156,8 @@ class PlacementBench:
         }
 
 
-def _served(reply: dict[str, Any], onset: bool) -> Served:
-    pieces: Sequence[dict[str, Any]] = reply["slices"][1:] if onset else reply["slices"]
+def _served(reply: BlockReply, onset: bool) -> Served:
+    pieces: Sequence[Piece] = reply["slices"][1:] if onset else reply["slices"]
     parts = [piece for piece in pieces if piece["n"]]
     return Served(
         operations=sum(int(part["n"]) for part in parts),

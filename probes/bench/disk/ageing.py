@@ -11,11 +11,11 @@ import errno
 import os
 import random
 from collections.abc import Sequence
-from typing import Any
 
 from probes.bench.disk.budget import WriteBudget
 from probes.bench.disk.flush import flush
 from probes.bench.engine.pool import Pool, WorkerFailed
+from probes.bench.engine.spec import BlockReply, Spec
 from probes.bench.engine.summary import slice_ends, summed
 from probes.bench.measured import Measured, NotApplicable
 from probes.bench.workloads import MIB, Load
@@ -85,7 +85,7 @@ class ChurnBench:
         self.budget.spend(sum(reply["n"] for reply in replies) * STEP_BYTES, moved, CHURN.id)
         return summed(CHURN, replies, slice_ends(seconds), False, moved)
 
-    async def _written_by_workers(self, seconds: float, most_bytes: int) -> list[dict[str, Any]]:
+    async def _written_by_workers(self, seconds: float, most_bytes: int) -> list[BlockReply]:
         share = max(1, most_bytes // WORKERS // STEP_BYTES)
         while True:
             specs = [self._spec(seconds, share) for _ in range(WORKERS)]
@@ -97,7 +97,7 @@ class ChurnBench:
                     raise
                 self._direct = False
 
-    def _spec(self, seconds: float, most: int) -> dict[str, Any]:
+    def _spec(self, seconds: float, most: int) -> Spec:
         ends = slice_ends(seconds)
         return {
             "kind": "churn",

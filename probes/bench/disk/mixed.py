@@ -12,7 +12,6 @@ import os
 import random
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import msgspec
 
@@ -22,6 +21,7 @@ from probes.bench.disk.mixes import File, Mix, Role, files_bytes
 from probes.bench.engine.files import TestFile, open_unnamed, part_of
 from probes.bench.engine.histogram import coarser
 from probes.bench.engine.pool import Pool, WorkerFailed
+from probes.bench.engine.spec import BlockReply, Spec
 from probes.bench.engine.summary import slice_ends, summed
 from probes.bench.measured import BenchRefused, Measured, NotApplicable, Within
 from probes.host import Host
@@ -133,9 +133,9 @@ class MixedBench:
         rate = self.write_rate if self.write_rate is not None else 64 << 20
         return int(writers * rate * seconds)
 
-    def _spec(self, role: Role, index: int, ends: list[float]) -> dict[str, Any]:
+    def _spec(self, role: Role, index: int, ends: list[float]) -> Spec:
         load = role.load
-        spec: dict[str, Any] = {
+        spec: Spec = {
             "kind": load.kind,
             "fd": -1,
             "seed": self._rng.getrandbits(48),
@@ -161,7 +161,7 @@ class MixedBench:
     def _combined(
         self,
         mix: Mix,
-        replies: list[dict[str, Any]],
+        replies: list[BlockReply],
         ends: list[float],
         onset: bool,
         before: list[DiskCounters] | None,
@@ -226,7 +226,7 @@ class MixedBench:
         self._pool = Pool(())
 
 
-def _by_role(mix: Mix, replies: list[dict[str, Any]]) -> list[tuple[Role, list[dict[str, Any]]]]:
+def _by_role(mix: Mix, replies: list[BlockReply]) -> list[tuple[Role, list[BlockReply]]]:
     out = []
     at = 0
     for role in mix.roles:
@@ -235,7 +235,7 @@ def _by_role(mix: Mix, replies: list[dict[str, Any]]) -> list[tuple[Role, list[d
     return out
 
 
-def _bytes(mix: Mix, replies: list[dict[str, Any]], kind: str) -> int:
+def _bytes(mix: Mix, replies: list[BlockReply], kind: str) -> int:
     """What the workers of one direction moved in the whole block, its onset too."""
     pairs = _by_role(mix, replies)
     return sum(r["n"] * role.load.block_bytes for role, own in pairs for r in own if role.load.kind == kind)

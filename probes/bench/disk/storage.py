@@ -12,7 +12,6 @@ import random
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
 
 import msgspec
 
@@ -22,6 +21,7 @@ from probes.bench.disk.preparation import Progress, cannot_use, fill, opened
 from probes.bench.engine.files import FileSet, TestFile, part_of
 from probes.bench.engine.loads.metadata import linkable
 from probes.bench.engine.pool import Crew, Pool, WorkerFailed
+from probes.bench.engine.spec import BlockReply, Spec
 from probes.bench.engine.summary import slice_ends, summed
 from probes.bench.measured import BenchRefused, Measured, NotApplicable, Spent
 from probes.bench.workloads import (
@@ -315,7 +315,7 @@ class StorageBench:
         least: int,
         most: int | None,
         at_most_s: float,
-    ) -> dict[str, Any]:
+    ) -> Spec:
         return self.side(load, index, places) | {
             "seed": self._rng.getrandbits(48),
             "slices": ends,
@@ -324,9 +324,9 @@ class StorageBench:
             "at_most_s": at_most_s,
         }
 
-    def side(self, load: Load, index: int, places: Sequence[int]) -> dict[str, Any]:
+    def side(self, load: Load, index: int, places: Sequence[int]) -> Spec:
         """What worker `index` of this load does in these places. Raises NotApplicable where it cannot."""
-        spec: dict[str, Any] = {
+        spec: Spec = {
             "kind": load.kind,
             "fd": -1,
             "stretch": 0.0 if load.control else self.stretch,
@@ -334,7 +334,7 @@ class StorageBench:
         if load.kind == "metadata":
             if self.private is None:
                 raise NotApplicable(f"{self.directory}: no directory of our own to create files in")
-            names = {"names": NAMES_AT_ONCE, "links": self.links, "stem": self._rng.getrandbits(32)}
+            names: Spec = {"names": NAMES_AT_ONCE, "links": self.links, "stem": self._rng.getrandbits(32)}
             return spec | names | {"fd": self.private.fd, "folder": str(places[0])}
         if load.kind == "cpu":
             return spec
@@ -346,7 +346,7 @@ class StorageBench:
         part = part_of(files, index, load.workers, load.block_bytes, sequential=load.sequential)
         return spec | part | {"sync": load.sync, "direct": files[0].direct}
 
-    def _account(self, load: Load, replies: Sequence[dict[str, Any]], moved: int | None) -> None:
+    def _account(self, load: Load, replies: Sequence[BlockReply], moved: int | None) -> None:
         if load.kind != "write":
             return
         ours = sum(reply["n"] for reply in replies) * load.block_bytes

@@ -15,6 +15,7 @@ from probes.bench.engine import histogram
 from probes.bench.engine.completions import together
 from probes.bench.engine.pool import WorkerFailed
 from probes.bench.engine.slices import TRAIN_AT_LEAST_S, TRAIN_OVERRUN
+from probes.bench.engine.spec import Spec
 from probes.bench.engine.summary import in_unit
 from probes.bench.measured import Measured, NotApplicable, Train, Unfit
 from probes.bench.workloads import Load, load_of
@@ -88,7 +89,7 @@ class StorageTrains:
             places = [drawn[at // len(self._benches) % len(drawn)] for at in range(len(order))]
         visited = sorted(set(zip(order, places, strict=True)))
         numbers = {both: number for number, both in enumerate(visited)}
-        specs: list[dict[str, Any]] = [
+        specs: list[Spec] = [
             {
                 "sides": self._sides(worker, visited),
                 "seed": self._rng.getrandbits(48),
@@ -131,7 +132,7 @@ class StorageTrains:
         for bench in self._benches:
             await bench.quiesce()
 
-    def _sides(self, worker: int, visited: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
+    def _sides(self, worker: int, visited: Sequence[tuple[int, int]]) -> list[Spec]:
         """What a worker does on each side in each place that is visited."""
         sides, unfit = [], {}
         for number, place in visited:

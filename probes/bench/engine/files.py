@@ -10,11 +10,11 @@ import os
 import secrets
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import msgspec
 
 from probes import units
+from probes.bench.engine.spec import Spec
 from probes.bench.measured import BenchRefused
 from probes.system.disk.failing import whose_error
 
@@ -97,7 +97,7 @@ class FileSet:
 
 def part_of(
     files: Sequence[TestFile], index: int, workers: int, block_bytes: int, *, sequential: bool
-) -> dict[str, Any]:
+) -> Spec:
     """What worker `index` of `workers` does with these files, all of one size: at random anywhere in all of them.
 
     In sequence each worker has files of its own; where there are fewer, those that share one have each a part of it,

@@ -12,7 +12,6 @@ import sys
 import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from probes.bench.engine import histogram, loops
 from probes.bench.engine.completions import completions
@@ -20,6 +19,7 @@ from probes.bench.engine.loads import calls
 from probes.bench.engine.loads.metadata import Names
 from probes.bench.engine.loads.new_files import NewFiles
 from probes.bench.engine.priority import set_priority
+from probes.bench.engine.spec import BlockReply, Piece, Spec
 
 POOL_BYTES = 4 << 20
 PAGE = 4096
@@ -101,7 +101,7 @@ class Source:
         self.position[fd, first, size] = self.position.get((fd, first, size), 0) + blocks
 
 
-def run_block(spec: dict[str, Any], source: Source, ready: Callable[[], int]) -> dict[str, Any]:
+def run_block(spec: Spec, source: Source, ready: Callable[[], int]) -> BlockReply:
     """`ready` says that all is prepared and gives the common start (perf_counter_ns).
 
     spec: kind, seed, fds, first, start, length, block_bytes, sequential, sync, direct, stretch; slices: ends in seconds
@@ -156,7 +156,7 @@ def cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _folded(ns: int, latencies: array[int], cpu_s: float) -> dict[str, Any]:
+def _folded(ns: int, latencies: array[int], cpu_s: float) -> Piece:
     quartile = sorted(latencies)[len(latencies) // 4] if latencies else 0
     return {
         "ns": ns,
@@ -171,7 +171,7 @@ Loop = Callable[[Iterator[int], int, loops.Note], int]
 Offsets = Callable[[int], Iterator[int]]
 
 
-def prepared(spec: dict[str, Any], source: Source) -> tuple[Loop, Callable[[int], None], Offsets]:
+def prepared(spec: Spec, source: Source) -> tuple[Loop, Callable[[int], None], Offsets]:
     """The loop, what must be done after it (given the operations done), and where offsets come from."""
     kind, stretch = spec["kind"], spec["stretch"]
     if kind == "call":
@@ -229,7 +229,7 @@ def _rotating(runs: Sequence[Loop], each: int) -> Loop:
 
 
 def _transfer(
-    spec: dict[str, Any], source: Source, turns: Iterator[loops.Buffers], fd: int, size: int, stretch: float
+    spec: Spec, source: Source, turns: Iterator[loops.Buffers], fd: int, size: int, stretch: float
 ) -> Loop:
     direct, sync = spec["direct"], spec["sync"]
     rate, buffered = spec.get("rate"), spec.get("buffered", False)
@@ -263,7 +263,7 @@ def _transfer(
     return lambda offsets, stop, note: loops.any_operation(operation, offsets, stop, note, stretch)
 
 
-def _metadata(spec: dict[str, Any]) -> tuple[Loop, Callable[[int], None], Offsets]:
+def _metadata(spec: Spec) -> tuple[Loop, Callable[[int], None], Offsets]:
     names = Names(
         spec["fd"], spec["folder"], f"{os.getpid()}-{spec['stem']}", spec["names"], links=spec["links"]
     )
@@ -275,7 +275,7 @@ def _metadata(spec: dict[str, Any]) -> tuple[Loop, Callable[[int], None], Offset
     )
 
 
-def _churn(spec: dict[str, Any], source: Source) -> tuple[Loop, Callable[[int], None], Offsets]:
+def _churn(spec: Spec, source: Source) -> tuple[Loop, Callable[[int], None], Offsets]:
     size = spec["block_bytes"]
     files = NewFiles(spec["fd"], spec["seed"], spec["file_bytes"], size, source.turns(size), spec["direct"])
     counting = itertools.count()

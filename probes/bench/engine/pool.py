@@ -9,9 +9,10 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
+from probes.bench.engine.spec import BlockReply, Spec
 from probes.bench.measured import BenchRefused
 from probes.children.own_module import own_module
 from probes.process_stat import own_stat
@@ -52,10 +53,10 @@ class Worker:
             raise
         return worker
 
-    def send(self, message: dict[str, Any]) -> None:
+    def send(self, message: Mapping[str, object]) -> None:
         self._writer.write(json.dumps(message).encode() + b"\n")
 
-    def ask(self, do: str, **what: Any) -> int:
+    def ask(self, do: str, **what: object) -> int:
         self.number += 1
         self.send({"id": self.number, "do": do, **what})
         return self.number
@@ -179,7 +180,7 @@ class Pool:
                 raise
         return self.workers[:count]
 
-    async def long(self, do: str, progress: Callable[[int], None], **what: Any) -> None:
+    async def long(self, do: str, progress: Callable[[int], None], **what: object) -> None:
         """A command of the first worker that reports on its way; it may take as long as it goes on reporting."""
         (worker,) = await self.ensure(1)
         try:
@@ -190,13 +191,13 @@ class Pool:
             self.kill()
             raise
 
-    async def block(self, specs: Sequence[dict[str, Any]], lead_s: float) -> list[dict[str, Any]]:
+    async def block(self, specs: Sequence[Spec], lead_s: float) -> list[BlockReply]:
         """One block of as many workers as specs: all get ready, then start at the same moment."""
         longest = max(max(spec["at_most_s"], spec["slices"][-1]) for spec in specs)
-        return await self.together("block", specs, lead_s, longest)
+        return cast(list[BlockReply], await self.together("block", specs, lead_s, longest))
 
     async def together(
-        self, do: str, specs: Sequence[dict[str, Any]], lead_s: float, longest: float
+        self, do: str, specs: Sequence[Spec], lead_s: float, longest: float
     ) -> list[dict[str, Any]]:
         """As many workers as specs get ready and start at the same moment; they take `longest` seconds at most."""
         workers = await self.ensure(len(specs))

@@ -22,6 +22,7 @@ from probes.bench.engine import histogram, loops
 from probes.bench.engine.barrier import Meeting
 from probes.bench.engine.completions import completions
 from probes.bench.engine.operations import MOST_OFFSETS, Source, cpu_s, prepared
+from probes.bench.engine.spec import Spec
 
 TRAIN_OVERRUN = 3.0  # a train may take so many times as long as planned before no further slice is begun
 TRAIN_AT_LEAST_S = 5.0
@@ -36,7 +37,7 @@ class SideFailed(OSError):
 
 
 @contextmanager
-def _of(spec: dict[str, Any]) -> Iterator[None]:
+def _of(spec: Spec) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -46,7 +47,7 @@ def _of(spec: dict[str, Any]) -> Iterator[None]:
 class _Side:
     """One side of the comparison: its files, its offsets, the latencies of the whole train."""
 
-    def __init__(self, spec: dict[str, Any], source: Source, stock: int) -> None:
+    def __init__(self, spec: Spec, source: Source, stock: int) -> None:
         # A planted latency is put into the account, exactly: an operation that sleeps distorts a busy machine.
         self.longer = 1.0 + spec.get("stretch", 0.0)
         self._spec = spec
@@ -111,9 +112,7 @@ class _Delay:
             os.close(self._fd)
 
 
-def run_train(
-    spec: dict[str, Any], source: Source, meeting: Meeting, ready: Callable[[], int]
-) -> dict[str, Any]:
+def run_train(spec: Spec, source: Source, meeting: Meeting, ready: Callable[[], int]) -> dict[str, Any]:
     """`ready` says that all is prepared and gives the common start (perf_counter_ns).
 
     spec: seed; sides: what each does (`operations.prepared`); order: a side's number for every slice; slice_s;

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from probes.bench.engine import histogram
 from probes.bench.engine.completions import together
+from probes.bench.engine.spec import BlockReply, Piece
 from probes.bench.measured import Measured, Within
 from probes.bench.workloads import Load
 
@@ -28,7 +28,7 @@ def slice_ends(seconds: float, onset_s: float = 0.0) -> list[float]:
 
 def summed(
     load: Load,
-    replies: Sequence[dict[str, Any]],
+    replies: Sequence[BlockReply],
     ends: Sequence[float],
     onset: bool,
     device_bytes: int | None,
@@ -69,7 +69,7 @@ def engine_bound(load: Load, measured: Measured) -> str:
     return f"engine-bound: {100 * share:.0f} % of a core a worker" if share > ENGINE_BOUND else ""
 
 
-def _part(load: Load, slices: Sequence[Sequence[dict[str, Any]]]) -> Measured:
+def _part(load: Load, slices: Sequence[Sequence[Piece]]) -> Measured:
     """Some consecutive slices of every worker. The rate is the sum of the workers' rates, each over its own time."""
     rate = 0.0
     seconds = 0.0
@@ -98,7 +98,7 @@ def in_unit(load: Load, operations_per_s: float) -> float:
     return operations_per_s * load.block_bytes / 1e6 if load.unit == "MB/s" else operations_per_s
 
 
-def _within(load: Load, replies: Sequence[dict[str, Any]], ends: Sequence[float]) -> Iterator[Within]:
+def _within(load: Load, replies: Sequence[BlockReply], ends: Sequence[float]) -> Iterator[Within]:
     columns = itertools.zip_longest(*(r["slices"] for r in replies))
     for index, column in enumerate(columns):
         pieces = [s for s in column if s is not None]

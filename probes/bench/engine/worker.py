@@ -15,17 +15,17 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
 
 from probes.bench.engine.barrier import Meeting
 from probes.bench.engine.fill import fill
 from probes.bench.engine.operations import Source, run_block
 from probes.bench.engine.parent_death import be_expendable, tie_to
 from probes.bench.engine.slices import run_train
+from probes.bench.engine.spec import Command
 
 
-def commands() -> Iterator[dict[str, Any]]:
+def commands() -> Iterator[Command]:
     with os.fdopen(0, "rb", closefd=False) as lines:
         for line in lines:
             yield json.loads(line)
@@ -63,7 +63,7 @@ def work(meeting: Meeting) -> None:
     incoming = commands()
     source = Source()
 
-    def answer(to: int, **what: Any) -> None:
+    def answer(to: int, **what: object) -> None:
         data = memoryview(json.dumps({"to": to, **what}, separators=(",", ":")).encode() + b"\n")
         while data:
             data = data[os.write(1, data) :]
@@ -74,7 +74,11 @@ def work(meeting: Meeting) -> None:
 
 
 def serve(
-    command: dict[str, Any], incoming: Iterator[dict[str, Any]], source: Source, meeting: Meeting, answer: Any
+    command: Command,
+    incoming: Iterator[Command],
+    source: Source,
+    meeting: Meeting,
+    answer: Callable[..., None],
 ) -> None:
     to = command["id"]
 

@@ -26,6 +26,7 @@ from probes.bench.engine.loads.pinned_loads import (
     system_call,
 )
 from probes.bench.engine.parent_death import partner
+from probes.bench.engine.spec import Spec
 
 PAGE = mmap.PAGESIZE
 PRIVATE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # Python's own default is shared: another kind of page
@@ -43,7 +44,7 @@ _kept: dict[str, Any] = {}
 
 
 def prepared(
-    spec: dict[str, Any],
+    spec: Spec,
 ) -> tuple[
     Callable[[Iterator[int], int, loops.Note], int], Callable[[int], None], Callable[[int], Iterator[int]]
 ]:
@@ -61,12 +62,12 @@ def _nothing(_done: int) -> None:
     pass
 
 
-def _alone(maker: Callable[[dict[str, Any]], Operation]) -> Callable[[dict[str, Any]], Made]:
+def _alone(maker: Callable[[Spec], Operation]) -> Callable[[Spec], Made]:
     """An operation that leaves nothing to be done after a slice."""
     return lambda spec: (maker(spec), _nothing)
 
 
-def copying(spec: dict[str, Any]) -> Made:
+def copying(spec: Spec) -> Made:
     """memcpy through a buffer larger than a core's caches, a mebibyte an operation. `bytes`: of each buffer."""
     size: int = spec["bytes"]
     buffers = _kept.setdefault("copied", {})
@@ -84,7 +85,7 @@ def copying(spec: dict[str, Any]) -> Made:
     return operation, _nothing
 
 
-def faulting(_spec: dict[str, Any]) -> Made:
+def faulting(_spec: Spec) -> Made:
     """Small pages touched for the first time, then given back."""
     if "faulted" not in _kept:
         area = mmap.mmap(-1, FAULTED_PAGES * PAGE, flags=PRIVATE)
@@ -100,7 +101,7 @@ def faulting(_spec: dict[str, Any]) -> Made:
     return operation, _nothing
 
 
-def switching(spec: dict[str, Any]) -> Made:
+def switching(spec: Spec) -> Made:
     """A byte to and fro between two processes on one CPU: two switches each time. `cpu`: where both are bound to."""
     if "switching" not in _kept:
         there, back = os.pipe(), os.pipe()
@@ -124,7 +125,7 @@ def switching(spec: dict[str, Any]) -> Made:
     return operation, lambda _done: os.sched_setaffinity(0, everywhere)
 
 
-def piping(_spec: dict[str, Any]) -> Made:
+def piping(_spec: Spec) -> Made:
     """64 KiB through a pipe to another process, which says when it has them."""
     if "piping" not in _kept:
         there, back = os.pipe(), os.pipe()
@@ -153,7 +154,7 @@ def piping(_spec: dict[str, Any]) -> Made:
     return operation, _nothing
 
 
-def forking(_spec: dict[str, Any]) -> Made:
+def forking(_spec: Spec) -> Made:
     """fork, the child's end, and waiting for it."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, the kernel would wait in our place (waitpid(2))
 
@@ -166,7 +167,7 @@ def forking(_spec: dict[str, Any]) -> Made:
     return operation, _nothing
 
 
-def executing(spec: dict[str, Any]) -> Made:
+def executing(spec: Spec) -> Made:
     """A new program started and waited for: exec, the dynamic linker, exit."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     program: str = spec["program"]
@@ -179,7 +180,7 @@ def executing(spec: dict[str, Any]) -> Made:
     return operation, _nothing
 
 
-def creating(spec: dict[str, Any]) -> Made:
+def creating(spec: Spec) -> Made:
     """Empty files in the directory `fd`, kept until `deleting`."""
     files: list[str] = _kept.setdefault("files", [])
     stem, directory = f"hostdx-{os.getpid()}", spec["fd"]
@@ -192,7 +193,7 @@ def creating(spec: dict[str, Any]) -> Made:
     return operation, _nothing
 
 
-def looking_up(spec: dict[str, Any]) -> Made:
+def looking_up(spec: Spec) -> Made:
     """stat of the files that `creating` left, one after the other."""
     files: list[str] = _kept.setdefault("files", [])
     directory = spec["fd"]
@@ -203,7 +204,7 @@ def looking_up(spec: dict[str, Any]) -> Made:
     return operation, _nothing
 
 
-def deleting(spec: dict[str, Any]) -> Made:
+def deleting(spec: Spec) -> Made:
     """Deletes them again; what a slice leaves is deleted after it, outside of its time."""
     files: list[str] = _kept.setdefault("files", [])
     directory = spec["fd"]
@@ -218,7 +219,7 @@ def deleting(spec: dict[str, Any]) -> Made:
     return operation, finish
 
 
-def tcp(_spec: dict[str, Any]) -> Made:
+def tcp(_spec: Spec) -> Made:
     """256 KiB over a TCP connection within the host; the other end says when it has them."""
     if "tcp" not in _kept:
         with socket.create_server(("127.0.0.1", 0)) as server:
@@ -252,7 +253,7 @@ def tcp(_spec: dict[str, Any]) -> Made:
     return operation, _nothing
 
 
-def udp(_spec: dict[str, Any]) -> Made:
+def udp(_spec: Spec) -> Made:
     """A datagram of 1 KiB to another process of the host, and back."""
     if "udp" not in _kept:
         ours, theirs = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
@@ -279,7 +280,7 @@ def udp(_spec: dict[str, Any]) -> Made:
     return operation, _nothing
 
 
-MAKERS: dict[str, Callable[[dict[str, Any]], Made]] = {
+MAKERS: dict[str, Callable[[Spec], Made]] = {
     "integer": _alone(integer),
     "hash": _alone(hashing),
     "compress": _alone(compressing),

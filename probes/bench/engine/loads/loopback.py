@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable
-from typing import Any
 
 from probes.bench.engine.parent_death import partner
+from probes.bench.engine.spec import Spec
 
 MIB = 1 << 20
 PIECE = 256 << 10  # of a mebibyte: stays in a second-level cache
@@ -22,7 +22,7 @@ Operation = Callable[[int], None]
 _partners: dict[str, tuple[socket.socket, int]] = {}
 
 
-def streaming(spec: dict[str, Any]) -> Operation:
+def streaming(spec: Spec) -> Operation:
     """A mebibyte, and the partner's word that it has all of it."""
     connection = _connected("stream", _take, spec)
     data = memoryview(os.urandom(PIECE))
@@ -36,7 +36,7 @@ def streaming(spec: dict[str, Any]) -> Operation:
     return operation
 
 
-def asking(spec: dict[str, Any]) -> Operation:
+def asking(spec: Spec) -> Operation:
     """A question of 64 bytes and its answer."""
     connection = _connected("ask", _echo, spec)
     data = os.urandom(ASKED)
@@ -49,7 +49,7 @@ def asking(spec: dict[str, Any]) -> Operation:
     return operation
 
 
-def _connected(name: str, serve: Callable[[socket.socket], None], spec: dict[str, Any]) -> socket.socket:
+def _connected(name: str, serve: Callable[[socket.socket], None], spec: Spec) -> socket.socket:
     """Raises OSError where there is no loopback device, and where the partner may not run on those CPUs."""
     if name not in _partners:
         with socket.create_server(("127.0.0.1", 0)) as server:

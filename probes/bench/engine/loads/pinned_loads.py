@@ -15,11 +15,11 @@ import os
 import time
 import zlib
 from collections.abc import Callable
-from typing import Any
 
 from probes.bench.engine.loads.chase import Chain
 from probes.bench.engine.loads.loopback import asking, streaming
 from probes.bench.engine.loads.memory_policy import bind, nodes_of
+from probes.bench.engine.spec import Spec
 from probes.process_stat import own_stat
 
 MIB = 1 << 20
@@ -36,7 +36,7 @@ _buffers: dict[Key, mmap.mmap] = {}
 _chains: dict[Key, Chain] = {}
 
 
-def placed(spec: dict[str, Any]) -> tuple[Operation, Callable[[int], None]]:
+def placed(spec: Spec) -> tuple[Operation, Callable[[int], None]]:
     """spec: work, cpus (affinity), node (of the memory; null: where the kernel likes), page (`small`, `huge`, ``),
     bytes, store (whose buffers), peer (CPUs of the loopback's other end).
 
@@ -60,7 +60,7 @@ def current_cpu() -> int:
     return -1 if stat is None else stat.last_cpu
 
 
-def buffer(spec: dict[str, Any], which: int) -> mmap.mmap:
+def buffer(spec: Spec, which: int) -> mmap.mmap:
     """Touched, and where it should be; kept from slice to slice. Raises OSError where the pages lie elsewhere."""
     key = _key(spec, which)
     _, node, page, size, _ = key
@@ -80,11 +80,11 @@ def buffer(spec: dict[str, Any], which: int) -> mmap.mmap:
     return _buffers[key]
 
 
-def _key(spec: dict[str, Any], which: int) -> Key:
+def _key(spec: Spec, which: int) -> Key:
     return which, spec.get("node"), spec.get("page", ""), spec["bytes"], spec.get("store", "")
 
 
-def integer(_spec: dict[str, Any]) -> Operation:
+def integer(_spec: Spec) -> Operation:
     """A linear congruential generator in the interpreter: branches, integer arithmetic, no system call."""
 
     def operation(_number: int) -> None:
@@ -95,30 +95,30 @@ def integer(_spec: dict[str, Any]) -> Operation:
     return operation
 
 
-def _floating(_spec: dict[str, Any]) -> Operation:
+def _floating(_spec: Spec) -> Operation:
     here, there = ([math.sin(n * k) for n in range(STEPS)] for k in (1, 2))
     return lambda _number: (math.dist(here, there), None)[1]
 
 
-def _large_numbers(_spec: dict[str, Any]) -> Operation:
+def _large_numbers(_spec: Spec) -> Operation:
     one, other = (int.from_bytes(hashlib.shake_128(w).digest(NUMBER_BITS // 8), "big") for w in (b"a", b"b"))
     return lambda _number: (one * other, None)[1]
 
 
-def hashing(_spec: dict[str, Any]) -> Operation:
+def hashing(_spec: Spec) -> Operation:
     """SHA-256 of 64 KiB in OpenSSL, which uses the CPU's SHA or vector instructions."""
     data = bytes(range(256)) * (BLOCK // 256)
     return lambda _number: (hashlib.sha256(data).digest(), None)[1]
 
 
-def compressing(_spec: dict[str, Any]) -> Operation:
+def compressing(_spec: Spec) -> Operation:
     """zlib of 64 KiB that are half repetition."""
     half = hashlib.shake_128(b"hostdx").digest(BLOCK // 2)
     data = b"".join(half[at : at + 512] + bytes(512) for at in range(0, len(half), 512))
     return lambda _number: (zlib.compress(data, 1), None)[1]
 
 
-def _matrix(_spec: dict[str, Any]) -> Operation:
+def _matrix(_spec: Spec) -> Operation:
     """numpy's product of 128x128 doubles, on one thread: vector multiply-add. Only where numpy is installed."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
@@ -130,7 +130,7 @@ def _matrix(_spec: dict[str, Any]) -> Operation:
     return lambda _number: (one @ one, None)[1]
 
 
-def _copying(spec: dict[str, Any]) -> Operation:
+def _copying(spec: Spec) -> Operation:
     """A mebibyte an operation, round and round through two buffers larger than the caches."""
     source, target = (memoryview(buffer(spec, which)) for which in (0, 1))
     pieces = spec["bytes"] // MIB
@@ -142,7 +142,7 @@ def _copying(spec: dict[str, Any]) -> Operation:
     return operation
 
 
-def _chasing(spec: dict[str, Any]) -> Operation:
+def _chasing(spec: Spec) -> Operation:
     key = _key(spec, 2)
     if key not in _chains:
         _chains[key] = Chain(buffer(spec, 2))
@@ -150,7 +150,7 @@ def _chasing(spec: dict[str, Any]) -> Operation:
     return lambda _number: chain.walk(CHASED)
 
 
-def _own_cache(_spec: dict[str, Any]) -> Operation:
+def _own_cache(_spec: Spec) -> Operation:
     """Copies 256 KiB to and fro: in the second-level cache of a core that nobody shares."""
     data = bytearray(os.urandom(BLOCK * 4))
     view = memoryview(data)
@@ -163,7 +163,7 @@ def _own_cache(_spec: dict[str, Any]) -> Operation:
     return operation
 
 
-def _clock(_spec: dict[str, Any]) -> Operation:
+def _clock(_spec: Spec) -> Operation:
     now, many = time.perf_counter_ns, range(READINGS)
 
     def operation(_number: int) -> None:
@@ -173,7 +173,7 @@ def _clock(_spec: dict[str, Any]) -> Operation:
     return operation
 
 
-def system_call(_spec: dict[str, Any]) -> Operation:
+def system_call(_spec: Spec) -> Operation:
     """getppid, which does nothing in the kernel: the way in and out."""
     getppid, many = os.getppid, range(SYSTEM_CALLS)
 
@@ -184,7 +184,7 @@ def system_call(_spec: dict[str, Any]) -> Operation:
     return operation
 
 
-def _forget(_spec: dict[str, Any]) -> Operation:
+def _forget(_spec: Spec) -> Operation:
     """Gives all buffers back: the next pair of nodes needs the memory."""
     _chains.clear()
     _buffers.clear()
@@ -193,7 +193,7 @@ def _forget(_spec: dict[str, Any]) -> Operation:
     return lambda _number: None
 
 
-WORKS: dict[str, Callable[[dict[str, Any]], Operation]] = {
+WORKS: dict[str, Callable[[Spec], Operation]] = {
     "integer": integer,
     "floating": _floating,
     "large-numbers": _large_numbers,

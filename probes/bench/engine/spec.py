@@ -1,0 +1,86 @@
+"""What a worker is told to do: the fields of a block, of a train, of one side of it (`run_block`, `run_train`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+
+class Spec(TypedDict, total=False):
+    """Sent as JSON. Each kind of load reads the fields that are its own."""
+
+    kind: str
+    seed: int
+    stretch: float
+    # how long, how many
+    slices: Sequence[float]
+    least: int
+    most: int | None
+    at_most_s: float
+    priority: Sequence[int] | None
+    # reads and writes
+    fd: int
+    fds: list[int]
+    first: int
+    length: int
+    start: int
+    block_bytes: int
+    sequential: bool
+    sync: bool
+    direct: bool
+    buffered: bool
+    rate: int
+    file_bytes: int
+    # names and inodes
+    folder: str
+    stem: int
+    names: int
+    links: bool
+    # calls, and loads on CPUs of their own
+    call: str
+    cpu: int
+    program: str
+    bytes: int
+    work: str
+    cpus: Sequence[int]
+    node: int | None
+    peer: Sequence[int]
+    store: str
+    page: str
+    # trains
+    sides: list[Spec]
+    order: list[int]
+    slice_s: float
+    onset_s: float
+    lead: int
+    quarters: bool
+    place: int
+    crew: int
+    mark: int
+
+
+class Command(Spec, total=False):
+    """`id`: what the answer names; `go`: the common start, once all are ready."""
+
+    id: int
+    do: str
+    go: int
+
+
+class Piece(TypedDict):
+    """One slice of a block: see `run_block`."""
+
+    ns: int
+    n: int
+    cpu: float
+    q: int
+    h: Sequence[tuple[int, int]]
+
+
+class BlockReply(TypedDict):
+    """What a worker answers to a block."""
+
+    slices: list[Piece]
+    ns: int
+    n: int
+    steps: Sequence[int]
