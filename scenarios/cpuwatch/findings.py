@@ -32,7 +32,6 @@ OVER_SPEAKS = 1.1  # a job that uses a tenth more than it asked for
 WAIT_SPEAKS = 0.25  # threads that could run and did not, on average
 TAKES_SPEAKS = 0.1  # of all CPUs: who takes less is not what the others wait for
 PRESSURE_SPEAKS = 0.10  # of the time, as in triage
-PRESSURE = "/proc/pressure/cpu"
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):

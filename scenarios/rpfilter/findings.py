@@ -18,8 +18,6 @@ from scenarios.rules.texts import texts
 
 SAYS = texts("rpfilter")
 
-BY_MODEL = "measured, by the model"
-
 
 def sentences(found: Answer, card: Card | None, protocol: str, *, loaded: bool = True) -> list[Evidence]:
     """One fact a line: the cost, what it takes now, both bounds at line rate, what one core holds."""

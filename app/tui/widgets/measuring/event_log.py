@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from app.glyphs import SIGNS, clean
-from app.lines import Line, crop, text, wrapped
+from app.lines import Line, crop, wrapped
 from app.recording.session import Session
 from app.tui.widgets.measuring.transport import clock
-from app.tui.widgets.panel import SessionPanel
 from scenarios.events import ActionEvent
 
 
@@ -53,10 +52,3 @@ def remark_lines(session: Session, width: int, most: int) -> list[Line]:
 
 def _lasts(event: ActionEvent) -> bool:
     return event.state == "kept" and event.action.irreversible
-
-
-class Remarks(SessionPanel):
-    ID = "remarks"
-
-    def draw(self, width: int, height: int) -> list[Line]:
-        return remark_lines(self._session(), width, max(1, height)) or [text("")]
