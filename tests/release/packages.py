@@ -93,7 +93,9 @@ def rpm(tree: Path, into: Path, version: str, machine: str) -> Path:
         *words,
         str(RECIPES / "hostdx.spec"),
     ]
-    subprocess.run(argv, env={"SOURCE_DATE_EPOCH": "315532800"} | os.environ, check=True)
+    subprocess.run(
+        argv, env={"SOURCE_DATE_EPOCH": "315532800"} | os.environ, check=True, stdout=subprocess.DEVNULL
+    )
     [made] = top.rglob("hostdx-*.rpm")
     made = made.rename(into / made.name)
     shutil.rmtree(top)
