@@ -205,7 +205,8 @@ def _again(session: Session, title: str, budget_s: int = 0, most_bytes: int = 0)
         title = f"{title}; the same command{''.join(f' with {word}' for word in more)}"
         return msgspec.structs.replace(step, title=title)
     changed = {word[2:].partition("=")[0] for word in more}
-    options = {n: v for n, v in given.items() if n not in changed and _said_again(n, v)}
+    kept = {n: v for n, v in given.items() if n not in changed and _said_again(n, v)}
+    options = {n: int(v) if isinstance(v, float) and v.is_integer() else v for n, v in kept.items()}
     command = shlex.join(["hostdx", "run", session.began.scenario, *arguments(options), *more])
     return msgspec.structs.replace(step, command=command)
 

@@ -27,7 +27,7 @@ def imported(session: Session) -> bool:
 def numbers(session: Session) -> list[Part]:
     parts: list[Part] = []
     if any(wording.measured(v) for v in session.verdicts.values()):
-        parts.append(_effects(session))
+        parts += _effects(session)
         parts.append(
             say(
                 "A ratio is variant over baseline, turned so that under 1 is always slower. The 95 % confidence "
@@ -62,7 +62,8 @@ def _gallery(drawn: tuple[Chart, ...] | tuple[Histogram, ...]) -> list[Gallery]:
     return [Gallery(drawn)] if drawn else []
 
 
-def _effects(session: Session) -> Table:
+def _effects(session: Session) -> list[Part]:
+    """What all rows have in common stands before the table, which is wide."""
     header = (
         "workload",
         "metric",
@@ -83,7 +84,14 @@ def _effects(session: Session) -> Table:
         pair = f"{v.variant} / {v.baseline}"
         cells = (wording.ratio(v.ratio), wording.interval(v.ci95), wording.delta(v), str(v.groups), seen)
         rows.append((title, wording.metric_title(v.metric), pair, v.verdict, *cells))
-    return Table(header, tuple(rows), frozenset({4, 5, 6, 7, 8}))
+    common = {n for n in range(3) if len({row[n] for row in rows}) == 1} if len(rows) > 1 else set()
+    kept = [n for n in range(len(header)) if n not in common]
+    table = Table(
+        tuple(header[n] for n in kept),
+        tuple(tuple(row[n] for n in kept) for row in rows),
+        frozenset(kept.index(n) for n in (4, 5, 6, 7, 8)),
+    )
+    return [*([say(*(f"{header[n]}: {rows[0][n]}." for n in sorted(common)))] if common else ()), table]
 
 
 def _reached(session: Session) -> Table | None:

@@ -25,10 +25,7 @@ MEDIANS = (
     "need not be their quotient."
 )
 
-EACH_ITS_OWN = (
-    "Each row's values are of the groups that its own verdict rests on, so that one side may have another value in the "
-    "next row; its effect is estimated within these groups."
-)
+EACH_ITS_OWN = "Each row's values are of the groups that its own verdict rests on."
 
 
 class Row(NamedTuple):
@@ -65,6 +62,21 @@ def rows(session: Session) -> list[Row]:
 
 def beside(session: Session) -> str:
     """What the values are, where they do not fit the effect beside them; empty where they do."""
+    return " ".join(filter(None, (_quotients(session), _of_costs(session))))
+
+
+def _of_costs(session: Session) -> str:
+    """`26 % slower` beside 3.46 and 4.65 µs: an effect is a share of the speed, the values are what it takes."""
+    for row in rows(session):
+        ratio, metric = row.verdict.ratio, _metric(session, row.verdict)
+        if metric.better == "less" and row.verdict.differs and ratio and not units.as_factor(ratio):
+            way = "more" if ratio < 1 else "less"
+            share = units.percent(abs(1 / ratio - 1))
+            return f"{units.effect(ratio)} (speed) is {share} {way} {metric.unit}."
+    return ""
+
+
+def _quotients(session: Session) -> str:
     seen: dict[tuple[str, str, str], units.Quantity | None] = {}
     for row in rows(session):
         verdict = row.verdict

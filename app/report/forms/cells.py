@@ -38,7 +38,7 @@ from scenarios.results.document import (
 MOST_COLUMNS = 110  # longer lines of prose are hard to read
 _NARROW = 76  # cells: in fewer a table whose rows would be high is none any more
 _MOST_FOLDED = 1.6  # of them it may need whole
-_BREAK = 12  # cells that a broken word has at least
+_BREAK = 9  # cells that a broken word has at least
 _LEAST_BAR, _MOST_BAR = 25, 61
 _ROLES: dict[type, str] = {Mono: "accent", Strong: "strong"}
 _KEPT = "\u00a0"

@@ -60,7 +60,7 @@ def test_a_step_has_its_price_and_keeps_the_options_that_were_given() -> None:
     assert (step.seconds, step.writes, step.rights) == (135.0, 8 << 30, "root")
     assert step.command == "hostdx run storage --dir=/a --again --budget=120"
     step = following(ended(priced(), status="interrupted", **given))[0]
-    assert step.command == "hostdx run storage --dir=/a --budget=60.0 --again"
+    assert step.command == "hostdx run storage --dir=/a --budget=60 --again"
     assert (step.seconds, step.rights) == (75.0, "")
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from app.recording.reader import load
 from app.recording.session import Session
-from app.report.figures.verdict_table import MEDIANS, beside, rows, table
+from app.report.figures.verdict_table import EACH_ITS_OWN, MEDIANS, beside, rows, table
 from app.report.next_steps import to_do
 from app.report.summary import WIDE, summary
 from app.report.trust import trust
@@ -75,6 +76,38 @@ def test_what_the_values_are_is_said_where_they_do_not_fit_the_effect(
 ) -> None:
     blocks = (block("A", 2000, 0), block("B", 6000, 0))
     assert beside(session(verdict("large", word, ratio), *blocks)) == told
+
+
+@pytest.mark.parametrize(
+    ("ratio", "better", "share"),
+    [(0.744, "less", "34 % more"), (1.25, "less", "20 % less"), (0.744, "more", "")],
+)
+def test_a_share_of_the_speed_is_said_as_a_share_of_the_cost_too(
+    ratio: float, better: Any, share: str
+) -> None:
+    metrics = (Metric("IOPS", "ns/packet", better),)
+    plan = Plan(
+        scenario="s", title="", question="", workloads=(Workload(id="large", title="l", metrics=metrics),)
+    )
+    told = Session()
+    for event in (ev.Planned(t=0.0, plan=plan), verdict("large", "slower" if ratio < 1 else "faster", ratio)):
+        told.apply(event)
+    assert (share in beside(told)) if share else beside(told) == ""
+
+
+def test_one_side_with_two_values_in_a_table_says_why() -> None:
+    pairs = (
+        verdict("large", "slower", 0.5, groups=1),
+        verdict("large", "inconclusive", 1.0, variant="C", groups=1),
+    )
+    values = (("A", 0, 4000.0), ("B", 0, 2000.0), ("A", 1, 9000.0), ("C", 1, 9000.0))
+    groups = [
+        ev.Group(t=1, workload="large", index=n, order="AB", log_ratios={f"IOPS|A|{other}": 0.0})
+        for n, other in enumerate("BC")
+    ]
+    told = session(*pairs, *(block(side, value, n) for side, n, value in values), *groups)
+    assert {str(row.left) for row in rows(told)} == {"4 k/s", "9 k/s"}
+    assert EACH_ITS_OWN in beside(told)
 
 
 def test_nothing_measured_has_no_table_and_no_trust() -> None:
