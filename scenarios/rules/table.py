@@ -16,25 +16,37 @@ Table: TypeAlias = Callable[[Host], "list[Row] | Absent"]
 class Row(Mapping[str, Value]):
     """`subject` names what it is about; `folder` is where relative paths of a rule's `read` lie."""
 
-    def __init__(self, subject: str, columns: Mapping[str, Value | Reader], folder: str = "") -> None:
+    def __init__(
+        self,
+        subject: str,
+        columns: Mapping[str, Value | Reader],
+        folder: str = "",
+        before: Mapping[str, Value] | None = None,
+    ) -> None:
         self.subject = subject
         self.folder = folder
         self._columns = columns
-        self._read: dict[str, Value] = {"subject": subject}
+        self._before = before if before is not None else {"subject": subject}
+        self._read: dict[str, Value] = {}
 
     def __getitem__(self, name: str) -> Value:
-        if name not in self._read:
-            column = self._columns[name]
-            self._read[name] = column() if callable(column) else column
+        if name in self._read:
+            return self._read[name]
+        if name not in self._columns:
+            return self._before[name]
+        column = self._columns[name]
+        self._read[name] = column() if callable(column) else column
         return self._read[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns or name in self._before
+
     def __iter__(self) -> Iterator[str]:
-        return iter({**self._read, **self._columns})
+        return iter(dict.fromkeys((*self._before, *self._columns)))
 
     def __len__(self) -> int:
-        return len({**self._read, **self._columns})
+        return len(dict.fromkeys((*self._before, *self._columns)))
 
     def extended(self, columns: Mapping[str, Value | Reader]) -> Row:
         """The same row with more columns; what it has read is kept."""
-        both = {name: (lambda name=name: self[name]) for name in self}
-        return Row(self.subject, {**both, **columns}, self.folder)
+        return Row(self.subject, columns, self.folder, self)

@@ -84,6 +84,10 @@ BOND = (
 )
 # In words that no rule quotes: the driver's name and that something failed must do.
 DRIVERS: list[tuple[str, str]] = [
+    ("notice", "bond0: (slave eth1): link status definitely down, disabling slave"),
+    ("notice", "WARNING: Pool 'tank' has encountered an I/O failure and has been suspended."),
+    ("notice", "mpt3sas_cm0: SAS host is non-operational !!!!"),
+    ("notice", "libceph: osd12 down"),
     (
         "notice",
         "mlx5_core 0000:c1:00.0: mlx5_pcie_event:301:(pid 9): Detected insufficient power on the PCIe slot (27W).",
@@ -99,6 +103,8 @@ DRIVERS: list[tuple[str, str]] = [
 
 # What drivers say of themselves at every start of a healthy host.
 HEALTHY = (
+    "x86/split lock detection: #AC: crashing the kernel on kernel split_locks and warning on user-space split_locks",
+    "bond0: (slave eth1): link status definitely up, 25000 Mbps full duplex",
     "nvme nvme0: Shutdown timeout set to 8 seconds",
     "ata2: SATA link down (SStatus 0 SControl 300)",
     "ata1.00: failed to get NCQ Send/Recv Log Emask 0x1",
@@ -259,6 +265,8 @@ PLANTED += [
         f"sys/block/sd{d}/device/model": "ONE" for d in "abcd"} | {"proc/diskstats": "".join(
             f"   8  0 sd{d} " + READS.format(90000000 if d == "b" else 4000000) for d in "abcd")}),
     ("udp.memory", "warning", {"proc/net/sockstat": "UDP: inuse 9 mem 980", "proc/sys/net/ipv4/udp_mem": "1 2 1000"}),
+    ("log.split-lock", "notice", {"proc/sys/kernel/split_lock_mitigate": "1"} | log(
+        "x86/split lock detection: #AC: game/123 took a split_lock trap at address: 0x1234")),
     ("log.netdevice-held", "warning", log("unregister_netdevice: waiting for lo to become free. Usage count = 2")),
     ("log.oops", "warning", log("divide error: 0000 [#1] SMP NOPTI")),
     ("udp.buffers", "warning", {"proc/net/snmp": "Udp: InDatagrams RcvbufErrors\nUdp: 1000000 90000\n"}),
