@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache, lru_cache
-from importlib import import_module, metadata
+from importlib import import_module
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
 from scenarios import GROUP
 from scenarios import ranges as of
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 # resolution: tells how small a difference shows on this host, so that nothing undecided in it is left to be done;
 # whole: runs others, and its ranked answer says itself what to do about each; battery: a run of it alone compares
@@ -68,7 +71,9 @@ def own() -> tuple[Card, ...]:
 
 
 @cache
-def _others() -> dict[str, metadata.EntryPoint]:
+def _others() -> dict[str, EntryPoint]:
+    from importlib import metadata  # it takes longer than all cards of our own
+
     return {entry.name: entry for entry in metadata.entry_points(group=GROUP)}
 
 
