@@ -88,7 +88,7 @@ async def test_run_screens(stream: str, size: str, tmp_path: Path, monkeypatch: 
             assert copied and hostile.leaks(copied[0]) == []
             await keys(pilot, "escape")
         for finding in list(app.feed.session.findings.values())[:3]:
-            app.open_finding(finding)
+            app.open_finding(finding, app.feed.session)
             await settled(pilot)
             assert harmless(app)
             await keys(pilot, "escape")
@@ -110,7 +110,7 @@ async def test_home_plan_and_the_rest(
             while len(app.screen_stack) > 1:
                 await keys(pilot, "escape")
         for finding in list(app.home_session().findings.values())[:2]:
-            app.open_finding(finding)
+            app.open_finding(finding, app.home_session())
             await settled(pilot)
             assert harmless(app)
             await keys(pilot, "escape")
