@@ -11,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from probes.imports import iperf3, refuse
+from probes.imports.cluster import hpl, message_sizes
 from probes.imports.cpu import hwloc, mlc, numactl, perf_stat, stream, stress_ng, sysbench, unixbench
 from probes.imports.hep import hep_suite, hepscore, prmon
 from probes.imports.model import Refused, Result, noted
@@ -20,6 +21,7 @@ from probes.imports.storage import (
     darshan_log,
     fio,
     fio_terse,
+    fio_text,
     io500,
     io500_table,
     ior,
@@ -42,6 +44,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("io500-table", "table of IO500 results", io500_table.recognised, io500_table.parse),
     Kind("fio", "fio JSON or json+", fio.recognised, fio.parse),
     Kind("fio-terse", "fio terse output", fio_terse.recognised, fio_terse.parse),
+    Kind("fio-text", "fio's normal output", fio_text.recognised, fio_text.parse),
     Kind("hep-suite", "HEP benchmark suite document", hep_suite.recognised, hep_suite.parse),
     Kind("hep-suite-text", "HEP benchmark suite summary", hep_suite.text_recognised, hep_suite.parse_text),
     Kind("hepscore", "hep-score result", hepscore.recognised, hepscore.parse),
@@ -68,6 +71,16 @@ KINDS: tuple[Kind, ...] = (
     Kind("mlc", "Intel MLC output", mlc.recognised, mlc.parse),
     Kind("numactl", "numactl -H", numactl.recognised, numactl.parse),
     Kind("hwloc", "lstopo XML", hwloc.recognised, hwloc.parse),
+    Kind("hpl", "HPL output", hpl.recognised, hpl.parse),
+    Kind("hpcg", "HPCG result", hpl.hpcg_recognised, hpl.parse_hpcg),
+    Kind("osu", "OSU MPI benchmark", message_sizes.osu_recognised, message_sizes.parse_osu),
+    Kind("nccl", "nccl-tests output", message_sizes.nccl_recognised, message_sizes.parse_nccl),
+    Kind(
+        "perftest",
+        "ib_write_bw and its like",
+        message_sizes.perftest_recognised,
+        message_sizes.parse_perftest,
+    ),
     Kind("unixbench", "UnixBench report", unixbench.recognised, unixbench.parse),
 )
 

@@ -26,6 +26,26 @@ _HINTS = (
     (b"Machine (", "run lstopo --of xml FILE"),
     (b"Connecting to host", "run iperf3 with -J"),
 )
+# Known, and not read: the program by what only it prints.
+_NOT_READ: tuple[tuple[re.Pattern[bytes], str], ...] = (
+    (
+        re.compile(
+            rb"Version\s+\d\.\d+\S*\s+-+Sequential Output-+|^(?:name,)?1\.9\d[a-z]?,1\.9\d", re.MULTILINE
+        ),
+        "bonnie++",
+    ),
+    (re.compile(rb"Iozone: Performance Test of File I/O"), "IOzone"),
+    (re.compile(rb"\d+\+\d+ records out\s"), "dd"),
+    (re.compile(rb"Timing (?:buffered|cached|O_DIRECT) (?:disk )?reads:"), "hdparm"),
+    (re.compile(rb"dbench version \d"), "dbench"),
+    (re.compile(rb"Filebench Version"), "Filebench"),
+    (re.compile(rb"(?:TCP|UDP) (?:STREAM|RR|REQUEST/RESPONSE) TEST from"), "netperf"),
+    (re.compile(rb"^transaction type: ", re.MULTILINE), "pgbench"),
+    (re.compile(rb"^pgbench \(|^starting vacuum\.\.\.", re.MULTILINE), "pgbench"),
+    (re.compile(rb"^Vdbench distribution:|Vdbench summary report", re.MULTILINE), "Vdbench"),
+    (re.compile(rb"^ELBENCHO|^OPERATION\s+RESULT TYPE\s+FIRST DONE", re.MULTILINE), "elbencho"),
+    (re.compile(rb"^\s*UID\s+PID\s+|\sUID\s+PID\s+%usr", re.MULTILINE), "pidstat"),
+)
 _FIO_TEXT = re.compile(rb"^\S.{0,200}: \(g(?:roupid)?=\d+", re.MULTILINE)
 _JSON = re.compile(rb"\s*(?:\{\s*[\"}]|\[\s*[\[{\"\d\]-])")
 _SYSSTAT_BINARY = (b"\x96\xd5", b"\xd5\x96")
@@ -50,6 +70,9 @@ def unknown(source: Source) -> Refused:
         return Refused(
             "is binary and of no kind that can be imported", "`hostdx import --help` lists the kinds"
         )
+    other = next((name for pattern, name in _NOT_READ if pattern.search(source.head)), None)
+    if other is not None:
+        return Refused(f"is {other}; not read", "`hostdx import --help` lists what is")
     if source.head.lstrip().startswith((b"fio: ", b"fio-")) or _FIO_TEXT.search(source.head):
         return Refused("holds no fio result, but text that fio prints", "run fio with --output-format=json")
     if source.has(b"[ior-easy]", b"[mdtest-easy]"):

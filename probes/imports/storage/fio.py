@@ -75,9 +75,9 @@ def parse(source: Source) -> Result:
         began=epoch(_start(document) or number(document.timestamp)),
         seconds=max((j.elapsed_s or 0.0 for j in sums.jobs), default=0.0) or None,
         measures=tuple(measures),
-        facts=tuple(_facts(sums.jobs)),
+        facts=tuple(facts_of(sums.jobs)),
         contradictions=tuple({(c.id, c.subject, str(c.claimed)): c for c in found}.values())[:100],
-        troubles=tuple(_troubles(sums, messages, len(documents), len(runs), bool(measures))),
+        troubles=tuple(troubles_of(sums, messages, len(documents), len(runs), bool(measures))),
         recomputed=("bandwidth from bytes and run time", "IOPS from operations and run time"),
         detail=detail,
     )
@@ -103,13 +103,13 @@ def _documents(source: Source) -> tuple[list[fio_json.Document], list[str]]:
     except Refused:
         if not found:
             raise
-        messages = _messages(text.decode("utf-8", "backslashreplace"))
+        messages = messages_in(text.decode("utf-8", "backslashreplace"))
         return found, [*messages, "the last JSON document is incomplete"]
     text += source.data[position : position + _TEXT_AROUND]
-    return found, _messages(text.decode("utf-8", "backslashreplace"))
+    return found, messages_in(text.decode("utf-8", "backslashreplace"))
 
 
-def _messages(text: str) -> list[str]:
+def messages_in(text: str) -> list[str]:
     lines = (piece.strip() for line in text.split("\n") for piece in line.split("\r"))
     return [line[:300] for line in lines if _MESSAGE.match(line)][:_MOST_MESSAGES]
 
@@ -143,7 +143,7 @@ def _start(document: fio_json.Document) -> float | None:
     return stamp - elapsed if stamp is not None and elapsed else None
 
 
-def _facts(jobs: list[Job]) -> list[Noted]:
+def facts_of(jobs: list[Job]) -> list[Noted]:
     made: dict[tuple[str, str], Noted] = {}
     for one in jobs[:200]:
         for name in ("rw", "bs", "iodepth", "numjobs", "ioengine", "direct", "size", "runtime", "place"):
@@ -153,7 +153,7 @@ def _facts(jobs: list[Job]) -> list[Noted]:
     return list(made.values())
 
 
-def _troubles(sums: Sums, messages: list[str], documents: int, runs: int, measured: bool) -> list[Trouble]:
+def troubles_of(sums: Sums, messages: list[str], documents: int, runs: int, measured: bool) -> list[Trouble]:
     jobs = sums.jobs
     found = [Trouble(id="fio.message", said=line) for line in messages if not _SIGNAL.search(line)]
     found += [Trouble(id="fio.interrupted", said=line) for line in messages if _SIGNAL.search(line)]

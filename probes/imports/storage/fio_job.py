@@ -50,6 +50,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     mix: str | None = None  # per cent of reads
     place: str | None = None  # file, device or directory
     options_known: bool = False
+    options_whole: bool = True  # False: what is not named may have any value
     elapsed_s: float | None = None
     hostname: str | None = None
     rates: dict[str, Rate] = {}
@@ -93,14 +94,18 @@ def conditions(job: Job) -> dict[str, str]:
     if not job.options_known:
         return {}
     pattern = job.rw or "read"
-    if pattern in ("rw", "readwrite", "randrw"):
+    if pattern in ("rw", "readwrite", "randrw") and job.options_whole:
         pattern = f"{pattern.replace('readwrite', 'rw')} {job.mix or '50'} % read"
-    return {
+    named = {
         "pattern": pattern,
         "block size": _sized(job.bs or "4k"),
         "iodepth": str(job.iodepth or 1),
         "jobs": str(job.numjobs or 1),
         "engine": job.ioengine or "default",
+    }
+    if not job.options_whole:
+        return named
+    return named | {
         "direct": "1" if job.direct in ("1", "true") else "0",
         "size": _sized(job.size) if job.size else "not given",
         "runtime": _timed(job.runtime) if job.runtime else "not given",

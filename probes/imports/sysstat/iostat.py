@@ -6,15 +6,28 @@ Columns changed from sysstat 10 to 12 and follow the options (kB/s, MB/s, blocks
 from __future__ import annotations
 
 from probes.imports.model import Refused, Result
+from probes.imports.numbers import number
 from probes.imports.source import Source
 from probes.imports.sysstat.sysstat_table import Header, Sysstat, Tables, floats, header, result
+
+_KB = {"B": 1 / 1024, "k": 1.0, "M": 1024.0, "G": 1024.0**2, "T": 1024.0**3}
 
 
 def recognised(source: Source) -> bool:
     """With the header line, or a device table alone: such output is often cut out of a longer one."""
     lines = source.head.split(b"\n")
-    tables = [line for line in lines if line.startswith((b"Device:", b"Device "))]
+    tables = [
+        line for line in lines if line.startswith((b"Device:", b"Device ")) or line.endswith(b" Device")
+    ]
     return any(b"r/s" in line or b"tps" in line for line in tables)
+
+
+def _human(column: str, text: str) -> float | None:
+    """`5.3k` of a column in kB are 5.3 kB, `1.2M` 1228.8; of another column the number as it is."""
+    word = text.removesuffix("%")
+    scale = _KB.get(word[-1:]) if "kB" in column or column.endswith("-sz") else None
+    value = number(word[:-1] if scale is not None else word)
+    return value * (scale or 1.0) if value is not None else None
 
 
 def parse(source: Source) -> Result:
@@ -23,6 +36,7 @@ def parse(source: Source) -> Result:
     columns: list[str] = []
     cpu_columns: list[str] = []
     table, blocks, cpu_blocks = "", 0, 0
+    parts: list[str] = []
     for line in source.lines():
         fields = line.split()
         if not fields:
@@ -39,10 +53,22 @@ def parse(source: Source) -> Result:
                 tables.forget()
             columns, table, blocks = fields[:200], "disk", blocks + 1
         elif table == "cpu":
-            values = floats(dict(zip(cpu_columns, fields, strict=False)))
+            values = floats(dict(zip(cpu_columns, (f.removesuffix("%") for f in fields), strict=False)))
             tables.add("avg-cpu", "all", values)
             tables.point(float(cpu_blocks - 1), values)
             table = ""
+        elif fields[-1] == "Device" and len(fields) > 2:  # -h: names last, a table for reads, for writes, …
+            columns = fields[:200]
+            if fields[0] in ("r/s", "tps", *parts[:1]):
+                if blocks == 1 and cpu_blocks == 0:
+                    tables.forget()
+                blocks, parts = blocks + 1, []
+            parts.append(fields[0])
+            table = "human"
+        elif table == "human" and len(fields) == len(columns):
+            named = dict(zip(columns[:-1], fields[:-1], strict=True))
+            values = {c: _human(c, text) for c, text in named.items()}
+            tables.add("disk", f"disk:{fields[-1][:120]}", {c: v for c, v in values.items() if v is not None})
         elif table == "disk" and len(fields) == len(columns):
             tables.add(
                 "disk", f"disk:{fields[0][:120]}", floats(dict(zip(columns[1:], fields[1:], strict=True)))

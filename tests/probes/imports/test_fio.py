@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+from probes.imports import kinds
 from probes.imports.model import Refused, Result
+from probes.imports.source import Source
 from probes.imports.storage.fio import Fio
 from tests.probes.imports import originals as made
 from tests.probes.imports.test_kinds import imported, value
@@ -143,3 +145,65 @@ def test_terse_version_3() -> None:
 def test_other_terse_versions_are_refused_by_name() -> None:
     with pytest.raises(Refused, match="terse version 5"):
         imported("5;fio-3.8;seq;0;0;" + "0;" * 200)
+
+
+FIO_TEXT = """job: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=16
+fio-3.33
+Starting 1 process
+
+job: (groupid=0, jobs=1): err= 0: pid=6340: Sat Nov 21 22:10:26 2026
+  read: IOPS=12.3k, BW=48.2MiB/s (50.5MB/s)(482MiB/10001msec)
+    slat (nsec): min=20, max=10525, avg=42.92, stdev=5.96
+    clat (usec): min=20, max=10525, avg=424.92, stdev=594.96
+     lat (usec): min=30, max=10916, avg=430.38, stdev=669.57
+    clat percentiles (usec):
+     |  1.00th=[   30], 50.00th=[  370], 99.00th=[ 1096], 99.90th=[10560],
+     | 99.99th=[10560]
+   bw (  KiB/s): min=25472, max=25728, per=100.00%, avg=25600.00, stdev=181.02, samples=2
+     issued rwts: total=123456,0,0,0 short=0,0,0,0 dropped=0,0,0,0
+"""
+FIO_OLD_TEXT = """job: (g=0): rw=randwrite, bs=4K-4K/4K-4K/4K-4K, ioengine=sync, iodepth=1
+fio-2.1.4
+job: (groupid=0, jobs=4): err= 0: pid=6340: Sat Nov 21 22:10:26 2015
+  write: io=64000KB, bw=6400.2KB/s, iops=1600, runt= 10000msec
+    clat (usec): min=20, max=105, avg=424.92, stdev=594.96
+    clat percentiles (usec):
+     | 50.00th=[  370], 99.00th=[ 1096]
+    issued    : total=r=0/w=16000/d=0, short=r=0/w=0/d=0
+"""
+
+
+def test_the_normal_text_gives_what_the_json_gives() -> None:
+    result = kinds.parse(Source("f", FIO_TEXT.encode()))
+    values = {m.metric: m.value for m in result.measures}
+    assert (result.kind, result.version, result.began) == ("fio-text", "3.33", "2026-11-21T22:10:26")
+    assert values["IOPS"] == pytest.approx(123456 / 10.001)  # all digits, though 12.3k is printed
+    assert values["bandwidth"] == pytest.approx(48.2 * 2**20)
+    assert values["mean latency"] == pytest.approx(424.92e-6) and values["p99.9 latency"] == pytest.approx(
+        10560e-6
+    )
+    assert result.measures[0].conditions == {
+        "pattern": "randread", "block size": "4 KiB", "iodepth": "16", "jobs": "1", "engine": "libaio",
+    }  # fmt: skip
+    assert not result.contradictions
+
+
+def test_the_text_of_the_second_version_has_kib_and_slashes() -> None:
+    result = kinds.parse(Source("f", FIO_OLD_TEXT.encode()))
+    values = {m.metric: m.value for m in result.measures}
+    assert (values["IOPS"], values["bandwidth"]) == (1600.0, pytest.approx(6400.2 * 1024))
+    assert (
+        result.measures[0].conditions["block size"] == "4 KiB"
+        and result.measures[0].conditions["jobs"] == "4"
+    )
+
+
+def test_iops_that_do_not_follow_from_the_operations_are_contradicted() -> None:
+    edited = FIO_TEXT.replace("IOPS=12.3k", "IOPS=22.3k")
+    assert [c.id for c in kinds.parse(Source("f", edited.encode())).contradictions] == ["fio.iops"]
+
+
+def test_text_without_a_line_of_iops_is_refused() -> None:
+    cut = FIO_TEXT.partition("  read:")[0]
+    with pytest.raises(Refused):
+        kinds.parse(Source("f", cut.encode()))

@@ -220,3 +220,35 @@ def test_negative_times_of_old_releases_are_said_and_not_used() -> None:
     result = imported(made.DARSHAN.replace("F_WRITE_TIME\t4.0", "F_WRITE_TIME\t-2662.7"))
     assert [t.id for t in result.troubles] == ["darshan.negative-time"]
     assert not any(m.metric == "bandwidth" for m in result.measures)
+
+
+IOSTAT_HUMAN = """Linux 6.1.0 (n1) \t11/24/26 \t_x86_64_\t(8 CPU)
+
+avg-cpu:  %user   %nice %system %iowait  %steal   %idle
+           1.0%    0.0%    0.5%    0.1%    0.0%   98.4%
+
+     r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz Device
+    1.00      5.0k     0.00   0.0%    0.54     5.0k sda
+
+     w/s     wkB/s   wrqm/s  %wrqm w_await wareq-sz Device
+    2.00      1.0M     0.00   0.0%    1.50   512.0k sda
+
+
+avg-cpu:  %user   %nice %system %iowait  %steal   %idle
+          11.0%    0.0%    0.5%    0.1%    0.0%   88.4%
+
+     r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz Device
+  100.00    400.0k     0.00   0.0%    0.20     4.0k sda
+
+     w/s     wkB/s   wrqm/s  %wrqm w_await wareq-sz Device
+   10.00     10.0M     0.00   0.0%    2.00     1.0M sda
+"""
+
+
+def test_iostat_for_humans_names_the_device_last_and_has_units() -> None:
+    result = imported(IOSTAT_HUMAN)
+    found = {(m.workload, m.metric): m.value for m in result.measures}
+    disk = {metric: v for (workload, metric), v in found.items() if workload.endswith("sda")}
+    assert result.kind == "iostat-text" and disk["read IOPS"] == 100.0  # the first report is since boot
+    assert disk["read rate"] == 400 * 1024 and disk["write rate"] == 10 * 2**20
+    assert disk["write latency"] == pytest.approx(2e-3)

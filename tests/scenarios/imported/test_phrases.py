@@ -14,8 +14,10 @@ KNOWN = {name for kind, name in texts("imported").entries if kind == "finding" a
 
 def test_every_id_has_its_sentence() -> None:
     text = "".join(path.read_text() for path in sorted(SOURCES.rglob("*.py")))
-    raised = set(re.findall(r'"((?:io500|fio|hepscore|suite|prmon|ior|mdtest|sysstat|iperf3|sysbench|stream|'
-                            r'stress-ng|perf|darshan|numactl|unixbench)\.[a-z0-9-]+)"', text))  # fmt: skip
+    raised = set(
+        re.findall(r'"((?:io500|fio|hepscore|suite|prmon|ior|mdtest|sysstat|iperf3|sysbench|stream|'
+                            r'hpl|hpcg|nccl|stress-ng|perf|darshan|numactl|unixbench)\.[a-z0-9-]+)"', text)
+    )  # fmt: skip
     assert len(raised) > 60
     assert raised <= KNOWN
 

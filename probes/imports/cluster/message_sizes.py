@@ -1,0 +1,137 @@
+"""Tables by message size: OSU's MPI benchmarks, NVIDIA's nccl-tests and perftest (ib_write_bw and its like).
+
+OSU's MB are 10^6 bytes, and perftest says itself whether its are (`MB/sec` is MiB there unless it was told otherwise).
+A value a size; all sizes are judged apart.
+"""
+
+from __future__ import annotations
+
+import re
+
+from probes.imports.model import Measure, Refused, Result, Trouble
+from probes.imports.numbers import MIB, integer, number
+from probes.imports.source import Source
+from probes.units import size as sized
+
+_OSU = re.compile(r"^# OSU (.{1,80}?)(?: v(\S{1,20}))?\s*$")
+_OSU_HEAD = re.compile(r"^# Size\s+(.{1,300})$")
+_NCCL_HEAD = re.compile(r"^#\s+nThread (\d+) nGpus (\d+) .*", re.ASCII)
+_NCCL_AVERAGE = re.compile(r"^# Avg bus bandwidth\s*:\s*(\S+)")
+_NCCL_WRONG = re.compile(r"^# Out of bounds values : (\d{1,12}) (\w+)")
+_PERFTEST = re.compile(r"^\s+((?:RDMA_|Send |Atomic |RAW ).{1,60}?Test)\s*$")
+_PERFTEST_OPTION = re.compile(r"(?<!\S)([A-Z][\w./ -]{0,24}?)\s*:\s*(\S+)")
+_PERFTEST_HEAD = re.compile(r"^\s*#bytes\s+#iterations\s+(.+)$")
+_MOST_ROWS = 1000
+_KEPT = ("Transport type", "Connection type", "Number of qps", "Mtu", "Link type", "TX depth")
+
+
+def osu_recognised(source: Source) -> bool:
+    return source.has(b"# OSU ") and source.has(b"# Size")
+
+
+def parse_osu(source: Source) -> Result:
+    name, version = "", None
+    columns: list[str] = []
+    measures: list[Measure] = []
+    for line in source.lines():
+        if found := _OSU.match(line):
+            name, version, columns = found[1], found[2] or version, []
+        elif found := _OSU_HEAD.match(line):
+            columns = re.split(r"\s{2,}", found[1].strip())
+        elif columns and (fields := line.split()) and (size := integer(fields[0])) is not None:
+            if len(measures) >= _MOST_ROWS:
+                break
+            value = number(fields[1]) if len(fields) > 1 else None
+            if value is not None and value > 0:
+                measures.append(_osu_measure(f"{name}, {sized(size, 6)}", columns[0], value))
+    if not measures:
+        raise Refused("OSU: no row of a size in it", "import the benchmark's whole output")
+    return Result(kind="osu", tool="OSU Micro-Benchmarks", version=version, measures=tuple(measures))
+
+
+def _osu_measure(workload: str, column: str, value: float) -> Measure:
+    if "(us)" in column:
+        return Measure(workload=workload, metric="latency", value=value / 1e6, unit="s", better="less")
+    if "MB/s" in column:
+        return Measure(workload=workload, metric="bandwidth", value=value * 1e6, unit="B/s")
+    return Measure(workload=workload, metric=column.strip(), value=value, unit="1/s")
+
+
+def nccl_recognised(source: Source) -> bool:
+    return source.has(b"# nThread ") and source.has(b"busbw")
+
+
+def parse_nccl(source: Source) -> Result:
+    """Out of place: `size count type redop root time algbw busbw #wrong`, then in place; GB/s are 10^9 bytes."""
+    measures: list[Measure] = []
+    troubles: list[Trouble] = []
+    named: dict[str, str] = {}
+    average = None
+    for line in source.lines():
+        fields = line.split()
+        if found := _NCCL_HEAD.match(line):
+            named = {"threads": found[1], "GPUs a thread": found[2]}
+        elif found := _NCCL_AVERAGE.match(line):
+            average = number(found[1])
+        elif (found := _NCCL_WRONG.match(line)) and found[2] != "OK":
+            troubles.append(Trouble(id="nccl.wrong", said=found[1]))
+        elif len(fields) >= 12 and (size := integer(fields[0])) is not None and len(measures) < _MOST_ROWS:
+            rate = number(fields[7])
+            if rate:
+                conditions = named | {"type": fields[2], "operation": fields[3]}
+                measures.append(
+                    Measure(
+                        workload=f"nccl {sized(size, 6)}", metric="bus bandwidth", value=rate * 1e9, unit="B/s",
+                        conditions=conditions,
+                    )
+                )  # fmt: skip
+    if average:
+        measures.append(
+            Measure(workload="nccl average", metric="bus bandwidth", value=average * 1e9, unit="B/s", conditions=named)
+        )  # fmt: skip
+    if not measures:
+        raise Refused("nccl-tests: no row in it", "import the test's whole output")
+    return Result(kind="nccl", tool="nccl-tests", measures=tuple(measures), troubles=tuple(troubles))
+
+
+def perftest_recognised(source: Source) -> bool:
+    return source.has(b"#bytes", b"#iterations")
+
+
+def parse_perftest(source: Source) -> Result:
+    name = "perftest"
+    columns: list[str] = []
+    named: dict[str, str] = {}
+    measures: list[Measure] = []
+    for line in source.lines():
+        if found := _PERFTEST.match(line):
+            name = found[1]
+        elif found := _PERFTEST_HEAD.match(line):
+            columns = [c.strip() for c in re.split(r"\s{2,}|(?<=\])\s+", found[1].strip()) if c.strip()]
+        elif columns and (fields := line.split()) and (size := integer(fields[0])) is not None:
+            for column, text in zip(columns, fields[2:], strict=False):
+                value = number(text)
+                if value and len(measures) < _MOST_ROWS and (made := _perftest(column, value)):
+                    metric, scaled, unit = made
+                    measures.append(
+                        Measure(
+                            workload=f"{name}, {sized(size, 6)}", metric=metric, value=scaled, unit=unit,
+                            better="less" if unit == "s" else "more", conditions=named,
+                        )
+                    )  # fmt: skip
+        elif not columns:
+            named |= {k.strip(): v for k, v in _PERFTEST_OPTION.findall(line) if k.strip() in _KEPT}
+    if not measures:
+        raise Refused("perftest: no row in it", "import what the client printed, to its end")
+    return Result(kind="perftest", tool="perftest", measures=tuple(measures))
+
+
+def _perftest(column: str, value: float) -> tuple[str, float, str] | None:
+    """Average, typical and 99th percentile; peaks and extremes are left out."""
+    lower = column.lower()
+    if "bw average" in lower:
+        scale = 1e9 / 8 if "gb/sec" in lower else MIB
+        return "bandwidth", value * scale, "B/s"
+    if "t_avg" in lower or ("99%" in lower and "usec" in lower and "99.9" not in lower):
+        return ("mean latency" if "t_avg" in lower else "p99 latency"), value / 1e6, "s"
+    return None
