@@ -66,9 +66,9 @@ def parse(source: Source) -> Result:
             parts.append(fields[0])
             table = "human"
         elif table == "human" and len(fields) == len(columns):
-            named = dict(zip(columns[:-1], fields[:-1], strict=True))
-            values = {c: _human(c, text) for c, text in named.items()}
-            tables.add("disk", f"disk:{fields[-1][:120]}", {c: v for c, v in values.items() if v is not None})
+            pairs = zip(columns[:-1], fields[:-1], strict=True)
+            values = {c: value for c, text in pairs if (value := _human(c, text)) is not None}
+            tables.add("disk", f"disk:{fields[-1][:120]}", values)
         elif table == "disk" and len(fields) == len(columns):
             tables.add(
                 "disk", f"disk:{fields[0][:120]}", floats(dict(zip(columns[1:], fields[1:], strict=True)))
