@@ -19,6 +19,7 @@ GROUP_GAP_S = 0.05  # events closer together than this were written by one thing
 CHECKPOINT_EVERY = 8192  # refolding that many takes about 10 ms
 
 
+_MEASURED = (ev.Block, ev.Train, ev.SampleTaken)
 _MARKED = frozenset({ev.Step, ev.Found, ev.Verdict, ev.SeriesVerdict, ev.ActionEvent, ev.Ended})
 
 
@@ -132,6 +133,12 @@ class Playback:
         self.live = False
         self.time = min(max(0.0, seconds), self.end)
         self._to(bisect_right(self._times, self.time))
+
+    def begin(self) -> None:
+        """Plays from the first thing that was measured: what comes before it is preparation, one key away."""
+        first = next((n for n, e in enumerate(self.events) if isinstance(e, _MEASURED)), 0)
+        self.seek(self._times[first] if self._times else 0.0)
+        self.playing = True
 
     def start(self) -> None:
         self.playing = False

@@ -65,15 +65,14 @@ def open_app(
 
 
 def _feed(mode: Mode, recording: Path, speed: float) -> RunFeed:
-    """A run under way at its end, anything else at its start. Raises BrokenRecording."""
+    """A run under way at its end, anything else from its first block. Raises BrokenRecording."""
     from app.tui.children.feed import RunFeed
 
     feed = RunFeed(recording, speed=speed)
     if mode == "attach":
         feed.playback.finish(live=feed.growing)
     else:
-        feed.playback.seek(0.0)
-        feed.playback.playing = True
+        feed.playback.begin()
     return feed
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 if TYPE_CHECKING:
+    from collections import deque
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
@@ -22,10 +23,13 @@ if TYPE_CHECKING:
 
 
 class Example(msgspec.Struct, frozen=True):
-    """A bundled recording, with its answer in one sentence."""
+    """A recording with its answer in one sentence, and the effect that this rests on."""
 
     name: str
     result: str
+    weight: str = "unknown"
+    ratio: float | None = None
+    ci95: tuple[float, float] | None = None
 
 
 class Shown(Protocol):
@@ -35,7 +39,8 @@ class Shown(Protocol):
     examples: list[Example]
     left: list[Change]
     message: str
-    pulse: Pulse | None
+    first_pulse: Pulse | None
+    pulses: deque[Pulse]
     raw_values: bool
     recorded: int
     running: Path | None
@@ -45,6 +50,8 @@ class Shown(Protocol):
 
     @property
     def at_bottom(self) -> bool: ...
+    @property
+    def pulse(self) -> Pulse | None: ...
     @property
     def feed(self) -> RunFeed: ...
     @property
@@ -78,7 +85,7 @@ class Commands(Shown, Protocol):
     def read_host(self) -> None: ...
     def replay(self, path: Path) -> None: ...
     def save_report(self, path: Path) -> None: ...
-    def save_text(self, name: str, text: str) -> None: ...
+    def save_text(self, name: str, text: str, suffix: str = "md") -> None: ...
     def say(self, words: str) -> None: ...
     def settle(self) -> None: ...
     def show_keys(self, about: Screen[object], *, filtering: bool = False) -> None: ...

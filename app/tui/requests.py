@@ -84,7 +84,7 @@ class Errands(App[int]):
         self.look_for_runs()
         if self._journals:
             self.offer_undo()
-        if self.watches_host and not self.recorded and self.running is None:
+        if self.watches_host:
             hostdx(self, ["recordings", "--examples"], self._told_examples)
 
     def _told_examples(self, outcome: Outcome) -> None:
@@ -203,11 +203,11 @@ class Errands(App[int]):
         self.open_feed(feed, over=over)
 
     def replay(self, path: Path) -> None:
-        """From the start, playing. Raises Failure."""
+        """From the first block, playing. Raises Failure."""
         from app.tui.children.feed import RunFeed
 
         feed = RunFeed(path)
-        feed.playback.playing = True
+        feed.playback.begin()
         self.open_feed(feed)
 
     def attach_running(self) -> None:
@@ -322,14 +322,14 @@ class Errands(App[int]):
 
         hostdx(self, ["report", str(path), "--format", "md"], save)
 
-    def save_text(self, name: str, text: str) -> None:
+    def save_text(self, name: str, text: str, suffix: str = "md") -> None:
         """Into the current directory, else beside the recordings; never over another file."""
-        stem = name.removesuffix(".gz").removesuffix(".jsonl")
+        stem = name.removesuffix(".gz").removesuffix(".jsonl").replace(" ", "-")
         for directory in (Path.cwd(), state.state_dir() / "reports"):
             try:
                 if directory != Path.cwd():
                     state.private(directory)
-                self.say(f"saved {_written(directory, stem, text)}")
+                self.say(f"saved {_written(directory, stem, text, suffix)}")
                 return
             except (OSError, Failure) as why:
                 trouble = why
@@ -364,9 +364,9 @@ def _journal_names() -> tuple[str, ...]:
         return ()
 
 
-def _written(directory: Path, stem: str, text: str) -> Path:
+def _written(directory: Path, stem: str, text: str, suffix: str) -> Path:
     for number in range(1, 1000):
-        path = directory / (f"hostdx-{stem}.md" if number == 1 else f"hostdx-{stem}-{number}.md")
+        path = directory / (f"hostdx-{stem}.{suffix}" if number == 1 else f"hostdx-{stem}-{number}.{suffix}")
         try:
             same = path.is_file() and not path.is_symlink() and path.stat().st_size <= MOST_REPORT_BYTES
             if same and read_named(path, MOST_REPORT_BYTES).decode("utf-8", "replace") == text:

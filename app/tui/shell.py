@@ -6,6 +6,7 @@ import asyncio
 import gc
 import os
 import time
+from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from app.tui.children.feed import RunFeed
 
 TICK_S = 0.25
+NOTICED_S = 10.0  # of a run, from which on its end is told
+PULSES = 24  # kept for the home screen
 STARTED_S = 0.3  # after the first event: what can wait until the first screen stands
 FOLD_AHEAD_S = 0.05  # of a tick, while nothing moves: so that every later jump is quick
 COALESCE_S = 0.04  # triage's events come by the dozen within milliseconds,
@@ -80,9 +83,16 @@ class Shell(Errands):
         self._clock = time.monotonic()
         self._home = feed is None
         self.lists_recordings = False  # opens on the list, over the home screen
-        self.pulse: Pulse | None = None  # the last one
+        self.pulses: deque[Pulse] = deque(maxlen=PULSES)  # the last ones
+        self.first_pulse: Pulse | None = (
+            None  # since the host was read: what is proposed does not flip with each
+        )
 
     # What the screens read
+
+    @property
+    def pulse(self) -> Pulse | None:
+        return self.pulses[-1] if self.pulses else None
 
     @property
     def moving(self) -> bool:
@@ -192,8 +202,11 @@ class Shell(Errands):
             return
         changed = feed.playback.advance(passed)
         if self._ticks % LIVE_EVERY == 0:
+            growing = feed.growing
             try:
                 changed = feed.poll() or changed
+                if growing and feed.session.ended is not None:
+                    self._tell_end(feed)
             except Failure as why:
                 self.say(why.text)
                 feed.dead = changed = True
@@ -204,6 +217,13 @@ class Shell(Errands):
             end = now + FOLD_AHEAD_S
             while feed.playback.prepare() and time.monotonic() < end:
                 pass
+
+    def _tell_end(self, feed: RunFeed) -> None:
+        """A bell, and a notice (OSC 9) from terminals that know it: who started a run of minutes looks elsewhere."""
+        from app.report.headline import answer
+
+        if feed.session.time >= NOTICED_S and self._driver is not None:
+            self._driver.write(f"\x07\x1b]9;hostdx: {clean(answer(feed.session).sentence)}\x07")
 
     def _on_home(self) -> bool:
         return self._home and len(self.screen_stack) == 1

@@ -16,6 +16,7 @@ from app.state import recordings_dir
 from probes.units import duration
 from scenarios import events as ev
 
+FEW = 8  # on the home screen
 HEADLINES = 30  # of the newest: each is read whole for it
 _WIDE = 140  # cells where no terminal says how many it has
 _ROLES = {"running": "strong", "done": "", "unreadable": "warning", "dead": "warning", "failed": "critical"}
@@ -23,12 +24,11 @@ _ROLES = {"running": "strong", "done": "", "unreadable": "warning", "dead": "war
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-@click.option("--examples", is_flag=True, hidden=True, help="The bundled ones with their answers, as JSON.")
+@click.option("--examples", is_flag=True, hidden=True, help="The newest with their answers, as JSON.")
 def recordings(as_json: bool, examples: bool) -> int:
     """The recordings in the state directory, newest first, and the bundled demos."""
     if examples:
-        told = [(name, kept.examined(kept.resolve(name))) for name in kept.demos()]
-        out(encoded([{"name": name, "result": _result(entry, True)} for name, entry in told]))
+        out(encoded([_example(name, entry) for name, entry in _newest()]))
         return 0
     found = kept.listed()
     if as_json:
@@ -63,6 +63,30 @@ def recordings(as_json: bool, examples: bool) -> int:
             [(head, ""), (f"{state:<11}", _ROLES.get(state, "")), (_cut(tail, max(40, room)).rstrip(), "")]
         )
     return 0
+
+
+def _newest() -> list[tuple[str, kept.Listed]]:
+    """The newest of one's own, and the bundled ones as long as these are few."""
+    own = [(entry.name, entry) for entry in kept.listed()[:FEW]]
+    return (
+        own
+        if len(own) == FEW
+        else [*own, *((name, kept.examined(kept.resolve(name))) for name in kept.demos())]
+    )
+
+
+def _example(name: str, entry: kept.Listed) -> dict[str, object]:
+    from app.report.headline import headline_of
+
+    said = headline_of(entry)
+    verdict = said.verdict if said is not None else None
+    return {
+        "name": name,
+        "result": _result(entry, False) if said is None else said.sentence,
+        "weight": "unknown" if said is None else said.weight,
+        "ratio": None if verdict is None else verdict.ratio,
+        "ci95": None if verdict is None else verdict.ci95,
+    }
 
 
 def _result(entry: kept.Listed, read: bool) -> str:

@@ -15,6 +15,7 @@ from app.lines import Line, grounded, split, text
 from app.tui.widgets.keybar import KeyBar
 from app.tui.widgets.panel import Box, Panel
 from app.tui.widgets.picker import Picker
+from app.tui.widgets.reader import Reader
 
 if TYPE_CHECKING:
     from app.tui.commands import Commands
@@ -75,6 +76,7 @@ class Base(Screen[object]):
     BINDINGS = [
         Binding("question_mark", "keys", "keys"),
         Binding("q", "back", "back"),
+        Binding("p", "picture", "picture of this screen", show=False),
         Binding("escape", "clear", "clear the filter, or back", show=False),
         Binding("tab", "app.focus_next", "next part", show=False),
         Binding("shift+tab", "app.focus_previous", "previous part", show=False),
@@ -138,6 +140,9 @@ class Base(Screen[object]):
     def action_back(self) -> None:
         self.shell.go_back()
 
+    def action_picture(self) -> None:
+        self.shell.save_text(self.title_words, self.app.export_screenshot(), "svg")
+
     def action_clear(self) -> None:
         """Esc takes back the last thing: a filter, else this screen; it never leaves the program."""
         filtered = [p for p in self.query(Picker) if p.filter]
@@ -152,13 +157,28 @@ class Base(Screen[object]):
         else:
             self.action_back()
 
+    def _search(self, reader: Reader) -> None:
+        from app.tui.screens.ask import AskScreen
+
+        def taken(words: str | None) -> None:
+            if words and not reader.find(words):
+                self.shell.say(f"not found: {words}")
+
+        self.app.push_screen(
+            AskScreen("search", reader.words, hint="Enter goes to the next, Esc leaves"), taken
+        )
+
     def filtered(self) -> None:
         """Enter was pressed in the filter's line."""
 
     def action_filter(self) -> None:
-        """Asks for words on the last line; the list shrinks while they are typed, Esc gives the old filter back."""
+        """Asks for words on the last line; the list shrinks while they are typed, Esc gives the old filter back. A text
+        goes to the next line that has them."""
         from app.tui.screens.ask import AskScreen
 
+        if isinstance(self.focused, Reader):
+            self._search(self.focused)
+            return
         pickers = [p for p in self.query(Picker) if p.display]
         picker = self.focused if isinstance(self.focused, Picker) else pickers[0] if pickers else None
         if picker is None:

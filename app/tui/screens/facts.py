@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import zip_longest
 
+from textual.binding import Binding
 from textual.widget import Widget
 
 from app.glyphs import clean
@@ -49,6 +50,7 @@ def fact_lines(session: Session, width: int) -> list[Line]:
 
 class FactsScreen(Base):
     title_words = "facts"
+    BINDINGS = [Binding("slash", "filter", "search", priority=True)]
 
     def __init__(self, session: Session) -> None:
         super().__init__()

@@ -19,6 +19,7 @@ class FindingScreen(Base):
     BINDINGS = [
         Binding("enter", "prove", "measure it"),
         Binding("c", "copy", "copy commands"),
+        Binding("slash", "filter", "search", show=False, priority=True),
     ]
     title_words = "finding"
 

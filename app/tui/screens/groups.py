@@ -54,7 +54,7 @@ class About(Panel):
 
 class GroupsScreen(Base):
     BINDINGS = [
-        Binding("p", "raw", "raw values"),
+        Binding("w", "raw", "raw values"),
         Binding("j,down", "other(1)", "next load"),
         Binding("k,up", "other(-1)", "previous load", show=False),
     ]

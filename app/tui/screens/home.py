@@ -10,7 +10,6 @@ from textual.binding import Binding
 from textual.timer import Timer
 from textual.widget import Widget
 
-from app.lines import Line, text
 from app.run.launch import HOSTDX
 from app.tui.children.event_child import EventChild
 from app.tui.questions import asked, card_for, filled_in, questions
@@ -19,21 +18,17 @@ from app.tui.widgets.home.findings_panel import LEFT_OVER, Suspects
 from app.tui.widgets.home.host_glance import Headline
 from app.tui.widgets.home.host_table import HostTable
 from app.tui.widgets.home.live_line import LiveLine
+from app.tui.widgets.home.next_step import NextStep
 from app.tui.widgets.home.recordings_line import RecordingsLine
 from app.tui.widgets.home.scenario_list import ASKED, ScenarioList
-from app.tui.widgets.panel import Box, Panel
+from app.tui.widgets.panel import Box
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.selected_line import Whole, most_lines
+from scenarios.events import Pulse
 
+SAID = 6  # lines of what a scenario answers, in a border
 MOST_ROWS = len(asked()) + 6  # with the head, and a scenario or two of a third party
 WATCH_AFTER_S = 1.5  # the first screen and triage come first
-
-
-class Space(Panel):
-    DEFAULT_CSS = "Space { height: 1; display: none; }"
-
-    def draw(self, width: int, height: int) -> list[Line]:
-        return [text("")]
 
 
 class HomeScreen(Base):
@@ -42,16 +37,15 @@ class HomeScreen(Base):
     HomeScreen Suspects { height: 1fr; min-height: 3; }
     HomeScreen HostTable { display: none; }
     HomeScreen ScenarioList { height: auto; width: 1fr; }
-    HomeScreen.-high Suspects { margin: 1 0 0 0; }
-    HomeScreen.-high Whole { margin: 1 0 0 0; }
-    HomeScreen.-high Space { display: block; }
-    HomeScreen.-high RecordingsLine { margin: 1 0 0 0; }
-    HomeScreen.-high.-examples Suspects { height: auto; min-height: 5; }
-    HomeScreen.-high.-examples RecordingsLine { height: 1fr; max-height: 100%; }
     HomeScreen.-broad #asked { width: 84; }
     HomeScreen.-wide.-high Headline { height: 2; }
+    HomeScreen.-wide.-high LiveLine { height: 3; }
     HomeScreen.-wide.-high #top { layout: horizontal; }
-    HomeScreen.-wide.-high HostTable { display: block; width: 40%; padding: 0 0 0 3; }
+    HomeScreen.-wide.-high HostTable { display: block; width: 40%; height: 100%; }
+    HomeScreen.-wide.-high ScenarioList { height: 1fr; }
+    HomeScreen.-wide.-high Suspects { height: auto; min-height: 4; }
+    HomeScreen.-wide.-high RecordingsLine { height: 1fr; max-height: 100%; min-height: 4; }
+    HomeScreen.-wide.-high NextStep { display: block; }
     HomeScreen.-broad.-high HostTable { width: 1fr; }
     """
     VERTICAL_BREAKPOINTS = Base.FINER_BREAKPOINTS
@@ -77,16 +71,17 @@ class HomeScreen(Base):
     def body(self) -> Iterable[Widget]:
         session = self.shell.home_session
         yield LiveLine(session)
-        yield Space()
-        with Box(id="top"):
-            scenarios, host = ScenarioList(session), HostTable(session)
-            scenarios.styles.max_height, host.styles.height = self._most_rows(), self._beside()
+        with Box(id="top") as top:
+            top.styles.height = self._top_rows()
+            scenarios = ScenarioList(session)
+            scenarios.styles.max_height = self._most_rows()
             with Box(id="asked"):
                 yield scenarios
                 yield Whole(ScenarioList)
-            yield host
+            yield HostTable(session)
         yield Suspects(session)
         yield RecordingsLine()
+        yield NextStep()
 
     def _most_rows(self) -> int:
         """Suspects keep three lines, and six are all others': what a container cuts could not be reached."""
@@ -94,19 +89,22 @@ class HomeScreen(Base):
         margins = 0 if height < 32 else 4
         return max(5, min(MOST_ROWS, height - 9 - most_lines(height) - margins))
 
-    def _beside(self) -> int:
-        """The host's table is as high as the list and what is said below it can get."""
-        height = self.app.size.height
-        return self._most_rows() + 1 + most_lines(height)
+    def _top_rows(self) -> int | str:
+        """With borders, the list and what is said below it are as high as the host's table beside them."""
+        width, height = self.app.size
+        if width < 110 or height < 32:
+            return "auto"
+        listed = len(self.query_one(ScenarioList).rows()) if self.query(ScenarioList) else len(asked()) + 1
+        return max(len(asked()) + 1, min(listed, self._most_rows())) + 2 + SAID + 2
 
     def show(self) -> None:
-        """Examples, where nothing was recorded yet, have what the suspects leave of a high screen."""
-        shell, height = self.shell, self.app.size.height
-        examples = bool(shell.examples) and not shell.recorded and shell.running is None
-        self.set_class(examples, "-examples")
-        suspects, high = self.query_one(Suspects), self.has_class("-high")
-        most = height - self._beside() - 14
-        suspects.styles.max_height = max(3, most) if examples and high else None
+        """What the suspects need of a high screen, the recordings have the rest."""
+        suspects, top = self.query_one(Suspects), self._top_rows()
+        if isinstance(top, int):
+            self.query_one("#top").styles.height = top
+            suspects.styles.max_height = max(4, (self.app.size.height - top - 9) * 6 // 10)
+        else:
+            suspects.styles.max_height = None
         super().show()
 
     def on_screen_resume(self) -> None:
@@ -135,15 +133,23 @@ class HomeScreen(Base):
 
         def ready() -> None:
             if child.poll() and child.session.pulses:
-                self.shell.pulse = child.session.pulses[-1]
-                self.query_one(LiveLine).redraw()
+                self._pulsed(child.session.pulses[-1])
 
         child.before_close = lambda: loop.remove_reader(descriptor)
         loop.add_reader(descriptor, ready)
 
+    def _pulsed(self, pulse: Pulse) -> None:
+        shell = self.shell
+        if shell.first_pulse is None:
+            shell.first_pulse = pulse
+            self.query_one(ScenarioList).redraw()
+        shell.pulses.append(pulse)
+        self.query_one(LiveLine).redraw()
+        self.query_one(NextStep).redraw()
+
     def on_resize(self) -> None:
         self.query_one(ScenarioList).styles.max_height = self._most_rows()
-        self.query_one(HostTable).styles.height = self._beside()
+        self.query_one("#top").styles.height = self._top_rows()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "undo":
@@ -173,7 +179,7 @@ class HomeScreen(Base):
 
     def action_ask(self, key: str) -> None:
         """The scenario that answers this complaint, its plan filled in as far as the host tells."""
-        session, pulse = self.shell.home_session(), self.shell.pulse
+        session, pulse = self.shell.home_session(), self.shell.first_pulse
         question = next(q for q in questions(session.offers) if q.id == key)
         card = card_for(question, session, pulse)
 

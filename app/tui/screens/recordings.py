@@ -108,7 +108,7 @@ class RecordingsScreen(Base):
     RecordingsScreen Whole { margin: 1 0 0 0; }
     """
     BINDINGS = [
-        Binding("C", "compare", "compare", show=False),  # in the footer once both sides are marked
+        Binding("c,C", "compare", "compare", show=False),  # in the footer once both sides are marked
         Binding("space", "mark", "mark"),
         Binding("delete,D", "delete", "delete"),
         Binding("0", "replay", "replay from the start"),
@@ -229,7 +229,7 @@ class RecordingsScreen(Base):
         if a and b:
             self.shell.open_comparison(a, b)
         else:
-            self.shell.say("space marks a recording as A (before, baseline), again as B; then C compares")
+            self.shell.say("space marks a recording as A (before, baseline), again as B; then c compares")
 
     @property
     def chosen(self) -> Path | None:

@@ -22,6 +22,7 @@ class ReportScreen(Base):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("m", "save", "save as markdown"),
         Binding("c", "copy", "copy (OSC 52)"),
+        Binding("slash", "filter", "search", priority=True),
     ]
     title_words = "report"
 

@@ -121,7 +121,7 @@ class RunScreen(Base):
         Binding("minus", "speed(-1)", "slower", show=False),
         Binding("o", "report", "report"),
         Binding("f", "facts", "facts read", show=False),
-        Binding("p", "raw", "raw values", show=False),
+        Binding("w", "raw", "raw values", show=False),
         Binding("i", "inside", "inside a run", show=False),
     ]
 

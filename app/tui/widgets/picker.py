@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from textual import events
 from textual.binding import Binding
@@ -12,6 +12,11 @@ from textual.message import Message
 
 from app.lines import Line, framed, highlight, ruled, text
 from app.tui.widgets.panel import Panel
+
+if TYPE_CHECKING:
+    from app.tui.commands import Commands
+
+MOST_COPIED = 400  # cells of a row
 
 
 class Row(NamedTuple):
@@ -39,6 +44,7 @@ class Picker(Panel, can_focus=True):
         Binding("home,g", "move(-100000)", "first", show=False),
         Binding("end,G", "move(100000)", "last", show=False),
         Binding("enter", "choose", "open"),
+        Binding("y", "copy_row", "copy the row", show=False),
     ]
 
     class Moved(Message):
@@ -169,6 +175,12 @@ class Picker(Panel, can_focus=True):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return bool(self.selected) if action == "choose" else True
+
+    def action_copy_row(self) -> None:
+        shown = self.shown
+        if shown:
+            line = shown[self.index].draw(MOST_COPIED)
+            cast("Commands", self.app).copy("".join(part for part, _ in line).strip(), "the row")
 
     def action_choose(self) -> None:
         if self.selected:

@@ -28,6 +28,7 @@ class Reader(Panel, can_focus=True):
         self.make = make
         self._top = 0
         self._total = 0
+        self.words, self._hit = "", -1  # searched for last, and the line it was found in
 
     def on_mount(self) -> None:
         self.focus()
@@ -49,6 +50,16 @@ class Reader(Panel, can_focus=True):
     def action_scroll(self, by: int) -> None:
         self._top = max(0, self._top + by)
         self.redraw()
+
+    def find(self, words: str) -> bool:
+        """To the next line with these words after the last one that was found, and round; False without any."""
+        self.words = words
+        lines = ["".join(part for part, _ in line).casefold() for line in self.make(self.size.width)]
+        hits = [n for n, line in enumerate(lines) if words.casefold() in line]
+        if hits:
+            self._top = self._hit = next((n for n in hits if n > self._hit), hits[0])
+            self.redraw()
+        return bool(hits)
 
     def to_top(self) -> None:
         """Before another text is shown in place of this one."""

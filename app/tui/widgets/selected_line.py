@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from app.lines import BLANK, Line, crop, split, text
+from app.lines import BLANK, Line, crop, framed, split, text
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker
 
-LEAST = 3
+LEAST, BOXED = 3, 6
 
 
 def most_lines(height: int) -> int:
@@ -25,6 +25,12 @@ class Whole(Panel):
         self._measure = measure
 
     def draw(self, width: int, height: int) -> list[Line]:
+        if not self.boxed:
+            return self._rows(width, height)
+        rows = self._rows(width - 4, BOXED)
+        return framed(text("what it answers", "title"), [], rows, width, BOXED + 2)
+
+    def _rows(self, width: int, height: int) -> list[Line]:
         measured = self.screen.query_one(self._measure)
         most = max((len(row.whole(width - 2)) for row in measured.rows()), default=0)
         room = min(height, most_lines(self.screen.size.height), max(LEAST, most))

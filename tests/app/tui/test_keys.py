@@ -55,6 +55,8 @@ MEANINGS = {
 IN_CONTEXT = {
     "space": {"mark", "freeze", "play"},  # as lists and players have it
     "slash": {"filter", "path"},  # a path begins with it, and such a list has no filter
+    "c": {"compare", "copy"},  # two recordings, or commands and a report
+    "y": {"yes", "copy_row"},  # a question is open, or a list
     "n": {"leave", "jump"},  # a question is open, or a recording
 }
 both = pytest.mark.parametrize("size", ["narrow", "wide"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.glyphs import clean
-from app.lines import BLANK, Line, flowed, pad, split, text, wrapped
+from app.lines import BLANK, Line, flowed, framed, pad, split, text, wrapped
 from app.recording.session import Session
 from app.tui.widgets.fact_words import fact_words, missing, value_words
 from app.tui.widgets.panel import SessionPanel
@@ -109,7 +109,8 @@ class HostTable(SessionPanel):
 
     def draw(self, width: int, height: int) -> list[Line]:
         session = self._session()
-        rows = table(session, width, height - 1)
         absent = len(session.absent)
         note = text(f"? {counted(absent, 'fact')} missing: f", "unknown") if absent else BLANK
-        return [split(text("HOST", "title"), note, width), *rows]
+        if self.boxed:
+            return framed(text("HOST", "title"), note, table(session, width - 4, height - 2), width, height)
+        return [split(text("HOST", "title"), note, width), *table(session, width, height - 1)]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from app.lines import Line, crop, text
+from collections.abc import Sequence
+
+from app.glyphs import spark
+from app.lines import Line, crop, framed, text
 from app.tui.widgets.panel import SessionPanel
 from probes import units
 from scenarios import events as ev
 
 WIDE = 100  # cells
+TRACE = 8  # pulses drawn
+WAITED = 0.33  # a share of waiting that makes a host slow
 SPEAKS = 0.10  # a share of waiting that a person notices, as triage has it
 
 
@@ -49,6 +54,29 @@ def live_line(pulse: ev.Pulse, threads: int | None, width: int) -> Line:
     return line
 
 
+def pulse_strip(pulses: Sequence[ev.Pulse], width: int) -> Line:
+    """Each figure with its last course: green, yellow from a tenth of the time waited on, red from a third on."""
+    last = pulses[-1]
+    disk = max(last.devices, key=lambda name: (last.devices[name][2], name), default="")
+    told: list[tuple[str, list[float | None], float]] = [("cpu", [p.cpu for p in pulses], 2 * WAITED)]
+    told += [
+        ("waits for cpu", [p.psi_cpu for p in pulses], SPEAKS),
+        (disk, [p.devices.get(disk, (0.0, 0.0, 0.0))[2] for p in pulses], 2 * WAITED),
+        ("waits for disk", [p.psi_io for p in pulses], SPEAKS),
+        ("memory", [p.psi_memory for p in pulses], SPEAKS),
+    ]
+    told = [one for one in told if one[0] and one[1][-1] is not None]
+    line: Line = [("load ", "dim"), (f"{last.load1:.1f}", "text")]
+    for name, shares, high in told:
+        now = shares[-1] or 0.0
+        role = "ok" if now < high else "warning" if now < max(WAITED, 1.3 * high) else "critical"
+        drawn = "".join(spark(share) for share in shares[-TRACE:])
+        line += [("   ", "text"), (f"{name} ", "dim"), (drawn, role), (f" {now * 100:.0f} %", "text")]
+        if name == disk:
+            line.append((f" {units.rate(sum(last.devices[disk][:2]))}", "dim"))
+    return crop(line, width)
+
+
 class LiveLine(SessionPanel):
     """Nothing moves here but the cells that changed, every few seconds: an idle home screen costs next to no bytes."""
 
@@ -58,7 +86,14 @@ class LiveLine(SessionPanel):
     def draw(self, width: int, height: int) -> list[Line]:
         pulse = self.shell.pulse
         if pulse is None:
-            return [text("NOW  …" if self.shell.watches_host else "", "dim")]
+            waits = text("NOW  …" if self.shell.watches_host else "", "dim")
+            return (
+                framed(text("now", "title"), [], [waits], width, height)
+                if self.boxed and height > 2
+                else [waits]
+            )
         fact = self._session().facts.get("cpu threads")
         threads = fact.value if fact is not None and isinstance(fact.value, int) else None
-        return [crop(live_line(pulse, threads, width), width)]
+        if not self.boxed or height < 3:
+            return [crop(live_line(pulse, threads, width), width)]
+        return framed(text("now", "title"), [], [pulse_strip(self.shell.pulses, width - 4)], width, height)

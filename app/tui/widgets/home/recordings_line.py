@@ -1,10 +1,30 @@
-"""What is running, what is left over, how much was recorded before; the bundled examples where nothing was yet."""
+"""What is running, what is left over, how much was recorded before; on a high screen the newest with what they found,
+the bundled examples where nothing was recorded yet."""
 
 from __future__ import annotations
 
-from app.lines import Line, crop, ruled, text
+from app.glyphs import SIGNS, clean
+from app.lines import Line, cells, crop, framed, pad, text
+from app.report.figures.interval_chart import Scale, bar_line
+from app.tui.commands import Example
 from app.tui.widgets.panel import Panel
 from probes.units import counted
+
+SCALE = Scale(0.1, 10.0)  # one for all rows; what lies beyond ends in an arrow
+_BAR, _NAME = 25, 24
+
+
+def recording_line(one: Example, width: int) -> Line:
+    """Name, what it found, and its interval on the scale of all rows."""
+    drawn = (
+        bar_line(one.ratio, one.ci95, _BAR, SCALE, role=one.weight) if one.ratio else text("·" * _BAR, "dim")
+    )
+    room = width - _BAR - 2
+    head: Line = [
+        *pad(text(clean(one.name), "strong"), _NAME),
+        (f" {SIGNS.get(one.weight, '?')} ", one.weight),
+    ]
+    return [*pad([*head, *crop(text(one.result), room - cells(head))], room), ("  ", "text"), *drawn]
 
 
 class RecordingsLine(Panel):
@@ -14,7 +34,19 @@ class RecordingsLine(Panel):
         super().__init__(id="recordings-line")
 
     def draw(self, width: int, height: int) -> list[Line]:
-        line: Line = [("RECORDINGS  ", "title")]
+        if not self.boxed or height < 4:
+            return [[("RECORDINGS  ", "title"), *self._state()]]
+        inner = width - 4
+        shown = self.shell.examples[: height - 3]
+        ends = f"0.1 ×{'1':^{_BAR - 10}} 10 ×"
+        rows: list[Line] = [[(" " * (inner - _BAR), "text"), (ends[:_BAR], "dim")]] if shown else []
+        rows += [recording_line(one, inner) for one in shown]
+        if hidden := len(self.shell.examples) - len(shown):
+            rows[-1] = text(f"{hidden + 1} more: r", "dim")
+        return framed(text("RECORDINGS", "title"), self._state(), rows, width, height)
+
+    def _state(self) -> Line:
+        line: Line = []
         running = self.shell.running_words
         if running:
             line += [("● ", "ok"), (running, "strong"), ("  a follows it", "dim"), ("   ", "text")]
@@ -23,19 +55,9 @@ class RecordingsLine(Panel):
                 (f"▲ {counted(left, 'change')} not undone, u shows them", "critical"),
                 ("   ", "text"),
             ]
-        count = self.shell.recorded
+        count, examples = self.shell.recorded, len(self.shell.examples)
         line.append((f"{count} earlier" if count else "none earlier" if running else "none yet", "dim"))
-        if count or running:
-            return [line]
-        examples = self.shell.examples
-        if height < 4 or not self.screen.has_class("-high") or not examples:
-            many = f"{len(examples)} bundled examples" if examples else "the bundled examples"
-            return [[*line, ("   ", "text"), ("r", "key"), (f" lists {many}", "dim")]]
-        note = text(f"{len(examples)} real runs to look at; r opens them", "dim")
-        out = [line, ruled(text("EXAMPLES", "title"), note, width)]
-        shown = examples if len(examples) <= height - 2 else examples[: height - 3]
-        for one in shown:
-            out.append(crop([(f"  {one.name:<16} ", "strong"), (one.result, "text")], width))
-        if hidden := len(examples) - len(shown):
-            out.append(text(f"  {hidden} more", "dim"))
-        return out
+        many = (
+            f"{examples} bundled examples" if examples and not count else "them all, and the bundled examples"
+        )
+        return [*line, ("   ", "text"), ("r", "key"), (f" lists {many}", "dim")]

@@ -79,7 +79,7 @@ class ScenarioList(Picker):
         offers = {offer.id: offer for offer in session.offers}
         out, answering = [], set()
         for question in questions(session.offers):
-            name = card_for(question, session, self.shell.pulse).id
+            name = card_for(question, session, self.shell.first_pulse).id
             offer = offers.get(name) or Offer(t=0.0, id=name, title="", question="", takes_s=0.0)
             ids = " ".join(card.id for card in question.cards)
             words = f"{question.key} {question.words} {ids} {_words(offer)}"

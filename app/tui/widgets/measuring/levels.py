@@ -14,6 +14,8 @@ from probes import units
 from probes.units import Quantity
 from scenarios import events as ev
 
+MOST_WAITING = 3  # sides that have a row before they have a value
+
 
 class Side(NamedTuple):
     """`shares`: its levels over the highest of all sides, oldest first; `level` the median of its blocks so far."""
@@ -37,7 +39,8 @@ def sides(session: Session, workload: str, room: int) -> list[Side]:
             values.setdefault(block.variant, []).append(value)
     top = max((max(own) for own in values.values()), default=0.0)
     judged = _judged(session, workload, metric)
-    found = [v for v in marks if v in values] or (list(marks) if len(marks) <= 3 else [])
+    planned = [v.id for v in session.variants] or list(marks)
+    found = planned if len(planned) <= MOST_WAITING else [v for v in planned if v in values]
     out = []
     for variant in found:
         own = values.get(variant, [])

@@ -21,6 +21,7 @@ from scenarios.plan import Workload
 from scenarios.results.document import Histogram
 
 LEAST, LEAST_WIDTH = 6, 36  # lines and cells of a card
+MOST_HIGH = 6  # rows of a side's levels
 _VALUE, _NAME = 13, 11
 Pairs = Sequence[tuple[Workload, list[Standing]]]
 
@@ -53,7 +54,15 @@ def state(session: Session, load: Workload, found: Sequence[Standing]) -> tuple[
     return [("has another turn" if begun and found else words, "dim")], now
 
 
-def card(session: Session, load: Workload, found: Sequence[Standing], width: int, height: int) -> list[Line]:
+def card(
+    session: Session,
+    load: Workload,
+    found: Sequence[Standing],
+    width: int,
+    height: int,
+    more: Sequence[Line] = (),
+) -> list[Line]:
+    """`more`: what stands below where there is room."""
     inner, room = width - 4, height - 2
     said, now = state(session, load, found)
     drawn = sides(session, load.id, inner - _NAME - _VALUE - 3)
@@ -63,11 +72,13 @@ def card(session: Session, load: Workload, found: Sequence[Standing], width: int
     times = _times(session, load, inner) if left >= 2 + len(drawn) else []
     left -= len(times)
     each = 1
-    while drawn and any(side.shares for side in drawn) and each < 6 and left - len(why) >= len(drawn):
-        each, left = each + 1, left - len(drawn)
-    rows = [line for side in drawn for line in side_lines(side, inner, each)] + below + times
+    high = sum(bool(side.shares) for side in drawn)  # a side without a value has one row
+    while high and each < MOST_HIGH and left - len(why) >= high:
+        each, left = each + 1, left - high
+    rows = [line for side in drawn for line in side_lines(side, inner, each if side.shares else 1)]
+    rows += [*below, *times]
     how = _measured(load, inner)
-    rows += (why + how)[: max(0, room - len(rows))]
+    rows += [*why, *how, *more][: max(0, room - len(rows))]
     frame = "accent" if now else "rule"
     name: Line = [(title(load), "title" if now else "strong" if found else "text")]
     return framed(name, said, rows, width, height, frame)
@@ -149,8 +160,10 @@ def _measured(load: Workload, width: int) -> list[Line]:
     return out + (wrapped(f"the same with {clean(load.equivalent)}", width, "dim") if load.equivalent else [])
 
 
-def card_lines(session: Session, pairs: Pairs, width: int, height: int) -> list[Line]:
-    """As many beside each other as have room; empty where a card for each has none."""
+def card_lines(
+    session: Session, pairs: Pairs, width: int, height: int, more: Sequence[Line] = ()
+) -> list[Line]:
+    """As many beside each other as have room; empty where a card for each has none. `more`: see `card`."""
     if not pairs:
         return []
     across = max(1, min(len(pairs), (width + 1) // (LEAST_WIDTH + 1)))
@@ -168,7 +181,8 @@ def card_lines(session: Session, pairs: Pairs, width: int, height: int) -> list[
         rest, rows = (height - alone, down - 1) if alone else (height, down)
         high = alone if alone and row == down - 1 else rest // rows + (row < rest % rows)
         widths = [width // len(some) + (n < width % len(some)) for n in range(len(some))]
-        made = [card(session, *one, w, high) for one, w in zip(some, widths, strict=True)]
+        fill = [[crop(line, w - 4) for line in more] if not n else [] for n, w in enumerate(widths)]
+        made = [card(session, *one, w, high, rest) for one, w, rest in zip(some, widths, fill, strict=True)]
         out += [merged([span for part in parts for span in part]) for parts in zip(*made, strict=True)]
     return out
 

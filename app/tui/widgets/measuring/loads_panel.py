@@ -2,47 +2,20 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 
-from app.glyphs import clean
-from app.lines import BLANK, Line, framed, text, wrapped
+from app.lines import BLANK, Line, framed, text
 from app.recording.session import Session
-from app.tui.widgets.fact_words import value_words
 from app.tui.widgets.home.checkup_lines import checkup_lines
+from app.tui.widgets.measuring.about import about_lines
 from app.tui.widgets.measuring.figures_table import figure_lines
 from app.tui.widgets.measuring.load_cards import Pairs, card, card_lines, row_lines
 from app.tui.widgets.measuring.standing import pairs_of
 from app.tui.widgets.on_top import on_top_lines, trace_line
 from app.tui.widgets.panel import SessionPanel
-from app.tui.widgets.word_list import WORDS
 
+FEW = 3  # loads whose cards have room for what the plan says
 REDRAWN_S = 0.9  # while time goes by itself: at 4 Hz the levels would cost 80 kB/s of the line
-
-
-def about_lines(session: Session, width: int) -> list[Line]:
-    """The plan in plain words, what it draws, and the facts that were read: there is always something to know."""
-    plan, began = session.plan, session.began
-    out: list[Line] = []
-    if plan is None and began is not None:
-        out += [text(f"{clean(began.scenario)} reads the host before it measures anything", "strong"), BLANK]
-        out += wrapped(clean(shlex.join(began.command)), width, "accent", hang=2)
-        out += [
-            text("words that come up", "title"),
-            *(text(f"{word.name:<14}{word.means}", "dim") for word in WORDS),
-        ]
-    if plan is not None:
-        out += [
-            *wrapped(clean(plan.question), width, "strong"),
-            *(wrapped(clean(plan.why), width) if plan.why else []),
-        ]
-        for words in plan.sentences:
-            out += wrapped(f"· {clean(words)}", width, "dim", hang=2)
-        out += [text(clean(row), "dim") for row in plan.picture]
-    for fact in reversed(session.facts.values()):
-        words = f"{fact.label}  {value_words(fact.value, fact.unit)}"
-        out += wrapped(words, width, "dim", hang=2)[:1]
-    return out
 
 
 def read_lines(session: Session, width: int, height: int) -> list[Line]:
@@ -83,7 +56,8 @@ class LoadsPanel(SessionPanel):
             rows = read_lines(session, width - 4, height - 2)
             what = "so far" if session.samples else "what is about to be measured"
             return framed(text(what, "title"), BLANK, rows, width, height)
-        return card_lines(session, pairs, width, height) or self._rows(session, pairs, width, height)
+        more = about_lines(session, width - 4) if len(pairs) < FEW else []
+        return card_lines(session, pairs, width, height, more) or self._rows(session, pairs, width, height)
 
     def _rows(self, session: Session, pairs: Pairs, width: int, height: int) -> list[Line]:
         """A row each; the load under way below them, as far as there is room."""

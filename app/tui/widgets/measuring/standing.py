@@ -109,7 +109,7 @@ def planned_words(session: Session, load: Workload) -> str:
     taken = sum(not group.disturbed for group in session.groups.get(load.id, ()))
     if not _compared(session):
         return units.counted(taken, "group") if taken else "to come"
-    if taken or session.workload == load.id:
+    if load.id in session.blocks or session.workload == load.id:
         return f"{taken} of {max(load.min_groups, taken)} groups"
     return "to come" if session.ended is None else "not measured"
 

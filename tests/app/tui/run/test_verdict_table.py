@@ -184,9 +184,9 @@ async def test_a_row_is_chosen_with_j_and_k_and_enter_opens_its_groups(tmp_path:
         await keys(pilot, "k", "j", "enter")
         assert isinstance(app.screen, GroupsScreen)
         assert second.startswith(app.screen.verdict.workload)
-        await keys(pilot, "p")
+        await keys(pilot, "w")
         assert app.raw_values
-        await keys(pilot, "p", "escape")
+        await keys(pilot, "w", "escape")
         assert isinstance(app.screen, VerdictScreen) and not app.raw_values
         assert "Enter: its groups" in grid(app)
 

@@ -1,0 +1,133 @@
+"""No screen of a run or of the host has a block of blank rows, and what is looked for is one key away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.recording import store
+from app.report.headline import answer
+from app.tui.children.feed import RunFeed
+from app.tui.commands import Example
+from app.tui.widgets.home.scenario_list import ScenarioList
+from scenarios import events as ev
+from tests.fakes.terminals.screen import feed, grid, keys, opened, settled
+
+MOST_BLANK = 8
+EDGES = " │╭╮╰╯─"
+
+
+def blank(shown: str, height: int) -> int:
+    rows = shown.splitlines()
+    return height - len(rows) + sum(not row.strip(EDGES) for row in rows)
+
+
+def from_first_block(demo: str) -> RunFeed:
+    run = RunFeed(store.resolve(f"demo:{demo}"))
+    run.playback.begin()
+    return run
+
+
+@pytest.mark.parametrize("demo", ["storage", "rpfilter", "iosched", "null", "dstate", "workload", "fstrim"])
+async def test_the_live_screen_is_filled_at_every_moment_of_a_replay(demo: str, tmp_path: Path) -> None:
+    """Up to 28 of 40 rows were blank in the first seconds, and 20 of one load's chart."""
+    run = from_first_block(demo)
+    first, end = run.playback.time, run.playback.end
+    async with opened(tmp_path, run=run, size="wide") as (app, pilot):
+        for part in range(8):
+            run.playback.seek(first + (end - first) * part / 8)
+            app.show_run("live")
+            await settled(pilot)
+            assert blank(grid(app), 40) <= MOST_BLANK, run.playback.time
+
+
+async def test_the_home_screen_is_filled(tmp_path: Path) -> None:
+    async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
+        app.examples = [Example(f"demo:{n}", "it is slower", "critical", 0.5, (0.2, 0.9)) for n in range(12)]
+        app.draw()
+        await settled(pilot)
+        assert blank(grid(app), 40) <= MOST_BLANK and "├─" in grid(app)
+
+
+def test_a_replay_begins_with_what_was_measured_first() -> None:
+    """It began with 23 s of preparation, seven of them blank."""
+    run = from_first_block("storage")
+    assert run.session.blocks and run.playback.playing and run.playback.time > 10
+
+
+@pytest.mark.parametrize("size", ["narrow", "wide"])
+async def test_all_loads_stand_on_the_screen_at_once(size: str, tmp_path: Path) -> None:
+    run = RunFeed(store.resolve("demo:storage"))
+    run.playback.seek(75.0)
+    async with opened(tmp_path, run=run, size=size) as (app, _):
+        shown = grid(app)
+        loads = run.session.workloads
+        assert sum(load.title in shown for load in loads) == len(loads)
+
+
+def test_a_bar_never_goes_back_and_is_full_at_the_end_only() -> None:
+    for demo in ("storage", "iosched", "numa", "kernel", "null"):
+        run = RunFeed(store.resolve(f"demo:{demo}"))
+        before = 0.0
+        for part in range(60):
+            run.playback.seek(run.playback.end * part / 60)
+            assert before <= run.session.share < 1.0
+            before = run.session.share
+
+
+def test_a_run_under_way_is_running_and_no_rule_of_the_host_is_its_answer() -> None:
+    """`incomplete (not ended, or killed)` stood over a healthy run, and a disk that is not trimmed as its answer."""
+    run = RunFeed(store.resolve("demo:storage"))
+    run.playback.seek(15.0)
+    assert run.session.findings and not run.session.verdicts
+    said = answer(run.session, growing=True)
+    assert said.finding is None and said.weight == "unknown"
+    assert said.sentence != answer(run.session).sentence
+
+
+async def test_what_is_proposed_does_not_flip_with_every_pulse(tmp_path: Path) -> None:
+    """Key 6 went between two scenarios under the cursor as pressures crossed."""
+    async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
+        app.first_pulse = ev.Pulse(t=0.0, load1=1.0, cpu=0.5, psi_cpu=0.4, psi_io=0.1)
+        listed = app.screen.query_one(ScenarioList)
+        before = [row.searched for row in listed.rows()]
+        app.pulses.append(ev.Pulse(t=1.0, load1=1.0, cpu=0.5, psi_cpu=0.1, psi_io=0.4))
+        await settled(pilot)
+        assert [row.searched for row in listed.rows()] == before
+
+
+async def test_a_run_opened_over_another_goes_back_to_it(tmp_path: Path) -> None:
+    """`1` in a checkup's verdict, then `q`, lost the ranked list."""
+    async with opened(tmp_path, run=feed("storage"), size="wide") as (app, pilot):
+        before, under = app.screen, app.feed
+        app.open_recording(store.resolve("demo:null"), over=True)
+        await settled(pilot)
+        assert app.feed is not under
+        await keys(pilot, "q")
+        assert app.screen is before and app.feed is under
+
+
+async def test_a_row_is_copied_a_text_searched_and_a_screen_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with opened(tmp_path, run=feed("storage"), size="wide") as (app, pilot):
+        copied: list[str] = []
+        app.copy_to_clipboard = copied.append  # type: ignore[method-assign]
+        await keys(pilot, "y")
+        assert len(copied) == 1 and "synced write 4k" in copied[0]
+        await keys(pilot, "p")
+        assert (tmp_path / "hostdx-verdict.svg").read_text("utf-8").lstrip().startswith("<svg")
+        app.open_facts(app.feed.session)
+        await keys(pilot, "slash", *"no such words", "enter")
+        assert "not found" in grid(app)
+
+
+async def test_the_end_of_a_run_that_took_long_is_told(tmp_path: Path) -> None:
+    async with opened(tmp_path, run=feed("storage"), size="wide") as (app, _):
+        written: list[str] = []
+        assert app._driver is not None
+        app._driver.write = written.append  # type: ignore[method-assign]
+        app._tell_end(app.feed)
+        assert [one.startswith("\x07\x1b]9;") for one in written] == [True]
