@@ -66,12 +66,14 @@ def _nests(value: Json) -> bool:
 
 
 def _words(key: str) -> str:
-    return key.replace("_", " ")
+    return key.removesuffix("_ns").replace("_", " ")
 
 
 def _cell(session: Session, key: str, value: Json) -> str:
     if key == "workload" and isinstance(value, str):
         return wording.workload_title(session, value)
+    if key.endswith("_ns") and isinstance(value, int | float):
+        return units.elapsed(value)
     return value_text(value)
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import msgspec
 
 from app.recording.session import Session
-from app.report.results.result_parts import result_parts
+from app.report.results.result_parts import _fields, result_parts
 from scenarios.results.document import Heading, Table
 from scenarios.results.result import Result
 
@@ -50,3 +50,9 @@ def test_a_record_is_its_fields_and_what_holds_more_comes_after_it() -> None:
     first, heading, rows = result_parts(Session(), One(t=1.0, value=Whole("three", ROWS)))
     assert first == Table(("what", "value"), (("best of", "three"),))
     assert heading == Heading("rows") and isinstance(rows, Table)
+
+
+def test_nanoseconds_are_read_as_a_duration() -> None:
+    (table,) = _fields(Session(), [{"load": "a", "p99_ns": 1_250_000}, {"load": "b", "p99_ns": None}])
+    assert isinstance(table, Table)
+    assert (table.header, [row[1] for row in table.rows]) == (("load", "p99"), ["1.25 ms", "–"])
