@@ -52,7 +52,9 @@ def _fields(session: Session, value: Json) -> tuple[Part, ...]:
 def _record(session: Session, value: dict[str, Json]) -> tuple[Part, ...]:
     """What is one value stands in a table; what holds more comes after it under its own name."""
     nested = {key: inner for key, inner in value.items() if _nests(inner)}
-    rows = tuple((_words(key), value_text(inner)) for key, inner in value.items() if key not in nested)
+    rows = tuple(
+        (_words(key), _cell(session, key, inner)) for key, inner in value.items() if key not in nested
+    )
     parts: list[Part] = [Table(("what", "value"), rows)] if rows else []
     for key, inner in nested.items():
         below = _fields(session, inner)
