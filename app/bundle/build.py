@@ -22,6 +22,7 @@ from probes.number_text import whole
 TREE = Path(__file__).parents[2]
 OWN = ("app", "probes", "scenarios")
 EPOCH, OLDEST_S = "SOURCE_DATE_EPOCH", 315532800  # 1980: a zip knows nothing older
+CONSOLE_SCRIPT = TREE / "app/cli/program.py"  # in a wheel it lies elsewhere: the bytes must be the same
 LEFT_OUT = (".pyi", ".c", ".h", ".pyc")
 
 
@@ -123,7 +124,7 @@ def _own() -> dict[str, bytes]:
     return {
         str(path.relative_to(TREE)): path.read_bytes()
         for path in files
-        if path.suffix not in LEFT_OUT and not path.name.startswith(".")
+        if path.suffix not in LEFT_OUT and not path.name.startswith(".") and path != CONSOLE_SCRIPT
     }
 
 

@@ -110,6 +110,7 @@ def main() -> int:
     )
     parser.add_argument("-o", "--output", type=Path, help="an empty directory that keeps what was built")
     kept: Path | None = parser.parse_args().output
+    os.environ.pop("PYTHONPATH", None)  # what is tried is the artefact, not this tree
     reports = set()
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-release-") as made:
         place = Path(made)
