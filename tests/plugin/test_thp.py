@@ -201,7 +201,7 @@ def test_installed_it_runs_journalled_and_undone(installed: dict[str, str], tmp_
         "--dir",
         str(tmp_path / "work"),
         "--budget",
-        "15",
+        "30",
         "--json",
     ]
     refused = subprocess.run(asked, env=installed, capture_output=True, text=True, stdin=subprocess.DEVNULL)
