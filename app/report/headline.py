@@ -251,8 +251,7 @@ def _range(session: Session, worst: ev.Verdict, same: list[ev.Verdict]) -> str:
     left, right = (variant_title(session, name) for name in (worst.variant, worst.baseline))
     size = units.between(worst.ratio or 1.0, least.ratio or 1.0, worst.ratio)
     ends = " to ".join(workload_title(session, v.workload) for v in (least, worst))
-    way = "slower" if worst.slower else "faster"
-    parts = [f"{left} is {way} than {right} in {len(same)} of {len(told)} loads, {size} ({ends})"]
+    parts = [f"{left} is {worst.verdict} than {right} in {len(same)} of {len(told)} loads, {size} ({ends})"]
     for word, some in (
         ("equal", [v for v in told if v.equal]),
         ("undecided", [v for v in told if v.undecided]),

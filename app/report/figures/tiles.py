@@ -45,9 +45,16 @@ def _found(session: Session) -> list[Tile]:
     (worst, count), *others = told
     return [
         Tile(
-            "findings", f"{count} {worst}", ", ".join(f"{number} {other}" for other, number in others), worst
+            "findings",
+            _severities(worst, count),
+            ", ".join(_severities(other, number) for other, number in others),
+            worst,
         )
     ]
+
+
+def _severities(severity: str, number: int) -> str:
+    return f"{number} critical" if severity == "critical" else units.counted(number, severity)
 
 
 def _control(session: Session) -> list[Tile]:

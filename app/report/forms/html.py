@@ -93,7 +93,7 @@ def _small(drawing: Chart | Histogram) -> str:
 
 def _tile(tile: Tile) -> str:
     more = f"<span>{_text(tile.more)}</span>" if tile.more else ""
-    return f"<div{_kind(tile.role)}><span>{_text(tile.label)}</span><b>{_text(tile.value)}</b>{more}</div>"
+    return f"<div{_kind(tile.role)}><span>{_text(tile.label)}</span><strong>{_text(tile.value)}</strong>{more}</div>"
 
 
 def _item(words: Words) -> str:

@@ -18,7 +18,7 @@ pre { padding: 0.75rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: 0.6rem; margin: 1rem 0; }
 .tiles div { border: 1px solid var(--line); border-left: 4px solid var(--dim); border-radius: 6px;
   padding: 0.5rem 0.75rem; }
-.tiles span { display: block; font-size: 0.8rem; color: var(--dim); } .tiles b { font-size: 1.2rem; }
+.tiles span { display: block; font-size: 0.8rem; color: var(--dim); } .tiles strong { font-size: 1.2rem; }
 .tiles .critical { border-left-color: var(--critical); } .tiles .warning { border-left-color: var(--warning); }
 .tiles .ok { border-left-color: var(--ok); }
 .critical b, td.critical, li.critical { color: var(--critical); } td.warning, li.warning { color: var(--warning); }
@@ -54,7 +54,7 @@ summary h2 { display: inline; font-size: 1.05rem; }
   .tiles { gap: 0.3rem; margin: 0.4rem 0; grid-template-columns: none; grid-auto-flow: column;
     grid-auto-columns: 1fr; }
   .tiles div { padding: 0.2rem 0.4rem; }
-  .tiles b { font-size: 10.5pt; } .tiles span, .note { font-size: 7.5pt; margin: 0; }
+  .tiles strong { font-size: 10.5pt; } .tiles span, .note { font-size: 7.5pt; margin: 0; }
   table { font-size: 8pt; margin: 0.2rem 0; } th { font-size: 7.5pt; } th, td { padding: 0.08rem 0.4rem 0.08rem 0; }
   .bar { width: 36mm; } .many { grid-template-columns: repeat(2, 1fr); gap: 0.4rem 1rem; }
   tr, figure, li, pre { break-inside: avoid; } h1, h2, h3 { break-after: avoid; }
