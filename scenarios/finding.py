@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from probes.units import duration, size
+from scenarios import ranges as of
 
 Severity: TypeAlias = Literal["critical", "warning", "notice", "ok"]
 Confidence: TypeAlias = Literal["measured", "rule", "hint"]
@@ -30,8 +31,8 @@ class NextStep(msgspec.Struct, frozen=True, omit_defaults=True):
     title: str
     command: str = ""
     then: tuple[str, ...] = ()
-    seconds: float = 0.0
-    writes: int = 0
+    seconds: of.Duration = 0.0
+    writes: of.Count = 0
     rights: str = ""
 
     @property

@@ -18,7 +18,7 @@ NAME = 12  # cells of a row's name
 WARNED = "▲ changes"
 
 
-class Row(NamedTuple):
+class PlanRow(NamedTuple):
     """One line, of any length. `name` stands before the first of its kind; `role` is a role of the screen's theme."""
 
     name: str
@@ -27,30 +27,30 @@ class Row(NamedTuple):
     indent: int = 0
 
 
-def plan_rows(plan: Plan) -> list[Row]:
+def plan_rows(plan: Plan) -> list[PlanRow]:
     """Everything below the question. A row with the role `picture` is a line of a drawing."""
-    rows = [Row("✗ cannot", plan.refusal, "critical"), Row("", "")] if plan.refusal else []
+    rows = [PlanRow("✗ cannot", plan.refusal, "critical"), PlanRow("", "")] if plan.refusal else []
     sides = "compares" if len(plan.variants) > 1 else "measures"
-    rows += [Row("" if n else sides, line) for n, line in enumerate(_sides(plan))]
+    rows += [PlanRow("" if n else sides, line) for n, line in enumerate(_sides(plan))]
     if plan.differs:
         told = "; ".join(plan.differs)
         differing = f"they also differ in: {told}; verdicts therefore say “this stack”: all of it together"
-        rows.append(Row("", differing, "dim"))
+        rows.append(PlanRow("", differing, "dim"))
     if plan.workloads:
         titles = (titled(w.title, control=w.control) for w in plan.workloads)
-        rows.append(Row("with", "; ".join(titles)))  # a title may have a comma
+        rows.append(PlanRow("with", "; ".join(titles)))  # a title may have a comma
     if plan.seconds:  # before the changes: with many of them the screen ends there
-        rows.append(Row("takes", _time(plan)))
-    rows += [Row("" if n else "writes", written(item)) for n, item in enumerate(plan.writes)]
+        rows.append(PlanRow("takes", _time(plan)))
+    rows += [PlanRow("" if n else "writes", written(item)) for n, item in enumerate(plan.writes)]
     if not plan.writes:
-        rows.append(Row("writes", "nothing"))
+        rows.append(PlanRow("writes", "nothing"))
     rows += _changes(plan)
-    rows += [Row("" if n else "leaves out", line, "dim") for n, line in enumerate(plan.left_out)]
+    rows += [PlanRow("" if n else "leaves out", line, "dim") for n, line in enumerate(plan.left_out)]
     if plan.rights:
-        rows.append(Row("needs", ", ".join(plan.rights)))
+        rows.append(PlanRow("needs", ", ".join(plan.rights)))
     if plan.picture:
-        rows += [Row("", ""), *(Row("", line, "picture") for line in plan.picture), Row("", "")]
-    return rows + [Row("" if n else "notes", line) for n, line in enumerate(plan.sentences)]
+        rows += [PlanRow("", ""), *(PlanRow("", line, "picture") for line in plan.picture), PlanRow("", "")]
+    return rows + [PlanRow("" if n else "notes", line) for n, line in enumerate(plan.sentences)]
 
 
 def _sides(plan: Plan) -> list[str]:
@@ -74,37 +74,37 @@ def _time(plan: Plan) -> str:
     return f"{measuring} + {duration(other)} of preparation" if other >= 1 else measuring
 
 
-def _changes(plan: Plan) -> list[Row]:
-    rows: list[Row] = []
+def _changes(plan: Plan) -> list[PlanRow]:
+    rows: list[PlanRow] = []
     for action in plan.actions:
         if action.asks:
             name = "" if rows else WARNED
             rows += [row._replace(name="" if n else name) for n, row in enumerate(change_rows(action))]
     if not rows:
-        rows.append(Row("changes", "no setting of the host"))
+        rows.append(PlanRow("changes", "no setting of the host"))
     quiet = [action for action in plan.actions if not action.asks]
     return rows + [
-        Row("" if n else "makes", f"{action.title}, removed afterwards", "dim")
+        PlanRow("" if n else "makes", f"{action.title}, removed afterwards", "dim")
         for n, action in enumerate(quiet)
     ]
 
 
-def change_rows(action: Action) -> list[Row]:
+def change_rows(action: Action) -> list[PlanRow]:
     """An action with its exact old and new value, how it is undone, and its risk."""
-    rows = [Row("", action.title, "strong")]
+    rows = [PlanRow("", action.title, "strong")]
     if action.kind == "attribute":
         old = action.old or "value read when it is changed"
-        rows.append(Row("", action.target, "text", 2))
-        rows.append(Row("", f"now {old}  becomes {action.new or ''}  then back", "strong", 2))
-        rows += [Row("", f"saved and put back with it: {path}", "dim", 2) for path in action.side_paths]
+        rows.append(PlanRow("", action.target, "text", 2))
+        rows.append(PlanRow("", f"now {old}  becomes {action.new or ''}  then back", "strong", 2))
+        rows += [PlanRow("", f"saved and put back with it: {path}", "dim", 2) for path in action.side_paths]
     elif action.kind == "command":
         undo = "cannot be undone" if action.irreversible else f"undone by {' '.join(action.undo)}"
-        rows.append(Row("", f"runs {' '.join(action.apply)}", "text", 2))
-        rows.append(Row("", undo, "warning" if action.irreversible else "dim", 2))
+        rows.append(PlanRow("", f"runs {' '.join(action.apply)}", "text", 2))
+        rows.append(PlanRow("", undo, "warning" if action.irreversible else "dim", 2))
     else:
-        rows.append(Row("", f"{action.resource} {action.target}, removed afterwards", "text", 2))
+        rows.append(PlanRow("", f"{action.resource} {action.target}, removed afterwards", "text", 2))
     if action.risk:
-        rows.append(Row("", f"risk: {action.risk}", "dim", 2))
+        rows.append(PlanRow("", f"risk: {action.risk}", "dim", 2))
     return rows
 
 
@@ -120,8 +120,8 @@ def plan_lines(plan: Plan) -> list[list[tuple[str, str]]]:
     takes."""
     lines = [[(plan.question or plan.title, "strong")], [("", "")]]
     rows = plan_rows(plan)
-    rows += [Row("reads", "; ".join(plan.reads), "dim")] if plan.reads else []
-    rows += [Row("plan", plan.digest, "dim")] if plan.digest else []
+    rows += [PlanRow("reads", "; ".join(plan.reads), "dim")] if plan.reads else []
+    rows += [PlanRow("plan", plan.digest, "dim")] if plan.digest else []
     for row in rows:
         if row.role == "picture" or not row.words:
             lines.append([(row.words, "")])

@@ -6,7 +6,7 @@ from rich.cells import cell_len
 
 from app.glyphs import clean
 from app.lines import BLANK, Line, pad, text, wrapped
-from app.report.plan_text import NAME, WARNED, Row, change_rows, plan_rows
+from app.report.plan_text import NAME, WARNED, PlanRow, change_rows, plan_rows
 from probes.action import Action
 from scenarios.plan import Plan
 
@@ -16,7 +16,7 @@ def change_lines(action: Action, width: int) -> list[Line]:
     return [line for row in change_rows(action) for line in _indented(row, width)]
 
 
-def _indented(row: Row, width: int) -> list[Line]:
+def _indented(row: PlanRow, width: int) -> list[Line]:
     return wrapped(row.words, width, row.role, indent=row.indent, hang=2)
 
 
@@ -35,7 +35,7 @@ def plan_lines(plan: Plan, width: int) -> list[Line]:
     return out
 
 
-def _named(row: Row, width: int) -> list[Line]:
+def _named(row: PlanRow, width: int) -> list[Line]:
     """The row's words beside its name, folded where they must be: columns stand only in a line that fits."""
     whole = clean(row.words)
     if row.indent + cell_len(whole) <= width - NAME:

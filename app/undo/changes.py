@@ -12,7 +12,7 @@ from app.locks import Lock, target_name
 from app.process import Identity, lives
 from app.state import journal_dir, private
 from app.undo import effects, undo
-from app.undo.journal import Entry, Header, Journal, Outcome
+from app.undo.journal import Header, Journal, JournalEntry, Outcome
 from app.undo.supervisor import Guardian
 from probes.action import Action
 from scenarios.model import Applied
@@ -87,7 +87,7 @@ class Changes:
                 time.sleep(LOOK_S)
             return undo.undo_entries(journal)
 
-    def close(self) -> list[Entry]:
+    def close(self) -> list[JournalEntry]:
         """Ends the journal; what is still open could not be undone."""
         with self._mutex:
             if self._journal is None:
@@ -102,7 +102,7 @@ class Changes:
             self._journal = None
             return left
 
-    def _carry_out(self, journal: Journal, entry: Entry) -> Applied:
+    def _carry_out(self, journal: Journal, entry: JournalEntry) -> Applied:
         try:
             entry = effects.carry_out(entry, (journal.descriptor,), self._stop)
         except effects.NotDone as why:

@@ -12,16 +12,16 @@ from pathlib import Path
 import msgspec
 
 from app.failure import Failure
-from app.undo.journal import Busy, Entry, Header, Line, content, fold, opened, sync_directory
+from app.undo.journal import Busy, Header, JournalEntry, Line, content, fold, opened, sync_directory
 from probes.lossless_json import Decoder
 
 _decoder = Decoder(Line)
 
 
-def legible(path: Path) -> list[Entry]:
+def legible(path: Path) -> list[JournalEntry]:
     """What it still says is open. Raises Failure where it is not a journal of ours."""
     descriptor = opened(path)
-    entries: dict[str, Entry] = {}
+    entries: dict[str, JournalEntry] = {}
     try:
         for line in content(descriptor).split(b"\n"):
             try:

@@ -15,7 +15,7 @@ import msgspec
 
 from app.failure import NotDone
 from app.process import lives
-from app.undo.journal import UNDONE, Entry, Outcome, Place
+from app.undo.journal import UNDONE, FileSystemId, JournalEntry, Outcome
 from app.undo.kinds import resources, settings
 from app.undo.kinds.command import TIMEOUT_S, CommandFailed, command
 from app.undo.kinds.file_system_identity import place_of
@@ -24,11 +24,11 @@ from probes.action import Action
 MOST_SAID = 4096  # characters of what a command said
 
 
-def prepare(action: Action, identifier: str) -> Entry:
+def prepare(action: Action, identifier: str) -> JournalEntry:
     """What will be done exactly, with the old values. Changes nothing. Raises NotDone."""
     value = action.target
     old: str | None = None
-    place: Place | None = None
+    place: FileSystemId | None = None
     saved: dict[str, str] = {}
     if action.kind == "attribute":
         old, saved = settings.old_values(action)
@@ -37,10 +37,12 @@ def prepare(action: Action, identifier: str) -> Entry:
         value = resources.named(action)
         if action.resource == "directory":
             place = place_of(Path(value).parent)
-    return Entry(id=identifier, action=action, value=value, old=old, saved=saved, place=place)
+    return JournalEntry(id=identifier, action=action, value=value, old=old, saved=saved, place=place)
 
 
-def carry_out(entry: Entry, keep: tuple[int, ...], stop: threading.Event | None = None) -> Entry:
+def carry_out(
+    entry: JournalEntry, keep: tuple[int, ...], stop: threading.Event | None = None
+) -> JournalEntry:
     """Does it; `keep` are descriptors that children hold while they are at it. Raises NotDone.
 
     A command's value is what it said. `stop` breaks off one that nothing could undo anyway: a trim may take minutes.
@@ -62,7 +64,7 @@ def carry_out(entry: Entry, keep: tuple[int, ...], stop: threading.Event | None 
         raise NotDone(f"{action.title}: {entry.value}: {why.strerror or why}") from None
 
 
-def revert(entry: Entry, keep: tuple[int, ...] = (), notes: settings.Notes | None = None) -> Outcome:
+def revert(entry: JournalEntry, keep: tuple[int, ...] = (), notes: settings.Notes | None = None) -> Outcome:
     """Undoes it as far as it was done. Never raises. `notes` is told between its steps (the journal)."""
     hanging = [str(writer.pid) for writer in entry.writers if lives(writer)]
     what = entry.action.target if entry.action.kind == "attribute" else entry.value
@@ -101,7 +103,7 @@ def survives_reboot(action: Action) -> bool:
     return action.kind == "command" and action.survives_reboot
 
 
-def _revert_command(entry: Entry, keep: tuple[int, ...]) -> Outcome:
+def _revert_command(entry: JournalEntry, keep: tuple[int, ...]) -> Outcome:
     if not entry.action.undo:
         return Outcome(
             "kept",

@@ -55,7 +55,7 @@ class Header(msgspec.Struct, frozen=True, tag="header", tag_field="line", kw_onl
     began_s: float
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class FileSystemId(msgspec.Struct, frozen=True, kw_only=True):
     """`device` is st_dev ("8:1"), `number` f_fsid of statvfs(2): ext4 and btrfs make it of their UUID, so it stays the
     same over a reboot, XFS of the device number; 0 where there is none. The rest is to be shown to a person."""
 
@@ -67,7 +67,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     in_memory: bool = False
 
 
-class Entry(msgspec.Struct, frozen=True, tag="intend", tag_field="line", kw_only=True):
+class JournalEntry(msgspec.Struct, frozen=True, tag="intend", tag_field="line", kw_only=True):
     """An action as it is carried out. `value` is the exact name made or value written; `old` what was there;
     `saved` the side paths' texts; `became` what could be read back, or the start time of a process.
 
@@ -86,7 +86,7 @@ class Entry(msgspec.Struct, frozen=True, tag="intend", tag_field="line", kw_only
     undoing: bool = False
     back: bool = False
     writers: tuple[Identity, ...] = ()
-    place: Place | None = None
+    place: FileSystemId | None = None
     inode: Inode | None = None
 
 
@@ -120,7 +120,7 @@ class Struck(msgspec.Struct, frozen=True, tag="struck", tag_field="line"):
     reason: str = ""
 
 
-Line: TypeAlias = Header | Entry | Made | Undoing | Back | Hanging | Struck
+Line: TypeAlias = Header | JournalEntry | Made | Undoing | Back | Hanging | Struck
 _decoder = Decoder(Line)
 
 
@@ -131,7 +131,7 @@ class Busy(Exception):
 class Journal:
     """An open, locked journal file. `open_entries` are those not struck out yet, in the order they were made."""
 
-    def __init__(self, path: Path, descriptor: int, header: Header, entries: list[Entry]) -> None:
+    def __init__(self, path: Path, descriptor: int, header: Header, entries: list[JournalEntry]) -> None:
         self.path = path
         self.descriptor = descriptor
         self.header = header
@@ -190,13 +190,13 @@ class Journal:
             raise
 
     @property
-    def open_entries(self) -> list[Entry]:
+    def open_entries(self) -> list[JournalEntry]:
         return list(self._entries.values())
 
-    def entry(self, identifier: str) -> Entry:
+    def entry(self, identifier: str) -> JournalEntry:
         return self._entries[identifier]
 
-    def intend(self, entry: Entry) -> None:
+    def intend(self, entry: JournalEntry) -> None:
         """On the disk before anything is done. Raises Failure: then nothing may be done."""
         try:
             self._append(entry)
@@ -204,7 +204,7 @@ class Journal:
             raise _unwritable(self.path, error) from None
         self._entries[entry.id] = entry
 
-    def made(self, entry: Entry) -> None:
+    def made(self, entry: JournalEntry) -> None:
         """Says what it became. A full disk is survived: without this line a directory is removed only if it is empty.
         Undoing does not depend on the next three."""
         self._entries[entry.id] = entry
@@ -256,7 +256,7 @@ class Journal:
             raise
 
 
-def peek(path: Path) -> tuple[Header, list[Entry]]:
+def peek(path: Path) -> tuple[Header, list[JournalEntry]]:
     """A journal's header and open entries without its lock. Raises Failure."""
     descriptor = opened(path)
     try:
@@ -305,9 +305,9 @@ def _lines(path: Path, data: bytes) -> Iterator[Line]:
             raise Failure(f"{path}: line {number}: the journal is damaged: {text}; {removed}") from None
 
 
-def _parse(path: Path, data: bytes) -> tuple[Header, list[Entry]]:
+def _parse(path: Path, data: bytes) -> tuple[Header, list[JournalEntry]]:
     header: Header | None = None
-    entries: dict[str, Entry] = {}
+    entries: dict[str, JournalEntry] = {}
     for line in _lines(path, data):
         if isinstance(line, Header):
             header = line
@@ -322,9 +322,9 @@ def _parse(path: Path, data: bytes) -> tuple[Header, list[Entry]]:
     return header, list(entries.values())
 
 
-def fold(entries: dict[str, Entry], line: Line) -> None:
+def fold(entries: dict[str, JournalEntry], line: Line) -> None:
     """What a line makes of the open entries."""
-    if isinstance(line, Entry):
+    if isinstance(line, JournalEntry):
         entries[line.id] = line
         return
     entry = None if isinstance(line, Header) else entries.get(line.id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from app.undo import undo
-from app.undo.journal import Entry
+from app.undo.journal import JournalEntry
 from app.undo.journal_disk import device_of
 from app.undo.undo import Leftover
 from probes.host import Host
@@ -43,7 +43,7 @@ def _what(leftover: Leftover) -> str:
     return listed(settings, MOST_NAMED)
 
 
-def _setting(entry: Entry) -> str:
+def _setting(entry: JournalEntry) -> str:
     if entry.action.kind != "attribute":
         return entry.action.title
     return f"{entry.action.target} is {entry.value}, was {entry.old}"

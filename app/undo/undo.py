@@ -12,7 +12,7 @@ from app.process import Identity, boot_id, lives
 from app.state import journal_dir
 from app.undo import effects
 from app.undo.change_report import Change
-from app.undo.journal import Busy, Entry, Header, Journal, Outcome, journals, peek
+from app.undo.journal import Busy, Header, Journal, JournalEntry, Outcome, journals, peek
 
 PATIENCE_S = 10.0
 
@@ -20,7 +20,7 @@ PATIENCE_S = 10.0
 class Undone(msgspec.Struct, frozen=True):
     """One entry and how undoing it went (or would go)."""
 
-    entry: Entry
+    entry: JournalEntry
     outcome: Outcome
 
 
@@ -29,11 +29,11 @@ class Leftover(msgspec.Struct, frozen=True):
 
     path: Path
     header: Header
-    entries: tuple[Entry, ...]
+    entries: tuple[JournalEntry, ...]
     living: bool
 
     @property
-    def settings(self) -> tuple[Entry, ...]:
+    def settings(self) -> tuple[JournalEntry, ...]:
         """The entries that a measurement or another change would meet: everything but private directories."""
         return tuple(entry for entry in self.entries if entry.action.consent)
 
@@ -69,7 +69,7 @@ def sweep(leftover: Leftover) -> None:
         journal.close()
 
 
-def undo_entry(journal: Journal, entry: Entry) -> Outcome:
+def undo_entry(journal: Journal, entry: JournalEntry) -> Outcome:
     """Undoes it and strikes it out; what fails stays open, with the child that hangs at it."""
     outcome = effects.revert(entry, (journal.descriptor,), journal)
     if outcome.state != "failed":
@@ -142,13 +142,13 @@ def foreseen(leftover: Leftover) -> list[Change]:
     ]
 
 
-def _by_reboot(entry: Entry) -> Outcome | None:
+def _by_reboot(entry: JournalEntry) -> Outcome | None:
     if effects.survives_reboot(entry.action):
         return None
     return Outcome("reverted", "the reboot has undone it")
 
 
-def _foreseen(entry: Entry, rebooted: bool) -> str:
+def _foreseen(entry: JournalEntry, rebooted: bool) -> str:
     if rebooted and _by_reboot(entry) is not None:
         return "forget it: the reboot has undone it"
     action = entry.action

@@ -16,7 +16,7 @@ class NotApplicable(Exception):
     """Measured, but not what it claims to measure (served by a cache, variant not active). One line."""
 
 
-class Spent(NotApplicable):
+class WriteBudgetSpent(NotApplicable):
     """The bytes that this run may write are used up: no further block, but what was measured until now holds.
 
     Of `most_bytes` that the run may write (0: not known) `load_bytes` were written under this load, which gets

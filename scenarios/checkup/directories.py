@@ -21,7 +21,7 @@ SUBJECTS = frozenset({"storage"})  # of the rules whose findings name directorie
 LOUD = ("critical", "warning")
 
 
-class Chosen(msgspec.Struct, frozen=True):
+class ChosenDirectories(msgspec.Struct, frozen=True):
     """`suspects` are those of `directories` that findings name; empty where the usual ones are all."""
 
     directories: tuple[str, ...] = ()
@@ -36,10 +36,10 @@ def named_by(finding: Finding) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in words if word.startswith("/")))
 
 
-def chosen(host: Host, options: Options) -> Chosen:
+def chosen(host: Host, options: Options) -> ChosenDirectories:
     """Nothing where the user named directories, or no finding of storage names one that can be measured."""
     if options.strings("dir") or not host.live:
-        return Chosen()
+        return ChosenDirectories()
     usual = [d for d in default_directories(host) if not suitability(host, d, explicit=False).refusal]
     taken = {holding(host, directory) for directory in usual}
     suspects: list[str] = []
@@ -58,8 +58,8 @@ def chosen(host: Host, options: Options) -> Chosen:
         suspects.append(directory)
         sentences.append(f"measures {directory} too, because of a finding of triage: {finding.title}")
     if not suspects:
-        return Chosen(left_out=tuple(left_out))
-    return Chosen((*usual, *suspects), tuple(suspects), tuple(sentences), tuple(left_out))
+        return ChosenDirectories(left_out=tuple(left_out))
+    return ChosenDirectories((*usual, *suspects), tuple(suspects), tuple(sentences), tuple(left_out))
 
 
 def _suspected(host: Host, findings: Iterable[Finding]) -> Iterator[tuple[str, Finding]]:

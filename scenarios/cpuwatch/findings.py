@@ -34,7 +34,7 @@ TAKES_SPEAKS = 0.1  # of all CPUs: who takes less is not what the others wait fo
 PRESSURE_SPEAKS = 0.10  # of the time, as in triage
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True):
+class WatchedJob(msgspec.Struct, frozen=True, kw_only=True):
     """What was watched. `line` asks for it again; `pressed`: share of the time in which some task waited for a CPU;
     `quotas`: of its control groups, with the periods of the watch.
     """
@@ -57,7 +57,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         return shlex.join(["hostdx", "run", "cpuwatch", f"--{self.target.kind}", self.target.value])
 
 
-def findings(host: Host, job: Job, uses: Sequence[JobUse], expect: float | None) -> Iterator[Finding]:
+def findings(host: Host, job: WatchedJob, uses: Sequence[JobUse], expect: float | None) -> Iterator[Finding]:
     """The answer first: what is used of this host, or against what was asked for. Then who waited."""
     if expect is None:
         yield _taken(host, job, uses)
@@ -85,7 +85,7 @@ def findings(host: Host, job: Job, uses: Sequence[JobUse], expect: float | None)
     yield from _waits(host, job, uses, expect, over)
 
 
-def _taken(host: Host, job: Job, uses: Sequence[JobUse]) -> Finding:
+def _taken(host: Host, job: WatchedJob, uses: Sequence[JobUse]) -> Finding:
     """Nobody said how much the job may use: what it takes, and who waited meanwhile, is no acquittal."""
     cores = _mean([use.cores for use in uses])
     cpus = len(host.once(topology).online)
@@ -132,7 +132,7 @@ def _others_pressed(pressed: float | None, uses: Sequence[JobUse], cpus: int) ->
     return pressed - min(1.0, own or 0.0)
 
 
-def _lighter(host: Host, job: Job) -> Remedy:
+def _lighter(host: Host, job: WatchedJob) -> Remedy:
     target = job.target
     if target.kind == "pid":
         return priority.of_process(host, int(target.value), job.name or f"process {target.value}")
@@ -142,7 +142,9 @@ def _lighter(host: Host, job: Job) -> Remedy:
     return priority.of_group(host, f"/sys/fs/cgroup/{below}")
 
 
-def _waits(host: Host, job: Job, uses: Sequence[JobUse], expect: float, over: bool) -> Iterator[Finding]:
+def _waits(
+    host: Host, job: WatchedJob, uses: Sequence[JobUse], expect: float, over: bool
+) -> Iterator[Finding]:
     mean = _waited([use.waited for use in uses])
     if mean is not None and mean >= WAIT_SPEAKS:
         yield SAYS.finding(
@@ -163,7 +165,7 @@ def _waited(seen: Sequence[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def _evidence(job: Job, uses: Sequence[JobUse]) -> tuple[Evidence, ...]:
+def _evidence(job: WatchedJob, uses: Sequence[JobUse]) -> tuple[Evidence, ...]:
     last = uses[-1]
     user = sum(use.user_share for use in uses) / len(uses)
     lines = [
@@ -205,7 +207,7 @@ def _evidence(job: Job, uses: Sequence[JobUse]) -> tuple[Evidence, ...]:
     return tuple(lines)
 
 
-def _place(host: Host, cores: float, job: Job) -> tuple[Remedy, ...]:
+def _place(host: Host, cores: float, job: WatchedJob) -> tuple[Remedy, ...]:
     """A place for so many cores that is not taken by other pinned processes; a running process is moved there.
 
     None for a kernel thread: the kernel moves it itself.

@@ -17,7 +17,7 @@ from probes.units import counted
 from scenarios import events as ev
 from scenarios.card import Card
 from scenarios.cpuwatch import CARD
-from scenarios.cpuwatch.findings import Job, findings
+from scenarios.cpuwatch.findings import WatchedJob, findings
 from scenarios.model import Options, Refused, Run, Scenario, Usage
 from scenarios.plan import Option, Plan, PlannedStep
 
@@ -140,9 +140,9 @@ def _number_of(user: str) -> str:
         raise Usage(f"cpuwatch: there is no user {user}") from None
 
 
-def _job(target: JobTarget, first: JobLook, pressed: float | None) -> Job:
+def _job(target: JobTarget, first: JobLook, pressed: float | None) -> WatchedJob:
     top = first.processes.get(int(target.value)) if target.kind == "pid" else None
-    return Job(
+    return WatchedJob(
         words=f"{top.name} [{top.pid}] and its children" if top is not None else _words(target),
         target=target,
         name=f"{top.name} [{top.pid}]" if top is not None else "",

@@ -9,7 +9,7 @@ import msgspec
 
 from probes.types import present
 from scenarios.dstate.devices import QUIET_S, DeviceState
-from scenarios.dstate.location import Place
+from scenarios.dstate.location import MountedDirectory
 from scenarios.dstate.stuck import Sleep
 from scenarios.knowledge.waits import wait_kind
 
@@ -48,7 +48,7 @@ class Stuck(msgspec.Struct, frozen=True):
 
     sleep: Sleep
     functions: tuple[str, ...] = ()
-    place: Place | None = None
+    place: MountedDirectory | None = None
     stack: tuple[str, ...] = ()
     limits: tuple[Limit, ...] = ()
 

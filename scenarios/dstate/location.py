@@ -25,7 +25,7 @@ _SERVES = re.compile(
 _NEVER = IN_MEMORY | {"proc", "sysfs", "cgroup", "cgroup2", "devpts", "mqueue", "debugfs", "tracefs", "bpf"}
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class MountedDirectory(msgspec.Struct, frozen=True, kw_only=True):
     """`how` says what it was told from; `devices` are the leaves."""
 
     mountpoint: str = ""
@@ -47,7 +47,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.mountpoint} ({inside})" if self.mountpoint else ", ".join(self.devices) or self.source
 
 
-def place_of(host: Host, task: Task) -> Place | Absent:
+def place_of(host: Host, task: Task) -> MountedDirectory | Absent:
     """The best told place: the file of the call that it sleeps in, its name, its files, its arguments."""
     files = files_of(host, task)
     table = mounts(host)
@@ -70,9 +70,9 @@ def place_of(host: Host, task: Task) -> Place | Absent:
     return Absent("its files do not show it (other users' tasks need root)", kind="permission")
 
 
-def _at(host: Host, mount: Mount, how: str) -> Place:
+def _at(host: Host, mount: Mount, how: str) -> MountedDirectory:
     name = device_name(host, mount.devno)
-    return Place(
+    return MountedDirectory(
         mountpoint=mount.mountpoint,
         fstype=mount.fstype,
         source=mount.source,
@@ -83,7 +83,7 @@ def _at(host: Host, mount: Mount, how: str) -> Place:
     )
 
 
-def _served(host: Host, task: Task, table: tuple[Mount, ...]) -> Place | None:
+def _served(host: Host, task: Task, table: tuple[Mount, ...]) -> MountedDirectory | None:
     """What a kernel thread works for, by its name; a program may call itself anything."""
     found = _SERVES.search(task.comm) if task.kernel_thread else None
     if not found:
@@ -103,7 +103,7 @@ def _served(host: Host, task: Task, table: tuple[Mount, ...]) -> Place | None:
     for mount in table:
         if mount.devno and device_name(host, mount.devno) == name:
             return _at(host, mount, "name")
-    return Place(device=name, devices=leaves(host, name), how="name", layers=layers(host, name))
+    return MountedDirectory(device=name, devices=leaves(host, name), how="name", layers=layers(host, name))
 
 
 def _arguments(host: Host, task: Task) -> tuple[OpenFile, ...]:

@@ -12,7 +12,7 @@ from scenarios.dstate.cause import Cause, Stuck
 from scenarios.dstate.findings import Group, finding_of, grouped
 from scenarios.dstate.results import InD, StuckTask
 from scenarios.dstate.stuck import Sleep
-from scenarios.dstate.watch import Look, log_about
+from scenarios.dstate.watch import TaskLook, log_about
 from scenarios.finding import Evidence
 from scenarios.knowledge.kernels import faults_of
 from scenarios.model import Run
@@ -39,7 +39,7 @@ class Report:
         self._findings: dict[tuple[str, str], tuple[object, ...]] = {}
         self._all: dict[tuple[int, int], tuple[Stuck, Cause]] = {}
         self._halted: set[str] = set()
-        self._worst: dict[tuple[str, str], tuple[Group, Look]] = {}
+        self._worst: dict[tuple[str, str], tuple[Group, TaskLook]] = {}
         self._now: set[tuple[int, int]] = set()
         self._looks = 0
         self._most_in_d = 0
@@ -47,7 +47,7 @@ class Report:
         self._hidden: Absent | None = None
         self._psi: tuple[float, dict[str, float]] | None = None
 
-    def sample(self, look: Look, hung: Sequence[HungTask]) -> None:
+    def sample(self, look: TaskLook, hung: Sequence[HungTask]) -> None:
         self._looks += 1
         self._most_in_d = max(self._most_in_d, look.in_d)
         self._series(look)
@@ -89,7 +89,7 @@ class Report:
         )
         self.run.found(finding)
 
-    def _series(self, look: Look) -> None:
+    def _series(self, look: TaskLook) -> None:
         values = [
             ("tasks in D", float(look.in_d), "tasks"),
             ("stuck", float(len(look.stuck)), "tasks"),
@@ -135,7 +135,7 @@ class Report:
     def _guard(self, kind: str, text: str, severity: Literal["warning", "notice"] = "warning") -> None:
         self.run.emit(ev.Guard(t=self.run.time(), kind=kind, text=text, severity=severity))
 
-    def _find(self, look: Look) -> None:
+    def _find(self, look: TaskLook) -> None:
         """A finding is said when it is new, when its severity or its number of tasks changes."""
         groups = grouped(look.stuck)
         fresh = []
@@ -151,7 +151,7 @@ class Report:
                 fresh.append(group)
         self._say([(group, look) for group in fresh])
 
-    def _say(self, groups: Sequence[tuple[Group, Look]]) -> None:
+    def _say(self, groups: Sequence[tuple[Group, TaskLook]]) -> None:
         if not groups:
             return
         log = log_about(self.run.host, {g.cause.subject for g, _ in groups if g.cause.subject})
@@ -159,7 +159,7 @@ class Report:
             finding = finding_of(group, look.devices, self._faults, log)
             self.run.found(finding)
 
-    def _list(self, look: Look) -> None:
+    def _list(self, look: TaskLook) -> None:
         """The table of the live screen, whenever a task joins or leaves: between, its seconds go on by themselves."""
         now = {stuck.sleep.task.key for stuck, _ in look.stuck}
         if now != self._now:

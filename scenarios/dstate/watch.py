@@ -18,14 +18,14 @@ from probes.system.running.tasks import Task, stack, tasks_in_d
 from probes.types import Absent, present
 from scenarios.dstate.cause import Cause, Limit, Stuck, cause_of
 from scenarios.dstate.devices import Devices, DeviceState
-from scenarios.dstate.location import Place, place_of
+from scenarios.dstate.location import MountedDirectory, place_of
 from scenarios.dstate.stuck import Sleep, Sleeps
 
 MOST_LOOKED_AT = 8  # tasks a look whose stack and files are read
 MOST_LOG_LINES = 4000
 
 
-class Look(msgspec.Struct, frozen=True, kw_only=True):
+class TaskLook(msgspec.Struct, frozen=True, kw_only=True):
     """What one look saw. `psi` is seconds since boot in which somebody waited, by resource, as far as counted."""
 
     at_s: float
@@ -44,7 +44,7 @@ class Known(msgspec.Struct, frozen=True):
     """What is read once about a stuck task, as it costs a child process."""
 
     stack: tuple[str, ...] = ()
-    place: Place | None = None
+    place: MountedDirectory | None = None
     limits: tuple[Limit, ...] = ()
 
 
@@ -67,7 +67,7 @@ class Watching:
         return Stuck(sleep, functions, known.place, known.stack, known.limits)
 
 
-def read(host: Host, watching: Watching, at_s: float) -> Look | Absent:
+def read(host: Host, watching: Watching, at_s: float) -> TaskLook | Absent:
     """One look. Absent where /proc shows no tasks."""
     scan = tasks_in_d(host)
     if isinstance(scan, Absent):
@@ -85,7 +85,7 @@ def read(host: Host, watching: Watching, at_s: float) -> Look | Absent:
     states.update({s.name: s for s in halted})
     load = read_counters(host, at_s)
     pressures = (("io", load.psi_io), ("cpu", load.psi_cpu), ("memory", load.psi_memory))
-    return Look(
+    return TaskLook(
         at_s=at_s,
         in_d=len(scan.tasks),
         threads=scan.threads,
@@ -107,7 +107,7 @@ def _known(host: Host, task: Task) -> Known:
     return Known(read_stack if present(read_stack) else (), place, _limits(host, task, place))
 
 
-def _limits(host: Host, task: Task, place: Place) -> tuple[Limit, ...]:
+def _limits(host: Host, task: Task, place: MountedDirectory) -> tuple[Limit, ...]:
     """What the control groups of the task (both versions) allow it on the devices below its place."""
     numbers = {
         devno.strip(): name

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import msgspec
 
-from probes.bench.measured import NotApplicable, Spent, Unfit
+from probes.bench.measured import NotApplicable, Unfit, WriteBudgetSpent
 from probes.units import counted
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance, too_disturbed
@@ -71,7 +71,7 @@ class Experiment:
         self.groups: list[Group] = []  # that count, measured as now
         self.reason = ""  # why nothing further may be measured
         self.needs_s: float | None = None  # of a run's budget, where it was not begun
-        self.spent: Spent | None = None  # its write limit ended it
+        self.spent: WriteBudgetSpent | None = None  # its write limit ended it
         self.broken_off = ""  # why nothing may be claimed
         self.gone: dict[str, str] = {}  # variant -> why it is not applicable
         self.disturbed: list[Disturbance] = []
@@ -218,7 +218,9 @@ class Experiment:
         """None where nothing could be measured, with the reason kept."""
         try:
             return await work
-        except Spent as why:  # when it ends does not hang on how it looks: what there is may be judged
+        except (
+            WriteBudgetSpent
+        ) as why:  # when it ends does not hang on how it looks: what there is may be judged
             self.reason, self.spent = str(why), why
         except NotApplicable as why:
             self._drop(why.variants if isinstance(why, Unfit) else self.scheduler.variants, str(why))

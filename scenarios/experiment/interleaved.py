@@ -8,7 +8,7 @@ from typing import NamedTuple
 from scenarios import events as ev
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.groups import Pair
-from scenarios.experiment.load_schedule import Entry, campaign
+from scenarios.experiment.load_schedule import ScheduledLoad, campaign
 from scenarios.experiment.schedule.blocks import Arm, Blocks
 from scenarios.guards.watch import Watch
 from scenarios.model import Run
@@ -40,7 +40,7 @@ async def compare(
     """
     blocks = Blocks(run, workload, arms, watch)
     verdicts: list[ev.Verdict] = []
-    one = Entry(blocks, lambda experiment: verdicts.extend(experiment.verdicts))
+    one = ScheduledLoad(blocks, lambda experiment: verdicts.extend(experiment.verdicts))
     budget = Budget(budget_s, run.clock)
     await campaign(run, budget, [one], family=family, pairs=pairs, scope=scope, steps=False)
     return Comparison(verdicts, blocks.blocks.counted(workload.id))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from probes.bench.measured import Spent
+from probes.bench.measured import WriteBudgetSpent
 from scenarios import events as ev
 from scenarios.experiment.budget import Pace, Undecided
 from scenarios.experiment.groups import Group, Pair
@@ -204,7 +204,7 @@ class Judge:
         )
 
 
-def in_bytes(verdict: ev.Verdict, spent: Spent | None) -> ev.Verdict:
+def in_bytes(verdict: ev.Verdict, spent: WriteBudgetSpent | None) -> ev.Verdict:
     """How much the whole run would have to write to decide it, where its write limit ended it; as it is otherwise."""
     if spent is None or not spent.most_bytes or not (verdict.undecided or verdict.not_measured):
         return verdict

@@ -23,7 +23,7 @@ MAY_BE_LEFT_OUT = (
 SPARE = 1.2  # of the seconds until a first look: some trains are measured again
 
 
-class Entry(NamedTuple):
+class ScheduledLoad(NamedTuple):
     """One load. `done` is called once, when its verdicts are given."""
 
     scheduler: Scheduler
@@ -34,7 +34,7 @@ class Entry(NamedTuple):
 async def campaign(
     run: Run,
     budget: Budget,
-    entries: Sequence[Entry],
+    entries: Sequence[ScheduledLoad],
     *,
     family: int,
     pairs: Sequence[Pair] | None = None,
@@ -46,14 +46,14 @@ async def campaign(
     First all loads in their order, then again those that are undecided, the widest interval first. It ends as soon
     as everything is decided. What was measured before a stop keeps its events; no verdict is given then.
     """
-    open_entries: list[tuple[Entry, Experiment]] = []
+    open_entries: list[tuple[ScheduledLoad, Experiment]] = []
 
-    def tell(entry: Entry, state: ev.StepState, reason: str = "") -> None:
+    def tell(entry: ScheduledLoad, state: ev.StepState, reason: str = "") -> None:
         load = entry.scheduler.workload
         if steps:
             run.emit(ev.Step(t=run.time(), id=load.id, title=load.title, state=state, reason=reason))
 
-    def finish(entry: Entry, experiment: Experiment) -> None:
+    def finish(entry: ScheduledLoad, experiment: Experiment) -> None:
         verdicts = experiment.conclude(recast=entry.recast)
         nothing = bool(verdicts) and all(v.groups == 0 for v in verdicts)
         state: ev.StepState = "skipped" if nothing else "done"

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from probes.system.running.culprit import Resource, busiest, used_by_others
-from probes.system.running.processes import Look, look, own_family
+from probes.system.running.processes import ProcessTable, look, own_family
 from probes.system.running.tasks import tasks_hidden
 from scenarios import events as ev
 from scenarios.disturbance import Culprit
@@ -26,12 +26,12 @@ class Culprits:
     def __init__(self, run: Run, devices: Sequence[str]) -> None:
         self._run = run
         self._devices = tuple(devices)
-        self._last: Look | None = None
+        self._last: ProcessTable | None = None
         self._at = 0.0
         self._took_s: list[float] = []
         self._told = False
-        self._began: Look | None = None  # the looks before and after the block under way
-        self._ended: Look | None = None
+        self._began: ProcessTable | None = None  # the looks before and after the block under way
+        self._ended: ProcessTable | None = None
 
     def in_gap(self) -> None:
         """Where there are so many processes that it takes long, not in every gap."""
@@ -85,7 +85,7 @@ class Culprits:
                 named[kind] = Culprit(devices=self._devices, unnamed=self._unnamed(now))
         return named
 
-    def _unnamed(self, seen: Look) -> Literal["another user's", "unreadable", "contained", "ended"]:
+    def _unnamed(self, seen: ProcessTable) -> Literal["another user's", "unreadable", "contained", "ended"]:
         hidden = tasks_hidden(self._run.host)
         if hidden is not None and hidden.kind == "container":
             return "contained"  # root there sees no more
@@ -93,7 +93,7 @@ class Culprits:
             return "ended"
         return "another user's" if os.geteuid() else "unreadable"
 
-    def _look(self) -> Look:
+    def _look(self) -> ProcessTable:
         began = self._run.clock.now()
         waiting = self._last is None or not self._last.hung
         self._last = look(self._run.host, io=bool(self._devices), waiting=waiting)
@@ -101,7 +101,7 @@ class Culprits:
         self._took_s = [*self._took_s[-2:], self._at - began]
         return self._last
 
-    def _tell(self, seen: Look) -> None:
+    def _tell(self, seen: ProcessTable) -> None:
         """Once a run: among whom the culprit was sought, and how to see the others."""
         if self._told:
             return

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from probes.host import Host
-from probes.system.running.processes import Look
+from probes.system.running.processes import ProcessTable
 from probes.types import present
 from scenarios.finding import Remedy
 from scenarios.rules.texts import texts
@@ -42,7 +42,7 @@ class Unseen(msgspec.Struct, frozen=True):
         return SAYS.remedy("look-on")
 
 
-def unseen(host: Host, kind: str, seen: Look) -> Unseen:
+def unseen(host: Host, kind: str, seen: ProcessTable) -> Unseen:
     return Unseen(cause(_namespace(), host, kind, seen.unreadable, root=os.geteuid() == 0))
 
 

@@ -12,7 +12,7 @@ from probes import units
 from probes.host import Host
 from probes.number_text import whole
 from probes.system.running.culprit import ranking
-from probes.system.running.processes import Look, look, own_family
+from probes.system.running.processes import ProcessTable, look, own_family
 from probes.types import Absent
 
 MOST = 3
@@ -50,12 +50,12 @@ def top_users(host: Host, kind: str) -> tuple[User, ...]:
     )
 
 
-def last_look(host: Host) -> Look:
+def last_look(host: Host) -> ProcessTable:
     """The processes as they were seen for it."""
     return host.once(_two_looks)[1]
 
 
-def _two_looks(host: Host) -> tuple[Look, Look]:
+def _two_looks(host: Host) -> tuple[ProcessTable, ProcessTable]:
     before = look(host, io=True)
     time.sleep(BETWEEN_S)
     return before, look(host, io=True, waiting=not before.hung)

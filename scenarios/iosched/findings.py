@@ -18,7 +18,7 @@ from probes.units import amount, counted, duration
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_words, titled
 from scenarios.finding import Evidence, Finding, Remedy, Severity
-from scenarios.iosched.layout import Job
+from scenarios.iosched.layout import PairLoad
 from scenarios.iosched.remedies import throughput_of_bfq, use
 from scenarios.iosched.target import Target
 from scenarios.knowledge.schedulers import class_of
@@ -134,7 +134,7 @@ def onset_finding(device: str, phase: Phase) -> Finding | None:
     )
 
 
-def held_finding(device: str, job: Job, written: Sequence[Sequence[float]]) -> Finding | None:
+def held_finding(device: str, job: PairLoad, written: Sequence[Sequence[float]]) -> Finding | None:
     """Where the writers reached the rate that the write bound leaves them, under every scheduler.
 
     `written` is MB/s of all writers together, a block each, by scheduler. Then nobody had to wait for them.

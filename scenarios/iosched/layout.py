@@ -36,7 +36,7 @@ MOST_FOR_PRESSING = 64 << 30
 SPARE_BYTES = 0.95  # file systems write their journals too, and those count
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True):
+class PairLoad(msgspec.Struct, frozen=True, kw_only=True):
     """One workload of one pair of schedulers."""
 
     mix: Mix
@@ -57,7 +57,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
 
     target: Target | None
     variants: tuple[str, ...] = ()
-    jobs: tuple[Job, ...] = ()
+    jobs: tuple[PairLoad, ...] = ()
     mixes: tuple[Mix, ...] = ()
     size_bytes: int = 0
     most_written: int = MOST_WRITTEN_A_RUN
@@ -67,7 +67,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
     @property
-    def unreached(self) -> tuple[Job, ...]:
+    def unreached(self) -> tuple[PairLoad, ...]:
         """What the budget is too short for."""
         return tuple(job for job in self.jobs if not job.allotted_s)
 
@@ -95,7 +95,7 @@ def layout(host: Host, options: Options, *, has_root: bool) -> Layout:
     mixes = _mixes(options, found)
     files = sum(files_bytes(fit.size_bytes, mixes).values())
     jobs = tuple(
-        Job(mix=m, variant=v, workload=workload(m, v, len(variants), fit.size_bytes, directory, 0))
+        PairLoad(mix=m, variant=v, workload=workload(m, v, len(variants), fit.size_bytes, directory, 0))
         for v in variants
         for m in mixes
     )
@@ -134,11 +134,11 @@ def _check(budget_s: float, first_pair: Sequence[Workload], needed_s: float) -> 
         )
 
 
-def need(job: Job) -> Need:
+def need(job: PairLoad) -> Need:
     return Need(needed_seconds(job.workload), job.mix.control)
 
 
-def _with_seconds(jobs: Sequence[Job], budget_s: float) -> tuple[Job, ...]:
+def _with_seconds(jobs: Sequence[PairLoad], budget_s: float) -> tuple[PairLoad, ...]:
     """Each with its wall seconds at most, as the run gives them out."""
     given = allotted(budget_s, [need(job) for job in jobs])
     return tuple(
@@ -146,18 +146,18 @@ def _with_seconds(jobs: Sequence[Job], budget_s: float) -> tuple[Job, ...]:
     )
 
 
-def _writing(jobs: Sequence[Job]) -> list[Job]:
+def _writing(jobs: Sequence[PairLoad]) -> list[PairLoad]:
     return [job for job in jobs if job.mix.writes and job.allotted_s]
 
 
-def _default_bound(jobs: Sequence[Job], files: int) -> int:
+def _default_bound(jobs: Sequence[PairLoad], files: int) -> int:
     """Enough to press for the fewest groups, in whole GiB; never less than for any run, never above 64 GiB."""
     pressing = PRESSING_RATE * sum(needed_seconds(j.workload) for j in _writing(jobs)) / SPARE_BYTES
     wanted = math.ceil((files + pressing) / GIB) * GIB
     return min(MOST_FOR_PRESSING, max(MOST_WRITTEN_A_RUN, wanted))
 
 
-def _rate(jobs: Sequence[Job], bytes_left: int) -> int:
+def _rate(jobs: Sequence[PairLoad], bytes_left: int) -> int:
     """Bytes a second for all writers of a load together. Rather fewer groups than writers that press nobody."""
     writing = _writing(jobs)
     if not writing:
@@ -167,7 +167,7 @@ def _rate(jobs: Sequence[Job], bytes_left: int) -> int:
     return max(SLOWEST_RATE, int(max(lasting, min(PRESSING_RATE, fewest))))
 
 
-def _held(job: Job, rate: int, pairs: int, size: int, directory: str) -> Job:
+def _held(job: PairLoad, rate: int, pairs: int, size: int, directory: str) -> PairLoad:
     """With the rate of each of its writers, in the command that would measure the same as well."""
     if not job.mix.writers:
         return job

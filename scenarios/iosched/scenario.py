@@ -31,7 +31,7 @@ from scenarios.iosched.findings import (
     throttling_finding,
     verdict_finding,
 )
-from scenarios.iosched.layout import DEFAULT_BUDGET_S, ORDER, Job, Layout, layout, need, needed_seconds
+from scenarios.iosched.layout import DEFAULT_BUDGET_S, ORDER, Layout, PairLoad, layout, need, needed_seconds
 from scenarios.iosched.plan import make
 from scenarios.iosched.switch import MixedArm, MixedWatch, Switcher
 from scenarios.iosched.target import Target
@@ -218,7 +218,7 @@ class Iosched(Scenario):
             run.found(held)
 
     @staticmethod
-    def _share(budget: Budget, waiting_jobs: Sequence[Job], bench: MixedBench) -> float:
+    def _share(budget: Budget, waiting_jobs: Sequence[PairLoad], bench: MixedBench) -> float:
         """What it needs for its fewest groups comes first; the writers' seconds are bounded by their bytes."""
         job = waiting_jobs[0]
         seconds = share(budget.left_s, [need(j) for j in waiting_jobs])
@@ -230,7 +230,7 @@ class Iosched(Scenario):
         bytes_for_it = bench.budget.left_bytes * own / (own + later)
         return min(seconds, bytes_for_it / (job.write_rate * job.mix.writers))
 
-    def _onset(self, run: Run, target: Target, job: Job, variant: str, blocks: list[ev.Block]) -> None:
+    def _onset(self, run: Run, target: Target, job: PairLoad, variant: str, blocks: list[ev.Block]) -> None:
         lead = job.workload.metrics[0]
         name = f"{job.mix.title}, {lead.name}"
         onsets, steadies = (values_of(blocks, variant, lead.name, phase) for phase in ("onset", "steady"))

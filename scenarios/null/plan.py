@@ -28,7 +28,7 @@ SIZE_BYTES = 256 << 20
 MOST_WRITTEN_BYTES = 4 << 30
 
 
-class Place(OwnDirectory):
+class NullDirectory(OwnDirectory):
     """Where the files go; without a suitable directory only the CPU is measured."""
 
     def __init__(self, host: Host, options: Options) -> None:
@@ -41,9 +41,9 @@ class Place(OwnDirectory):
 
 # Made once: the run has the very plan that was agreed to.
 @lru_cache(maxsize=1)
-def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, Place]:
+def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, NullDirectory]:
     """Raises Usage where the budget is too short for a single workload."""
-    place = Place(host, options)
+    place = NullDirectory(host, options)
     budget = options.number("budget") or DEFAULT_BUDGET_S
     workloads = tuple(workload(load, place.size_bytes, place.directory, slices=True) for load in place.loads)
     if budget < (need := LEAST_LOAD_S):
@@ -71,34 +71,34 @@ def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Pl
     return plan, place
 
 
-def _file_bytes(place: Place) -> int:
+def _file_bytes(place: NullDirectory) -> int:
     """A file that is read and one that is written, the same for both variants."""
     return prepared_bytes(place.size_bytes, STORAGE) if place.fit else 0
 
 
-def _prepare_s(place: Place) -> float:
+def _prepare_s(place: NullDirectory) -> float:
     return fill_s(_file_bytes(place)) + 1.0 if place.fit else 1.0
 
 
-def _steps(place: Place, workloads: Sequence[Workload], budget: float) -> tuple[PlannedStep, ...]:
+def _steps(place: NullDirectory, workloads: Sequence[Workload], budget: float) -> tuple[PlannedStep, ...]:
     measured = tuple(PlannedStep(w.id, w.title, budget / len(workloads)) for w in workloads)
     if place.fit is None:
         return measured
     return (PlannedStep("prepare", "write the test files", _prepare_s(place)), *measured)
 
 
-def _writes(place: Place) -> tuple[Written, ...]:
+def _writes(place: NullDirectory) -> tuple[Written, ...]:
     if place.fit is None:
         return ()
     return (Written(device=place.device, bytes=most_written(place), where=place.directory),)
 
 
-def most_written(place: Place) -> int:
+def most_written(place: NullDirectory) -> int:
     """The files, and as much again as half a minute of synced writes can need on a fast disk."""
     return max(MOST_WRITTEN_BYTES, 2 * _file_bytes(place))
 
 
-def _sentences(place: Place) -> tuple[str, ...]:
+def _sentences(place: NullDirectory) -> tuple[str, ...]:
     """What the plan's fields do not say."""
     if place.fit is None:
         return ("without a directory only the CPU is measured against itself",)

@@ -22,7 +22,7 @@ from scenarios import events as ev
 from scenarios.card import Card
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
-from scenarios.experiment.load_schedule import Entry, campaign
+from scenarios.experiment.load_schedule import ScheduledLoad, campaign
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.guards.watch import watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Step, own_directory
@@ -34,7 +34,7 @@ from scenarios.null.plan import (
     ITSELF,
     SIZE_BYTES,
     STORAGE,
-    Place,
+    NullDirectory,
     make,
     most_written,
 )
@@ -71,7 +71,7 @@ class Null(Scenario):
     def plan(self, host: Host, options: Options) -> Plan:
         return self._lay_out(host, options)[0]
 
-    def _lay_out(self, host: Host, options: Options) -> tuple[Plan, Place]:
+    def _lay_out(self, host: Host, options: Options) -> tuple[Plan, NullDirectory]:
         return make(host, options, self.planned)
 
     async def run(self, run: Run) -> None:
@@ -87,7 +87,7 @@ class Null(Scenario):
             verdicts: dict[str, ev.Verdict] = {}
             blamed: list[str] = []
 
-            def entry(workload: Workload) -> Entry:
+            def entry(workload: Workload) -> ScheduledLoad:
                 sides = dict(zip((ITSELF, AGAIN), benches, strict=True))
 
                 def done(experiment: Experiment) -> None:
@@ -95,13 +95,15 @@ class Null(Scenario):
                     if blame := watch.blame(workload.id):
                         blamed.append(f"{workload.title}: {blame}")
 
-                return Entry(TrainScheduler(run, workload, StorageTrains(sides, workload.id), watch), done)
+                return ScheduledLoad(
+                    TrainScheduler(run, workload, StorageTrains(sides, workload.id), watch), done
+                )
 
             entries = [entry(workload) for workload in plan.workloads]
             await campaign(run, budget, entries, family=len(entries))
         _conclude(run, place, plan.workloads, [verdicts[w.id] for w in plan.workloads], blamed)
 
-    async def _prepare(self, run: Run, place: Place, stack: AsyncExitStack) -> list[StorageBench]:
+    async def _prepare(self, run: Run, place: NullDirectory, stack: AsyncExitStack) -> list[StorageBench]:
         """Two benches; with a directory both on the same files there."""
         written = WriteBudget(most_written(place))
         crew = Crew()
@@ -139,7 +141,7 @@ def told(step: Step) -> Callable[[int, int], None]:
 
 def _conclude(
     run: Run,
-    place: Place,
+    place: NullDirectory,
     workloads: Sequence[Workload],
     verdicts: Sequence[ev.Verdict],
     blamed: Sequence[str],

@@ -10,7 +10,7 @@ from probes.system.nodes.nodes_per_socket import nodes_per_socket
 from probes.system.nodes.numa import ROOT
 from probes.system.processor.caches import caches, kinds
 from probes.types import Absent, Entry, Fact, Json, Unread, present
-from scenarios.numa.machine import Machine, Place, machine
+from scenarios.numa.machine import Machine, NodeOrSocket, machine
 
 MOST_NODES = 16  # more are counted: the scenario's plan folds them
 
@@ -50,7 +50,7 @@ def _nodes(shape: Machine) -> Iterator[Entry]:
         yield Fact("numa", "devices_without_node", elsewhere[:32], "/sys/bus/pci/devices/*/numa_node")
 
 
-def _node(shape: Machine, place: Place) -> Iterator[Entry]:
+def _node(shape: Machine, place: NodeOrSocket) -> Iterator[Entry]:
     name, folder = f"node:{place.number}", f"{ROOT}/node{place.number}"
     yield Fact(name, "cpus", place.cpus or "none", f"{folder}/cpulist")
     if place.memory_bytes is not None:

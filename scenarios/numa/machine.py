@@ -37,7 +37,7 @@ class DeviceShape(msgspec.Struct, frozen=True):
     node: of.Number | None
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class NodeOrSocket(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A NUMA node, or a socket where nodes are not told or not believed. `memory_bytes` None: not told."""
 
     number: of.Number
@@ -61,7 +61,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     threads_per_core: tuple[of.Number, ...]
     hybrid: bool
     places_are_nodes: bool
-    places: tuple[Place, ...]
+    places: tuple[NodeOrSocket, ...]
     caches: tuple[CacheKind, ...] = ()
     devices: tuple[DeviceShape, ...] = ()
     offline: str = ""
@@ -146,12 +146,12 @@ def _nowhere(table: Numa, placed: Topology) -> frozenset[int]:
     return placed.online - told if told else told
 
 
-def _nodes(host: Host, table: Numa, placed: Topology) -> tuple[Place, ...]:
+def _nodes(host: Host, table: Numa, placed: Topology) -> tuple[NodeOrSocket, ...]:
     return tuple(_node(host, node, placed, not table.distance_doubt) for node in table.nodes)
 
 
-def _node(host: Host, node: NumaNode, placed: Topology, distances: bool) -> Place:
-    return Place(
+def _node(host: Host, node: NumaNode, placed: Topology, distances: bool) -> NodeOrSocket:
+    return NodeOrSocket(
         number=node.number,
         sockets=tuple(sorted({placed.ids[n] for n in node.cpus if n in placed.ids})),
         cpus=as_list(node.cpus),
@@ -163,10 +163,10 @@ def _node(host: Host, node: NumaNode, placed: Topology, distances: bool) -> Plac
     )
 
 
-def _sockets(host: Host, placed: Topology) -> tuple[Place, ...]:
+def _sockets(host: Host, placed: Topology) -> tuple[NodeOrSocket, ...]:
     sets = distinct(placed.sockets) or ((placed.online,) if placed.online else ())
     return tuple(
-        Place(
+        NodeOrSocket(
             number=placed.ids.get(min(cpus), position),
             sockets=(placed.ids.get(min(cpus), position),),
             cpus=as_list(cpus),

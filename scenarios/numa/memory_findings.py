@@ -12,7 +12,7 @@ from typing import NamedTuple
 from probes import units
 from scenarios.finding import Evidence, Finding
 from scenarios.numa.measurement.figures import Figure
-from scenarios.numa.measurement.memory import MemoryResult, Reach
+from scenarios.numa.measurement.memory import MemoryResult, NodeReach
 from scenarios.rules.texts import texts
 
 SAYS = texts("numa")
@@ -31,9 +31,9 @@ class Speed(NamedTuple):
 class Measure(NamedTuple):
     """`speed`: None without an interval. `told`: of one pair of nodes; `compared`: the slow node with the fast one."""
 
-    speed: Callable[[Reach], Speed | None]
-    told: Callable[[Reach], Evidence]
-    compared: Callable[[Reach, Reach], str]
+    speed: Callable[[NodeReach], Speed | None]
+    told: Callable[[NodeReach], Evidence]
+    compared: Callable[[NodeReach, NodeReach], str]
 
 
 def memory_findings(result: MemoryResult) -> Iterator[Finding]:
@@ -41,7 +41,7 @@ def memory_findings(result: MemoryResult) -> Iterator[Finding]:
     yield from _uneven(result.reaches)
 
 
-def _far(reaches: Sequence[Reach]) -> Iterator[Finding]:
+def _far(reaches: Sequence[NodeReach]) -> Iterator[Finding]:
     """Against the slower of the two that are near: the same cores, and the same memory."""
     own = {r.cpu_node: r for r in reaches if r.near}
     for reach in reaches:
@@ -66,7 +66,7 @@ def _far(reaches: Sequence[Reach]) -> Iterator[Finding]:
         return  # the link is said once, not for each pair of nodes behind it
 
 
-def _uneven(reaches: Sequence[Reach]) -> Iterator[Finding]:
+def _uneven(reaches: Sequence[NodeReach]) -> Iterator[Finding]:
     """Bandwidth of nodes with the same number of copying cores only: fewer cores fill fewer channels."""
     own = [r for r in reaches if r.near]
     for reach in own:
@@ -77,7 +77,7 @@ def _uneven(reaches: Sequence[Reach]) -> Iterator[Finding]:
                 break
 
 
-def _faster(reach: Reach, among: Sequence[Reach], measure: Measure) -> Reach | None:
+def _faster(reach: NodeReach, among: Sequence[NodeReach], measure: Measure) -> NodeReach | None:
     """The fastest node in its own memory, where it is clearly faster than this one."""
     seen = measure.speed(reach)
     known = [(speed.low, r) for r in among if (speed := measure.speed(r)) is not None]
@@ -87,13 +87,13 @@ def _faster(reach: Reach, among: Sequence[Reach], measure: Measure) -> Reach | N
     return best if seen.high < UNEVEN_SPEAKS * low else None
 
 
-def _across(reaches: Sequence[Reach], best: Reach, reach: Reach) -> Reach | None:
+def _across(reaches: Sequence[NodeReach], best: NodeReach, reach: NodeReach) -> NodeReach | None:
     """The slow node's memory from the fast node's cores; None where that was not measured."""
     pair = (best.cpu_node, reach.memory_node)
     return next((r for r in reaches if (r.cpu_node, r.memory_node) == pair), None)
 
 
-def _slow_node(reach: Reach, best: Reach, across: Reach | None, measure: Measure) -> Finding:
+def _slow_node(reach: NodeReach, best: NodeReach, across: NodeReach | None, measure: Measure) -> Finding:
     """Its memory is slow; or its cores are, where another node's are faster in that memory."""
     node, seen = reach.cpu_node, measure.speed(reach)
     crossed = measure.speed(across) if across is not None else None
@@ -110,11 +110,11 @@ def _slow_node(reach: Reach, best: Reach, across: Reach | None, measure: Measure
     )
 
 
-def _bandwidth(reach: Reach) -> Speed | None:
+def _bandwidth(reach: NodeReach) -> Speed | None:
     return _speed(reach.copied_bytes_per_s)
 
 
-def _copied(reach: Reach) -> Evidence:
+def _copied(reach: NodeReach) -> Evidence:
     seen = _bandwidth(reach)
     assert seen is not None
     return Evidence(
@@ -123,19 +123,19 @@ def _copied(reach: Reach) -> Evidence:
     )
 
 
-def _bandwidths(reach: Reach, best: Reach) -> str:
+def _bandwidths(reach: NodeReach, best: NodeReach) -> str:
     seen, usual = _bandwidth(reach), _bandwidth(best)
     assert seen is not None and usual is not None
     return f"{units.percent(seen.value / usual.value)} of the bandwidth of node {best.cpu_node} in its own"
 
 
-def _loads(reach: Reach) -> Speed | None:
+def _loads(reach: NodeReach) -> Speed | None:
     """A nanosecond."""
     ns = _speed(reach.latency_ns)
     return None if ns is None else Speed(1 / ns.value, 1 / ns.high, 1 / ns.low)
 
 
-def _loaded(reach: Reach) -> Evidence:
+def _loaded(reach: NodeReach) -> Evidence:
     ns = _speed(reach.latency_ns)
     assert ns is not None
     return Evidence(
@@ -143,7 +143,7 @@ def _loaded(reach: Reach) -> Evidence:
     )
 
 
-def _latencies(reach: Reach, best: Reach) -> str:
+def _latencies(reach: NodeReach, best: NodeReach) -> str:
     slow, quick = reach.latency_ns, best.latency_ns
     assert slow is not None and quick is not None
     return f"{slow.value:.0f} ns a load, node {best.cpu_node} in its own {quick.value:.0f} ns"
@@ -155,7 +155,7 @@ def _speed(figure: Figure | None) -> Speed | None:
     return Speed(figure.value, figure.low, figure.high)
 
 
-def _pair(reach: Reach) -> str:
+def _pair(reach: NodeReach) -> str:
     return f"CPUs of node {reach.cpu_node}, memory of node {reach.memory_node}"
 
 

@@ -10,7 +10,7 @@ from probes import units
 from probes.system.processor.caches import CacheKind
 from probes.system.processor.cpulist import as_list, parse_list
 from probes.units import counted, listed
-from scenarios.numa.machine import CoreGroup, DeviceShape, Machine, Place
+from scenarios.numa.machine import CoreGroup, DeviceShape, Machine, NodeOrSocket
 
 COLUMNS = 80
 _MOST_RUNS = 16
@@ -73,7 +73,7 @@ def _node_count(it: Machine) -> str:
     return f"{_many(it.nodes, 'NUMA node')} ({it.nodes_with_cpus} with CPUs)"
 
 
-def _folded(it: Machine) -> tuple[tuple[Place, ...], ...]:
+def _folded(it: Machine) -> tuple[tuple[NodeOrSocket, ...], ...]:
     """Places that look alike: neighbours of one socket where that is short enough; each alone where all fit."""
     if len(it.places) <= MOST_PLACES:
         return tuple((place,) for place in it.places)
@@ -81,17 +81,17 @@ def _folded(it: Machine) -> tuple[tuple[Place, ...], ...]:
     return next((runs for runs in tried if len(runs) <= MOST_PLACES), None) or _classes(it.places)
 
 
-def _classes(places: tuple[Place, ...]) -> tuple[tuple[Place, ...], ...]:
+def _classes(places: tuple[NodeOrSocket, ...]) -> tuple[tuple[NodeOrSocket, ...], ...]:
     """Wherever they stand: two kinds of nodes in turn. What is only counted is not sorted: it may be thousands."""
-    found: list[list[Place]] = []
+    found: list[list[NodeOrSocket]] = []
     for place in places:
         alike = next((some for some in found[:_MOST_RUNS] if _alike(some[0], place)), None)
         found.append([place]) if alike is None else alike.append(place)
     return tuple(map(tuple, found))
 
 
-def _runs(places: tuple[Place, ...], across: bool) -> Iterator[tuple[Place, ...]]:
-    run: list[Place] = []
+def _runs(places: tuple[NodeOrSocket, ...], across: bool) -> Iterator[tuple[NodeOrSocket, ...]]:
+    run: list[NodeOrSocket] = []
     for place in places:
         if run and not (_alike(run[0], place) and (across or run[0].sockets == place.sockets)):
             yield tuple(run)
@@ -100,7 +100,7 @@ def _runs(places: tuple[Place, ...], across: bool) -> Iterator[tuple[Place, ...]
     yield tuple(run)
 
 
-def _alike(one: Place, other: Place) -> bool:
+def _alike(one: NodeOrSocket, other: NodeOrSocket) -> bool:
     """The kernel keeps some of the first node's memory for itself, so that sizes differ a little."""
     sizes = one.memory_bytes, other.memory_bytes
     if None in sizes:
@@ -111,7 +111,7 @@ def _alike(one: Place, other: Place) -> bool:
     return near and (one.cores, one.caches, one.kind) == (other.cores, other.caches, other.kind)
 
 
-def _place(it: Machine, run: tuple[Place, ...]) -> Iterator[str]:
+def _place(it: Machine, run: tuple[NodeOrSocket, ...]) -> Iterator[str]:
     first = run[0]
     word = "node" if it.places_are_nodes else "socket"
     numbers = as_list(frozenset(place.number for place in run))

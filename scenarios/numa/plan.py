@@ -86,7 +86,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     entries: tuple[tuple[Workload, str, tuple[Side, ...]], ...]  # workload, work, sides
     left_out: tuple[str, ...]
     pairs: tuple[Target, ...]  # of nodes: whose CPUs copy from whose memory
-    disk: locality.Place | None
+    disk: locality.NodeDirectory | None
     untestable: str  # why placements cannot be tested here
     measures: bool
 
@@ -114,7 +114,7 @@ def lay_out(host: Host, options: Options) -> Layout:
     measures = host.live and options.string("only", "all") == "all" and bool(cpus)
     left_out: list[str] = []
     entries: list[tuple[Workload, str, tuple[Side, ...]]] = []
-    disk: locality.Place | None = None
+    disk: locality.NodeDirectory | None = None
     every = targets(placed, nodes, cpus)
     pairs = fitting(every, budget_s(options) * MEMORY_SHARE, LEAST_ROUNDS)
     if measures:
@@ -126,8 +126,8 @@ def lay_out(host: Host, options: Options) -> Layout:
             )
         if directory := options.string("dir"):
             there = locality.find(host, directory, nodes, cpus)
-            disk = there if isinstance(there, locality.Place) else None
-            left_out += [] if isinstance(there, locality.Place) else [f"disk: {there}"]
+            disk = there if isinstance(there, locality.NodeDirectory) else None
+            left_out += [] if isinstance(there, locality.NodeDirectory) else [f"disk: {there}"]
     elif not host.live:
         left_out.append("every measurement: a captured tree is only read")
     return Layout(

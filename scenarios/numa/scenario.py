@@ -18,7 +18,7 @@ from scenarios import events as ev
 from scenarios.card import Card
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
-from scenarios.experiment.load_schedule import Entry, campaign
+from scenarios.experiment.load_schedule import ScheduledLoad, campaign
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.finding import Finding
 from scenarios.guards.watch import watch_for
@@ -234,11 +234,11 @@ class Numa(Scenario):
     ) -> list[Finding]:
         watch = watch_for(run)
 
-        def entry(workload: Workload, trains: PlacedTrains) -> Entry:
+        def entry(workload: Workload, trains: PlacedTrains) -> ScheduledLoad:
             def done(experiment: Experiment) -> None:
                 verdicts[workload.id] = experiment.verdicts
 
-            return Entry(TrainScheduler(run, workload, trains, watch), done)
+            return ScheduledLoad(TrainScheduler(run, workload, trains, watch), done)
 
         trains = {
             workload.id: PlacedTrains(bench, work, sides, SIZES.get(work, 0))

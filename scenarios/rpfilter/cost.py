@@ -14,7 +14,7 @@ from scenarios import events as ev
 from scenarios.finding import Severity
 from scenarios.rpfilter.cost_model import AtLineRate, Cost, Share, at_line_rate, share
 from scenarios.rpfilter.facts import Facts
-from scenarios.rpfilter.measurement.measured_check import Chosen
+from scenarios.rpfilter.measurement.measured_check import MeasuredCheck
 from scenarios.rpfilter.measurement.variants import CHECK
 from scenarios.rpfilter.results import CheckCost, LineRate
 from scenarios.rpfilter.rules import FAST_MBIT
@@ -103,7 +103,7 @@ def severity(found: Answer, *, loaded: bool, narrowed: bool = False) -> Severity
     return "warning" if fast or unmerged else "notice"
 
 
-def check_cost(found: Answer, facts: Facts, chosen: Chosen) -> CheckCost:
+def check_cost(found: Answer, facts: Facts, chosen: MeasuredCheck) -> CheckCost:
     rule = chosen.rule
     return CheckCost(
         protocol=chosen.protocol,

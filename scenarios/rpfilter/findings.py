@@ -11,7 +11,7 @@ from scenarios.rpfilter import remedies
 from scenarios.rpfilter.cost import MODEL, Answer, severity
 from scenarios.rpfilter.cost_model import Share, core_holds
 from scenarios.rpfilter.facts import Facts
-from scenarios.rpfilter.measurement.measured_check import Chosen, active
+from scenarios.rpfilter.measurement.measured_check import MeasuredCheck, active
 from scenarios.rpfilter.rules import evidence
 from scenarios.rpfilter.setting_change import switched_off
 from scenarios.rules.texts import texts
@@ -86,7 +86,7 @@ def _cores(value: Share) -> str:
     return f"{value.cores:.1f} cores (95 %: {low:.1f} to {high:.1f})"
 
 
-def finding(found: Answer, facts: Facts, chosen: Chosen) -> Finding:
+def finding(found: Answer, facts: Facts, chosen: MeasuredCheck) -> Finding:
     """Severity by the share of a core now, and by what the card could bring where the check is loaded."""
     rule, loaded = chosen.rule, chosen.here == "loaded"
     lines = []
@@ -136,7 +136,7 @@ def finding(found: Answer, facts: Facts, chosen: Chosen) -> Finding:
     )
 
 
-def _title(found: Answer, chosen: Chosen) -> str:
+def _title(found: Answer, chosen: MeasuredCheck) -> str:
     """Where no check is loaded that stands first: nobody is told to be slowed by what is not there."""
     ns, rule = found.cost.ns, chosen.rule
     name = "the firewall's reverse-path check" if rule is not None else chosen.name
@@ -156,7 +156,7 @@ def _title(found: Answer, chosen: Chosen) -> str:
     return f"{before}{name} {makes} no material difference to a packet's cost ({ns:+.0f} ns)"
 
 
-def _remedies(facts: Facts, chosen: Chosen) -> tuple[Remedy, ...]:
+def _remedies(facts: Facts, chosen: MeasuredCheck) -> tuple[Remedy, ...]:
     if chosen.rule is not None:
         return remedies.remedies(facts, chosen.rule)
     return () if isinstance(facts.rp_filter, Absent) else (switched_off(facts.rp_filter),)

@@ -15,7 +15,7 @@ from scenarios.experiment.load_schedule import LEAST_LOAD_S
 from scenarios.model import Options, Usage
 from scenarios.plan import PlannedStep
 from scenarios.rpfilter.facts import Facts, read
-from scenarios.rpfilter.measurement.measured_check import Chosen, chosen
+from scenarios.rpfilter.measurement.measured_check import MeasuredCheck, chosen
 from scenarios.rpfilter.measurement.variants import Trial, trials
 from scenarios.rpfilter.rules import POLICY_RULES, POLICY_RULES4
 
@@ -123,7 +123,7 @@ def routes_of(facts: Facts, asked: int) -> RouteSet:
     )
 
 
-def _left_out(facts: Facts, main: Chosen, blocked: str) -> Iterator[str]:
+def _left_out(facts: Facts, main: MeasuredCheck, blocked: str) -> Iterator[str]:
     if blocked:
         yield blocked
     if not facts.ipv6:

@@ -21,7 +21,7 @@ from scenarios.card import Card
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.groups import level_values
-from scenarios.experiment.load_schedule import LEAST_LOAD_S, Entry, campaign
+from scenarios.experiment.load_schedule import LEAST_LOAD_S, ScheduledLoad, campaign
 from scenarios.experiment.schedule.blocks import Blocks
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.experiment.scheduler import Scheduler
@@ -174,7 +174,7 @@ class Rpfilter(Scenario):
         beside: list[tuple[Trial, list[ev.Verdict]]] = []
         pairs = Pairs(bench, routes_of(facts, run.options.integer("routes", -1)), ipv6=facts.ipv6)
 
-        def entry(trial: Trial) -> Entry:
+        def entry(trial: Trial) -> ScheduledLoad:
             scheduler: Scheduler
             if trial.load == "udp":
                 scheduler = TrainScheduler(run, trial.workload, NetworkTrains(bench, pairs, trial), watch)
@@ -190,7 +190,7 @@ class Rpfilter(Scenario):
                 else:
                     beside.append((trial, verdicts))
 
-            return Entry(scheduler, done)
+            return ScheduledLoad(scheduler, done)
 
         packets = [entry(trial) for trial in tried if trial.load == "udp"]
         streams = [trial for trial in tried if trial.load == "tcp"]

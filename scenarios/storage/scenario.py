@@ -27,7 +27,7 @@ from scenarios.card import Card
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.groups import level_values
-from scenarios.experiment.load_schedule import Entry, campaign
+from scenarios.experiment.load_schedule import ScheduledLoad, campaign
 from scenarios.experiment.schedule.guarded import GuardedBlocks, values_of
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.files.arm import StorageArm
@@ -56,7 +56,7 @@ from scenarios.storage.single_directory import measure_alone
 from scenarios.storage.targets import same_device
 from scenarios.storage.throttling.caps import throttles, watched_s
 from scenarios.storage.throttling.common_cap import courses_of, recast
-from scenarios.storage.throttling.course import Course
+from scenarios.storage.throttling.course import BlockCompletions
 from scenarios.storage.throttling.findings import (
     ebs_findings,
     ebs_of,
@@ -154,7 +154,7 @@ class Storage(Scenario):
             benches = await self._prepare(run, layout, loads, written, stack)
             levels: list[Level] = []
             verdicts: list[ev.Verdict] = []
-            courses: dict[str, list[Course]] = {}
+            courses: dict[str, list[BlockCompletions]] = {}
             leaves = sorted({leaf for one in layout.targets for leaf in one.place.leaves})
             ebs = await asyncio.to_thread(ebs_of, run.host, leaves)
             exceeded: list[Finding] = []
@@ -173,7 +173,7 @@ class Storage(Scenario):
         watch: Watch,
         levels: list[Level],
         verdicts: list[ev.Verdict],
-        courses: dict[str, list[Course]],
+        courses: dict[str, list[BlockCompletions]],
     ) -> None:
         """All loads, in the order of importance; fills `levels`, `verdicts`, `courses` as they come."""
         loads = [w for w in plan.workloads if not self.only or w.id in self.only]
@@ -188,11 +188,11 @@ class Storage(Scenario):
         virtual, turns = all(is_virtual(one) for one in layout.targets), 1 if shared else len(letters)
         schedulers: dict[str, TrainScheduler] = {}
 
-        def by_side() -> dict[str, dict[str, list[Course]]]:
+        def by_side() -> dict[str, dict[str, list[BlockCompletions]]]:
             counted = {load: one.counted for load, one in schedulers.items() if one.counted}
             return courses_of(letters, counted, shared=shared)
 
-        def entry(load: Workload) -> Entry:
+        def entry(load: Workload) -> ScheduledLoad:
             trains = StorageTrains(benches, load.id)
             scheduler = schedulers[load.id] = TrainScheduler(run, load, trains, watch)
 
@@ -217,7 +217,7 @@ class Storage(Scenario):
                         ]
                         levels.append(level_of(one, load, values, sorted(trains.remarks)[-1:], latencies))
 
-            return Entry(scheduler, done, recast=capped)
+            return ScheduledLoad(scheduler, done, recast=capped)
 
         family = len(loads) * (len(layout.targets) - 1)
         await campaign(run, budget, [entry(load) for load in loads], family=family, scope=scope)
@@ -233,7 +233,7 @@ class Storage(Scenario):
         benches: dict[str, StorageBench],
         watch: Watch,
         levels: list[Level],
-        courses: dict[str, list[Course]],
+        courses: dict[str, list[BlockCompletions]],
     ) -> None:
         """One load after the other, in equal parts of the budget: there is nothing to be interleaved with."""
         for index, load in enumerate(loads):
@@ -363,7 +363,7 @@ def conclude(
     layout: Layout,
     levels: list[Level],
     verdicts: list[ev.Verdict],
-    courses: dict[str, list[Course]],
+    courses: dict[str, list[BlockCompletions]],
     known: Sequence[Finding],
     ebs: Sequence[Finding],
 ) -> None:

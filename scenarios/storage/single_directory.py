@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from probes.bench.measured import Measured, NotApplicable, Spent
+from probes.bench.measured import Measured, NotApplicable, WriteBudgetSpent
 from scenarios import events as ev
 from scenarios.experiment.schedule.guarded import GuardedBlocks
 from scenarios.files.arm import StorageArm
 from scenarios.model import Run
 from scenarios.plan import Workload
-from scenarios.storage.throttling.course import Course
+from scenarios.storage.throttling.course import BlockCompletions
 
 # So many blocks a load are enough for its level.
 BLOCKS_AT_MOST = 24
 
 
 async def measure_alone(
-    run: Run, load: Workload, arm: StorageArm, seconds: float, blocks: GuardedBlocks, courses: list[Course]
+    run: Run,
+    load: Workload,
+    arm: StorageArm,
+    seconds: float,
+    blocks: GuardedBlocks,
+    courses: list[BlockCompletions],
 ) -> str:
     """Blocks one after another, the first a warm-up; `blocks` keeps those that count, `courses` gets how all went.
 
@@ -29,7 +34,9 @@ async def measure_alone(
     async def block() -> Measured:
         measured = await arm.block(load.block_s)
         began_s = run.clock.now() - measured.seconds
-        courses.append(Course(began_s=began_s, seconds=measured.seconds, completions=measured.completions))
+        courses.append(
+            BlockCompletions(began_s=began_s, seconds=measured.seconds, completions=measured.completions)
+        )
         return measured
 
     try:
@@ -48,7 +55,7 @@ async def measure_alone(
             run.emit(
                 ev.Progress(t=run.time(), step=load.id, text=load.title, seconds_left=ends - run.clock.now())
             )
-    except Spent as why:  # what was measured until now holds
+    except WriteBudgetSpent as why:  # what was measured until now holds
         return f"ended after {done} blocks: {why}"
     except NotApplicable as why:
         return f"not applicable: {why}"

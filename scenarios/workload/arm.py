@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from probes import units
 from probes.bench.disk.device_bytes import LeafBytes
-from probes.bench.measured import Measured, NotApplicable, Spent
+from probes.bench.measured import Measured, NotApplicable, WriteBudgetSpent
 from probes.bench.run.supervised import OUTPUT_BYTES, JobRun, Supervisors, TreeSample
 from probes.units import duration, size
 from scenarios.model import Run
@@ -15,7 +15,7 @@ from scenarios.workload.cold import Cold
 from scenarios.workload.command_timeline import Curves
 from scenarios.workload.score import Score
 from scenarios.workload.settings import Stay
-from scenarios.workload.variants import Job
+from scenarios.workload.variants import CommandVariant
 
 IN_A_ROW = 3  # failures after which a variant is given up
 SAID = 5  # failures that are said, a variant
@@ -123,13 +123,15 @@ class Allowance:
     def check(self) -> None:
         """Raises Spent."""
         if self.most_bytes and self.spent_bytes >= self.most_bytes:
-            raise Spent(f"{size(self.spent_bytes)} are written, the limit of --most-bytes")
+            raise WriteBudgetSpent(f"{size(self.spent_bytes)} are written, the limit of --most-bytes")
 
     def spend(self, job: JobRun) -> None:
         """Raises Spent where it was ended for it."""
         self.spent_bytes += job.written_bytes or 0
         if job.stopped == "bytes":
-            raise Spent(f"a command was stopped when {size(self.spent_bytes)} were written (--most-bytes)")
+            raise WriteBudgetSpent(
+                f"a command was stopped when {size(self.spent_bytes)} were written (--most-bytes)"
+            )
 
 
 class JobArm:
@@ -138,7 +140,7 @@ class JobArm:
     def __init__(
         self,
         run: Run,
-        job: Job,
+        job: CommandVariant,
         supervisors: Supervisors,
         *,
         at_most_s: float,

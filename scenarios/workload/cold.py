@@ -15,7 +15,7 @@ from probes.named_file import kind, looked_at
 from probes.number_text import whole
 from probes.units import size
 from scenarios.model import Run
-from scenarios.workload.variants import Job
+from scenarios.workload.variants import CommandVariant
 
 ALL = "all"
 _MODULE = "probes.bench.run.drop_cache"
@@ -34,7 +34,7 @@ WHOLE = Action(
 )
 
 
-def paths(cold: Sequence[str], job: Job) -> tuple[str, ...]:
+def paths(cold: Sequence[str], job: CommandVariant) -> tuple[str, ...]:
     """Of one variant: in its directory and with its variables (`$TMPDIR/data`)."""
     env = {**os.environ, **job.env}
     return tuple(
@@ -61,7 +61,7 @@ def unfit(path: str) -> str:
 class Cold:
     """Of one variant."""
 
-    def __init__(self, run: Run, job: Job, supervisors: Supervisors, cold: Sequence[str]) -> None:
+    def __init__(self, run: Run, job: CommandVariant, supervisors: Supervisors, cold: Sequence[str]) -> None:
         self.run = run
         self.job = job
         self.supervisors = supervisors

@@ -16,7 +16,7 @@ from scenarios.plan import Variant
 from scenarios.workload.cold import ALL, WHOLE, paths
 from scenarios.workload.group import Carried, group_action
 from scenarios.workload.request import Request
-from scenarios.workload.variants import Job
+from scenarios.workload.variants import CommandVariant
 
 WITHOUT_ENERGY = {
     "missing": "this host shows no RAPL counters",
@@ -26,7 +26,7 @@ WITHOUT_ENERGY = {
 COMMANDS = ("cmd", "wrap")  # words of a variant whose value is a command line
 
 
-def variant(job: Job, *, private: bool) -> Variant:
+def variant(job: CommandVariant, *, private: bool) -> Variant:
     """Secrets masked: it is on the screen before a recording masks anything."""
     told = masked_tree(job.own)
     if private:

@@ -18,7 +18,7 @@ from scenarios.plan import Metric, Workload
 from scenarios.workload.arm import CPU, ENERGY, SCORE, SHOWN, WALL
 from scenarios.workload.cold import ALL
 from scenarios.workload.score import Score
-from scenarios.workload.variants import Job, job, made, split, startable
+from scenarios.workload.variants import CommandVariant, job, made, split, startable
 
 MOST_FILE_BYTES = 1 << 20
 MOST_VARIANTS = 8
@@ -53,7 +53,7 @@ LEAST_SERIES = 6  # scenarios.experiment.trend tells no trend of fewer
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """`series`: so many runs of the one variant; 0: the variants are compared, the first one is the baseline."""
 
-    jobs: tuple[Job, ...]
+    jobs: tuple[CommandVariant, ...]
     load: Workload
     at_most_s: float
     prepare: tuple[str, ...] = ()
@@ -149,7 +149,7 @@ def _load(score: str, better: str, at_most_s: float) -> Workload:
     )
 
 
-def _jobs(variants: object, command: str, cwd: str, series: int) -> tuple[Job, ...]:
+def _jobs(variants: object, command: str, cwd: str, series: int) -> tuple[CommandVariant, ...]:
     if not isinstance(variants, list):
         raise Usage("variant: a list is wanted")
     if not variants and series:
@@ -160,7 +160,7 @@ def _jobs(variants: object, command: str, cwd: str, series: int) -> tuple[Job, .
     )
 
 
-def _from_table(table: Mapping[str, Any], command: str, cwd: str) -> Job:
+def _from_table(table: Mapping[str, Any], command: str, cwd: str) -> CommandVariant:
     """`[[variant]]` with `name` and the words; variables in capitals, or all in a table `env`."""
     words: list[tuple[str, str]] = []
     for key, value in table.items():

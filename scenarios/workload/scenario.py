@@ -32,7 +32,7 @@ from scenarios.workload.score import Score
 from scenarios.workload.series import series
 from scenarios.workload.settings import Stay
 from scenarios.workload.split import at_limit, split
-from scenarios.workload.variants import Job
+from scenarios.workload.variants import CommandVariant
 
 BUDGET_S = 300.0
 
@@ -193,7 +193,7 @@ class CommandUnderVariants(Scenario):
                 await _measured(run, wanted, arms)
 
 
-async def _group(run: Run, stay: AsyncExitStack, job: Job) -> str:
+async def _group(run: Run, stay: AsyncExitStack, job: CommandVariant) -> str:
     """The variant's own group, gone when `stay` ends; "" where none can be made. Raises Refused where it must be."""
     root = place(run.host)
     if isinstance(root, Absent):

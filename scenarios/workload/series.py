@@ -5,7 +5,7 @@ What is treated cannot be untreated, so there is no ABBA here: the line and its 
 
 from __future__ import annotations
 
-from probes.bench.measured import Spent
+from probes.bench.measured import WriteBudgetSpent
 from scenarios.experiment.schedule.guarded import GuardedBlocks, values_of
 from scenarios.experiment.treated_trend import Course, course
 from scenarios.finding import Evidence, Finding
@@ -35,7 +35,7 @@ async def series(run: Run, wanted: Request, arm: JobArm) -> None:
                 await arm.beside(wanted.treat, "--treat")
                 treated.add(done)
             await measured.measure(load.id, arm.variant, arm.block, group=index)
-        except Spent as why:
+        except WriteBudgetSpent as why:
             run.note(f"{arm.variant}: {why}")
             break
         index += 1

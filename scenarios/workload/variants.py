@@ -25,7 +25,7 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,31}", re.ASCII)
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True):
+class CommandVariant(msgspec.Struct, frozen=True, kw_only=True):
     """What one variant runs. `own` is what sets it apart, word by word; `env` only what it names itself.
 
     `limits`: of the control group that it runs in, by the kernel's names and in its words. `settings`: changes of the
@@ -72,7 +72,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def job(text: str, command: str, cwd: str) -> Job:
+def job(text: str, command: str, cwd: str) -> CommandVariant:
     """`name: words`. Raises Usage in one line."""
     name, colon, rest = text.partition(":")
     if not colon:
@@ -88,7 +88,7 @@ def job(text: str, command: str, cwd: str) -> Job:
     return made(name.strip(), words, command, cwd)
 
 
-def made(name: str, words: Sequence[tuple[str, str]], command: str, cwd: str) -> Job:
+def made(name: str, words: Sequence[tuple[str, str]], command: str, cwd: str) -> CommandVariant:
     """From its name and its words, each with its value. Raises Usage in one line."""
     if not _NAME.fullmatch(name):
         raise Usage(f"variant {name!r}: its name is 1 to 32 letters, digits or . + - _")
@@ -129,7 +129,7 @@ def made(name: str, words: Sequence[tuple[str, str]], command: str, cwd: str) ->
     if not split(own.get("cmd", command), where):
         raise Usage(f"{where}: no command; give --cmd or cmd=")
     startable(argv, env, directory, where)
-    return Job(
+    return CommandVariant(
         id=name,
         argv=argv,
         cwd=directory,

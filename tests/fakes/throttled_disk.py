@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from probes.bench.measured import Measured, Train
-from scenarios.storage.throttling.course import STEP_S, Course
+from scenarios.storage.throttling.course import STEP_S, BlockCompletions
 
 Meter = Callable[[float], float]  # when an operation that asks now may begin; called in the order of time
 
@@ -89,7 +89,7 @@ def _counted(ends: np.ndarray, began: float, least: int) -> list[int]:
 def courses(
     meter: Meter, *, operation_s: float, workers: int, blocks: int, scatter: float = 0.3, block_s: float = 0.5,
     gap_s: float = 0.02, seed: int = 1, drift: float = 0.0,
-) -> list[Course]:  # fmt: skip
+) -> list[BlockCompletions]:  # fmt: skip
     """Blocks of a load. `operation_s`: a mean; `scatter`: its deviation as a share; `drift`: of a block's mean."""
     rng = random.Random(seed)
     found = []
@@ -99,7 +99,7 @@ def courses(
         ends = _ends(meter, began, block_s, mean, scatter, workers, rng)
         counts = _counted(ends, began, round(block_s / STEP_S) + 1)
         last = float(ends.max())
-        found.append(Course(began_s=began, seconds=last - began, completions=counts))
+        found.append(BlockCompletions(began_s=began, seconds=last - began, completions=counts))
         began = last + gap_s
     return found
 

@@ -28,7 +28,7 @@ MEDIANS = (
 EACH_ITS_OWN = "Each row's values are of the groups that its own verdict rests on."
 
 
-class Row(NamedTuple):
+class VerdictRow(NamedTuple):
     """`left` and `right` are the medians of baseline and variant, None where no block has the metric."""
 
     load: str
@@ -44,7 +44,7 @@ def counts(block: ev.Block) -> bool:
     return not block.disturbed and block.phase not in ("warmup", "onset")
 
 
-def rows(session: Session) -> list[Row]:
+def rows(session: Session) -> list[VerdictRow]:
     """What was measured: decided ones by their size, then the others, the controls last."""
     told = [v for v in session.verdicts.values() if wording.measured(v)]
     found = []
@@ -56,7 +56,7 @@ def rows(session: Session) -> list[Row]:
         title = titled(title, control=v.control)
         sides = (side_median(session, v, side) for side in (v.baseline, v.variant))
         left, right = (None if value is None else units.amount(value, unit) for value in sides)
-        found.append(Row(title, left, right, *effect_cells(v), v))
+        found.append(VerdictRow(title, left, right, *effect_cells(v), v))
     return found
 
 
@@ -142,12 +142,12 @@ def effects(session: Session, *, narrow: bool = False) -> Effects | Table | None
     return Effects(shown, Intervals(tuple(drawn.values()), margin), tuple(drawn))
 
 
-def bars(found: Sequence[Row]) -> dict[int, Bar]:
+def bars(found: Sequence[VerdictRow]) -> dict[int, Bar]:
     """By the row's number; none without an estimate. Where several pairs were compared each bar says whose it is."""
     several = len({(row.verdict.baseline, row.verdict.variant) for row in found}) > 1
     one_load = len({row.verdict.workload for row in found}) == 1
 
-    def named(row: Row) -> str:
+    def named(row: VerdictRow) -> str:
         if not several:
             return row.load
         return pair(row.verdict) if one_load else f"{row.verdict.variant}: {row.load}"
@@ -159,7 +159,7 @@ def bars(found: Sequence[Row]) -> dict[int, Bar]:
     }
 
 
-def _narrow(row: Row) -> Row:
+def _narrow(row: VerdictRow) -> VerdictRow:
     left, right = (None if value is None else units.brief(value) for value in (row.left, row.right))
     return row._replace(left=left, right=right, size=short_size(row.verdict, row.size))
 
@@ -170,7 +170,7 @@ def short_size(verdict: ev.Verdict, size: str) -> str:
     return f"within ±{units.percent(verdict.margin)}" if equal else size
 
 
-def effect(row: Row) -> Toned:
+def effect(row: VerdictRow) -> Toned:
     return Toned(row.size, verdict_style.role_of(row.verdict))
 
 

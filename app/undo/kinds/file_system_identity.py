@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 
 from app.process import boot_id
-from app.undo.journal import Place
+from app.undo.journal import FileSystemId
 from probes.host import Host
 from probes.system.disk.mounts import IN_MEMORY, mount_of
 from probes.types import Absent
 
 
-def place_of(directory: Path) -> Place | None:
+def place_of(directory: Path) -> FileSystemId | None:
     """None where it cannot be told."""
     try:
         device, number = _signs(directory)
@@ -20,8 +20,8 @@ def place_of(directory: Path) -> Place | None:
         return None
     mount = mount_of(Host(), str(directory))
     if isinstance(mount, Absent):
-        return Place(device=device, number=number, boot=boot_id())
-    return Place(
+        return FileSystemId(device=device, number=number, boot=boot_id())
+    return FileSystemId(
         device=device,
         number=number,
         boot=boot_id(),
@@ -31,7 +31,7 @@ def place_of(directory: Path) -> Place | None:
     )
 
 
-def is_there(place: Place, path: Path) -> bool:
+def is_there(place: FileSystemId, path: Path) -> bool:
     """Whether that file system is the one on which `path` is looked for, however much of the path exists."""
     for directory in path.parents:
         try:
@@ -42,7 +42,7 @@ def is_there(place: Place, path: Path) -> bool:
     return False
 
 
-def lost(place: Place) -> bool:
+def lost(place: FileSystemId) -> bool:
     """The device went away in this boot: pulled, or a loop device that was removed."""
     major = place.device.partition(":")[0]
     return major != "0" and place.boot == boot_id() and not Path("/sys/dev/block", place.device).exists()

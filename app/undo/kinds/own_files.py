@@ -18,7 +18,7 @@ import msgspec
 
 from app.failure import NotDone
 from app.process import boot_id
-from app.undo.journal import Outcome, Place
+from app.undo.journal import FileSystemId, Outcome
 from app.undo.kinds import bounded_child
 from probes.private_directory import Inode, PrivateDirectory, above, inode_of, ours
 
@@ -42,7 +42,9 @@ def make(path: str, *, keep: Sequence[int] = ()) -> Inode:
     return msgspec.convert(made, Inode)
 
 
-def remove(path: str, place: Place | None, inode: Inode | None, *, keep: Sequence[int] = ()) -> Outcome:
+def remove(
+    path: str, place: FileSystemId | None, inode: Inode | None, *, keep: Sequence[int] = ()
+) -> Outcome:
     """Never raises. `place`: where it was made; `inode`: which one it was, None where the journal does not tell."""
     request = {
         "do": "remove",
@@ -65,7 +67,7 @@ def _carried_out(request: Any, going_on: Callable[[], None]) -> object:
     try:
         if request["do"] == "make":
             return msgspec.to_builtins(_make(path))
-        place = msgspec.convert(request["place"], Place | None)
+        place = msgspec.convert(request["place"], FileSystemId | None)
         inode = msgspec.convert(request["inode"], Inode | None)
         return msgspec.to_builtins(remove_tree(path, place, inode, going_on))
     except OSError as why:
@@ -98,7 +100,7 @@ def _make_in(parent: int, path: Path) -> Inode:
         made.close()
 
 
-def _missing(path: Path, place: Place | None) -> Outcome:
+def _missing(path: Path, place: FileSystemId | None) -> Outcome:
     """Gone only where it was: on another file system, mounted over or instead of its own, nothing can be said."""
     from app.undo.kinds.file_system_identity import (  # a third of the child's start, and seldom needed
         is_there,
@@ -120,7 +122,7 @@ def _missing(path: Path, place: Place | None) -> Outcome:
 
 def remove_tree(
     path: Path,
-    place: Place | None = None,
+    place: FileSystemId | None = None,
     inode: Inode | None = None,
     going_on: Callable[[], None] = lambda: None,
 ) -> Outcome:
@@ -177,7 +179,7 @@ def _remove(parent: int, path: Path, held: PrivateDirectory, going_on: Callable[
             time.sleep(0.1)  # a worker that was killed just now may have made another file before it died
 
 
-def _rebooted(place: Place | None) -> bool:
+def _rebooted(place: FileSystemId | None) -> bool:
     return place is not None and place.boot != boot_id()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 
 from app.failure import NotDone
-from app.undo.journal import Entry, Outcome
+from app.undo.journal import JournalEntry, Outcome
 from app.undo.kinds import own_files, own_groups
 from app.undo.kinds.namespace_holders import end_holders
 from app.undo.kinds.own_files import MARK
@@ -33,14 +33,14 @@ def named(action: Action) -> str:
     return name
 
 
-def create(entry: Entry, keep: tuple[int, ...]) -> Inode | None:
+def create(entry: JournalEntry, keep: tuple[int, ...]) -> Inode | None:
     """Which directory it is; namespaces are made by the process that will hold them and carries their name."""
     if entry.action.resource == "cgroup":
         own_groups.make(entry.value, entry.action.parameters)
     return own_files.make(entry.value, keep=keep) if entry.action.resource == "directory" else None
 
 
-def remove(entry: Entry, keep: tuple[int, ...]) -> Outcome:
+def remove(entry: JournalEntry, keep: tuple[int, ...]) -> Outcome:
     if entry.action.resource == "directory":
         return own_files.remove(entry.value, entry.place, entry.inode, keep=keep)
     return own_groups.remove(entry.value) if entry.action.resource == "cgroup" else end_holders(entry.value)

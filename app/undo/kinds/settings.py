@@ -11,7 +11,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from app.failure import NotDone
-from app.undo.journal import UNDONE, Entry, Outcome
+from app.undo.journal import UNDONE, JournalEntry, Outcome
 from app.undo.kinds import attribute
 from app.undo.kinds.attribute import AttributeTrouble, Texts, selected
 from probes.action import Action
@@ -41,7 +41,7 @@ def old_values(action: Action) -> tuple[str, dict[str, str]]:
     return selected(old), _readable(found)
 
 
-def switch(entry: Entry, keep: tuple[int, ...]) -> Entry:
+def switch(entry: JournalEntry, keep: tuple[int, ...]) -> JournalEntry:
     """Writes the new value; the entry as it became. Raises NotDone."""
     target = entry.action.target
     if entry.old == entry.value:
@@ -58,7 +58,7 @@ def switch(entry: Entry, keep: tuple[int, ...]) -> Entry:
     return replace(entry, made=True, became=became, left=_readable(sides))
 
 
-def put_back(entry: Entry, keep: tuple[int, ...], notes: Notes) -> Outcome:
+def put_back(entry: JournalEntry, keep: tuple[int, ...], notes: Notes) -> Outcome:
     """A value that somebody else set is left alone and reported, a side value as well."""
     target, old = entry.action.target, entry.old or ""
     found = attribute.read([target, *entry.saved])
@@ -86,7 +86,7 @@ def put_back(entry: Entry, keep: tuple[int, ...], notes: Notes) -> Outcome:
     return _settled(entry, entry.saved, keep)
 
 
-def _sides_only(entry: Entry, now: Texts, keep: tuple[int, ...]) -> Outcome:
+def _sides_only(entry: JournalEntry, now: Texts, keep: tuple[int, ...]) -> Outcome:
     """The target is as it was: never switched, switched back by us before we died, or set by somebody else.
 
     A side value is ours to put back where a write of ours left it as it is now, or may have: between `undoing` and
@@ -108,7 +108,7 @@ def _sides_only(entry: Entry, now: Texts, keep: tuple[int, ...]) -> Outcome:
     return Outcome("kept", f"{'; '.join(said)}: another program set {entry.action.target} and this")
 
 
-def _half_settled(entry: Entry, now: Texts) -> bool:
+def _half_settled(entry: JournalEntry, now: Texts) -> bool:
     """A writer of ours was killed among the side values: one is back that the switch had left otherwise, and one of
     them sets another along (nr_requests async_depth). A writer that hung goes on to its end, and leaves no half."""
     return not entry.writers and any(
@@ -117,7 +117,7 @@ def _half_settled(entry: Entry, now: Texts) -> bool:
     )
 
 
-def _settled(entry: Entry, paths: Iterable[str], keep: tuple[int, ...]) -> Outcome:
+def _settled(entry: JournalEntry, paths: Iterable[str], keep: tuple[int, ...]) -> Outcome:
     """In the order declared: `nr_requests` before tunables that depend on it, if the scenario says so."""
     wanted = {path: entry.saved[path] for path in paths}
     there = attribute.settle(wanted, keep)

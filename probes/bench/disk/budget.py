@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from probes import units
-from probes.bench.measured import Spent
+from probes.bench.measured import WriteBudgetSpent
 
 GIB = 1 << 30
 MIB = 1 << 20
@@ -62,7 +62,7 @@ class WriteBudget:
         if refusal := self.refusal(wanted_bytes, load, times):
             lacking = (wanted_bytes * times - self.left_for(load)) * self.amplification(load)
             one = self._loads.get(load, _Account(1.0, None))
-            raise Spent(refusal, self.most_bytes, one.spent_bytes, int(lacking), one.share)
+            raise WriteBudgetSpent(refusal, self.most_bytes, one.spent_bytes, int(lacking), one.share)
 
     def refusal(self, wanted_bytes: int, load: str = "", times: int = 1) -> str:
         """Why `wanted_bytes` of ours must not be written (any more), so many times; empty where they may."""

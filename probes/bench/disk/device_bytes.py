@@ -15,7 +15,7 @@ from probes.system.disk.mounts import placement
 from probes.types import Absent
 
 
-class Moved(NamedTuple):
+class BytesMoved(NamedTuple):
     read_bytes: int
     write_bytes: int
 
@@ -33,14 +33,14 @@ class LeafBytes:
     def begin(self) -> None:
         self._before = leaf_counters(self.host, self.leaves)
 
-    def moved(self) -> Moved | None:
+    def moved(self) -> BytesMoved | None:
         """Since `begin`, over all leaves; None without any, or where one came, went or began to count anew."""
         now = leaf_counters(self.host, self.leaves)
         if self._before is None or now is None:
             return None
         read = [b.read_bytes - a.read_bytes for a, b in zip(self._before, now, strict=True)]
         written = [b.write_bytes - a.write_bytes for a, b in zip(self._before, now, strict=True)]
-        return Moved(sum(read), sum(written)) if min(*read, *written) >= 0 else None
+        return BytesMoved(sum(read), sum(written)) if min(*read, *written) >= 0 else None
 
 
 def named_directories(cwd: str, env: Iterable[str]) -> tuple[str, ...]:

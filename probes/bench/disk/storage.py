@@ -23,7 +23,7 @@ from probes.bench.engine.loads.metadata import linkable
 from probes.bench.engine.pool import Crew, Pool, WorkerFailed
 from probes.bench.engine.spec import BlockReply, Spec
 from probes.bench.engine.summary import slice_ends, summed
-from probes.bench.measured import BenchRefused, Measured, NotApplicable, Spent
+from probes.bench.measured import BenchRefused, Measured, NotApplicable, WriteBudgetSpent
 from probes.bench.workloads import (
     IDS,
     NAMES_AT_ONCE,
@@ -230,7 +230,7 @@ class StorageBench:
             most = await self._affordable(load, seconds, least)
             if (measured := await self._measured(load, seconds, onset_s, least, most)) is not None:
                 return measured
-        raise Spent("the write budget ended this block before its time")
+        raise WriteBudgetSpent("the write budget ended this block before its time")
 
     async def ready(self, workload: str | Load) -> None:
         """Starts the workers of a load, and learns how much a writing one writes; nothing is measured.

@@ -81,7 +81,7 @@ def end(of: int, grace_s: float, reap: Callable[[], None]) -> tuple[int, int]:
     return len(first), len(living(of))
 
 
-class Spent(NamedTuple):
+class ThreadTime(NamedTuple):
     """Of one thread: nanoseconds on a CPU and waiting for one, clock ticks waiting for block I/O."""
 
     ran_ns: int
@@ -89,12 +89,12 @@ class Spent(NamedTuple):
     blocked_ticks: int
 
 
-class Look:
+class TreeTime:
     """What the threads of a tree spent, as far as was seen: the last look at each that has ended."""
 
     def __init__(self) -> None:
-        self._now: dict[int, Spent] = {}
-        self._before = Spent(0, 0, 0)  # of threads whose number was given to another one
+        self._now: dict[int, ThreadTime] = {}
+        self._before = ThreadTime(0, 0, 0)  # of threads whose number was given to another one
         self._migrated: dict[int, int] = {}
         self.in_d = 0  # threads in uninterruptible sleep at the last look
 
@@ -111,7 +111,7 @@ class Look:
         if numbers is None or len(numbers) < 2 or stat is None:
             return
         self.in_d += stat.state == "D"
-        spent = Spent(numbers[0], numbers[1], stat.blocked_ticks)
+        spent = ThreadTime(numbers[0], numbers[1], stat.blocked_ticks)
         last = self._now.get(thread)
         if last is not None and spent.ran_ns < last.ran_ns:
             self._before = _sum(self._before, last)
@@ -127,7 +127,7 @@ class Look:
         return sum(self._migrated.values()) if self._migrated else None
 
     @property
-    def total(self) -> Spent:
+    def total(self) -> ThreadTime:
         total = self._before
         for spent in self._now.values():
             total = _sum(total, spent)
@@ -162,8 +162,8 @@ def written_by(of: int) -> int:
     return sum(written for _, written in filter(None, moved))
 
 
-def _sum(one: Spent, other: Spent) -> Spent:
-    return Spent(*(a + b for a, b in zip(one, other, strict=True)))
+def _sum(one: ThreadTime, other: ThreadTime) -> ThreadTime:
+    return ThreadTime(*(a + b for a, b in zip(one, other, strict=True)))
 
 
 def _threads(pid: int) -> list[int]:

@@ -68,7 +68,7 @@ class Tail:
 class Supervisor:
     def __init__(self, order: dict[str, Any]) -> None:
         self.order = order
-        self.look = process_tree.Look()
+        self.look = process_tree.TreeTime()
         self.user_s = self.system_s = 0.0
         self.faults = [0, 0, 0, 0]  # minor, major; voluntary, involuntary switches
         self.peak_rss = 0

@@ -120,7 +120,7 @@ class Exits:
             self._socket = None
 
 
-class Spent(NamedTuple):
+class TaskTime(NamedTuple):
     """Seconds of all threads together. `refetching_s` is in `blocked_s` too, `reclaiming_s` in part in the CPU time."""
 
     waited_s: float
@@ -129,13 +129,13 @@ class Spent(NamedTuple):
     reclaiming_s: float
 
 
-def spent(ended: list[Ended] | None, reaped: set[int], cpu_s: float) -> Spent | None:
+def spent(ended: list[Ended] | None, reaped: set[int], cpu_s: float) -> TaskTime | None:
     """None where some of them are missing: one that was waited for, or more CPU time than ticks can be short of."""
     if ended is None or not reaped <= {one.task for one in ended}:
         return None
     if sum(one.ran_ns for one in ended) / 1e9 + TICK_S * len(ended) < 0.9 * cpu_s:
         return None
-    return Spent(
+    return TaskTime(
         sum(one.waited_ns for one in ended) / 1e9,
         sum(one.blocked_ns for one in ended) / 1e9,
         sum(one.refetching_ns for one in ended) / 1e9,

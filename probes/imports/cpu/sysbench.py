@@ -22,7 +22,7 @@ _MOVED = re.compile(r"^\s*\S+ Mi?B transferred \((\S+) Mi?B/sec\)")
 _MOST_RUNS = 10_000
 
 
-class Run(msgspec.Struct, kw_only=True, omit_defaults=True):
+class SysbenchRun(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Rates a second, latency in ms as printed; None: not in the file."""
 
     version: str
@@ -42,7 +42,7 @@ class Run(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Sysbench(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    runs: tuple[Run, ...] = ()
+    runs: tuple[SysbenchRun, ...] = ()
 
 
 def recognised(source: Source) -> bool:
@@ -50,12 +50,12 @@ def recognised(source: Source) -> bool:
 
 
 def parse(source: Source) -> Result:
-    runs: list[Run] = []
+    runs: list[SysbenchRun] = []
     for line in source.lines():
         if found := _BANNER.match(line):
             if len(runs) >= _MOST_RUNS:
                 break
-            runs.append(Run(version=found[2].rstrip(":")[:40], label=found[1].strip()))
+            runs.append(SysbenchRun(version=found[2].rstrip(":")[:40], label=found[1].strip()))
         elif runs:
             _line(runs[-1], line)
     finished = [r for r in runs if r.total_s is not None and r.events is not None]
@@ -86,7 +86,7 @@ def parse(source: Source) -> Result:
     )  # fmt: skip
 
 
-def _line(run: Run, line: str) -> None:
+def _line(run: SysbenchRun, line: str) -> None:
     if _INTERVAL.match(line):
         run.interval_lines += 1
     elif found := _LATENCY.match(line):
@@ -100,7 +100,7 @@ def _line(run: Run, line: str) -> None:
         _pair(run, found[1].strip().lower(), found[2])
 
 
-def _pair(run: Run, name: str, value: str) -> None:
+def _pair(run: SysbenchRun, name: str, value: str) -> None:
     rate = _PER_SECOND.search(value[:200])
     per_second = number(rate[1]) if rate else None
     match name:
@@ -125,7 +125,7 @@ def _pair(run: Run, name: str, value: str) -> None:
                 run.rates[name] = v
 
 
-def _measures(run: Run, prefix: str) -> list[Measure]:
+def _measures(run: SysbenchRun, prefix: str) -> list[Measure]:
     seconds = run.total_s or 0.0
     workload = f"{prefix}sysbench"
     named = [
@@ -150,7 +150,7 @@ def _measures(run: Run, prefix: str) -> list[Measure]:
     return made
 
 
-def _contradictions(run: Run, prefix: str) -> list[Contradiction]:
+def _contradictions(run: SysbenchRun, prefix: str) -> list[Contradiction]:
     """Events ÷ total time against the printed rate. Two seconds at least: the total includes the start."""
     if not run.events or not run.total_s or run.total_s < 2:
         return []

@@ -17,7 +17,7 @@ _SCORE = re.compile(r"^System Benchmarks Index Score(?: \(Partial Only\))?\s+(\S
 _MOST = 1000
 
 
-class Run(msgspec.Struct, kw_only=True, omit_defaults=True):
+class UnixbenchRun(msgspec.Struct, kw_only=True, omit_defaults=True):
     cpus: int
     copies: int
     tests: dict[str, tuple[float, str]] = {}
@@ -27,7 +27,7 @@ class Run(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class UnixBench(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    runs: tuple[Run, ...] = ()
+    runs: tuple[UnixbenchRun, ...] = ()
 
 
 def recognised(source: Source) -> bool:
@@ -35,14 +35,14 @@ def recognised(source: Source) -> bool:
 
 
 def parse(source: Source) -> Result:
-    runs: list[Run] = []
+    runs: list[UnixbenchRun] = []
     host = None
     for line in source.lines():
         if line.startswith("   System:"):
             host = line.partition(":")[2].strip().partition(":")[0][:120] or None
         elif found := _COPIES.match(line):
             if len(runs) < _MOST:
-                runs.append(Run(cpus=int(found[1]), copies=int(found[2])))
+                runs.append(UnixbenchRun(cpus=int(found[1]), copies=int(found[2])))
         elif not runs:
             continue
         elif found := _TEST.match(line):

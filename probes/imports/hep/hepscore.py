@@ -26,7 +26,7 @@ _MOST_WORKLOADS = 200
 _MOST_RUNS = 100
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class HepscoreRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str
     scores: dict[str, float] = {}
     log: str | None = None
@@ -42,7 +42,7 @@ class HepWorkload(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     threads_per_copy: int | None = None
     events_per_thread: int | None = None
     ref: dict[str, float] = {}
-    runs: tuple[Run, ...] = ()
+    runs: tuple[HepscoreRun, ...] = ()
     normalised: float | None = None
     chosen: dict[str, float] = {}  # the medians that the file stores
 
@@ -130,7 +130,7 @@ def _workload(name: str, body: dict[str, Any], chosen: dict[str, Any]) -> HepWor
         info = info or report
         scores = numbers(mapping(report.get("wl-scores")))
         runs.append(
-            Run(
+            HepscoreRun(
                 name=key[:20], scores=scores, log=text(report.get("log")), value=_normalised(scores, ref),
                 seconds=number(value.get("duration")),
             )

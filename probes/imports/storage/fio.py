@@ -12,7 +12,7 @@ from probes.imports.model import Measure, Noted, Refused, Result, Trouble
 from probes.imports.numbers import integer, number
 from probes.imports.source import Source
 from probes.imports.storage import fio_json
-from probes.imports.storage.fio_job import Job, job
+from probes.imports.storage.fio_job import FioJob, job
 from probes.imports.storage.fio_sum import MOST_JOBS, Sums, summed
 
 _KEY = b'"fio version"'
@@ -29,7 +29,7 @@ class Fio(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     version: str | None = None
     timestamp: int | None = None
     client_server: bool = False
-    jobs: tuple[Job, ...] = ()
+    jobs: tuple[FioJob, ...] = ()
     totals: dict[str, dict[str, dict[str, float]]] = {}
     messages: tuple[str, ...] = ()
     documents: int = 1
@@ -143,7 +143,7 @@ def _start(document: fio_json.Document) -> float | None:
     return stamp - elapsed if stamp is not None and elapsed else None
 
 
-def facts_of(jobs: list[Job]) -> list[Noted]:
+def facts_of(jobs: list[FioJob]) -> list[Noted]:
     made: dict[tuple[str, str], Noted] = {}
     for one in jobs[:200]:
         for name in ("rw", "bs", "iodepth", "numjobs", "ioengine", "direct", "size", "runtime", "place"):
@@ -180,6 +180,6 @@ def troubles_of(sums: Sums, messages: list[str], documents: int, runs: int, meas
     return found[:100]
 
 
-def _host(jobs: list[Job]) -> str | None:
+def _host(jobs: list[FioJob]) -> str | None:
     hosts = {j.hostname for j in jobs if j.hostname}
     return next(iter(hosts)) if len(hosts) == 1 else None

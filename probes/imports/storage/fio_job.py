@@ -33,7 +33,7 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     bins: int = 0
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class FioJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`rw` … `direct` are None where the file does not say; `options_known`: it has options at all."""
 
     name: str
@@ -56,7 +56,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     rates: dict[str, Rate] = {}
 
 
-def job(entry: fio_json.Entry, common: Mapping[str, object], *, whole: bool = True) -> Job:
+def job(entry: fio_json.JsonJob, common: Mapping[str, object], *, whole: bool = True) -> FioJob:
     """`whole`: with its percentiles and options; else only what is summed up."""
     own = entry.options or {}
     options = {**common, **own} if whole else {}
@@ -65,7 +65,7 @@ def job(entry: fio_json.Entry, common: Mapping[str, object], *, whole: bool = Tr
         return next((str(options[n])[:80] for n in names if n in options), None)
 
     rates = {d: r for d in DIRECTIONS if (r := _rate(getattr(entry, d), whole)) is not None}
-    return Job(
+    return FioJob(
         name=str(entry.jobname)[:200],
         group=integer(entry.groupid) or 0,
         error=integer(entry.error) or 0,
@@ -86,7 +86,7 @@ def job(entry: fio_json.Entry, common: Mapping[str, object], *, whole: bool = Tr
     )
 
 
-def conditions(job: Job) -> dict[str, str]:
+def conditions(job: FioJob) -> dict[str, str]:
     """What the job did, spelled one way: "4 KiB" for 4k and 4096B, fio's own default for what its options leave out.
 
     Empty where the file has no options at all.
@@ -171,7 +171,7 @@ def _mean(latency: fio_json.Latency | None, to_ns: float) -> float | None:
     return mean * to_ns if mean else None
 
 
-def contradictions(job: Job) -> list[Contradiction]:
+def contradictions(job: FioJob) -> list[Contradiction]:
     """Bandwidth × run time against the bytes, operations ÷ run time against the IOPS."""
     found: list[Contradiction] = []
     for direction, rate in job.rates.items():

@@ -60,7 +60,7 @@ class Direction(msgspec.Struct, frozen=True):
         return 1.0 if self.nanoseconds else 1000.0
 
 
-class Entry(msgspec.Struct, frozen=True):
+class JsonJob(msgspec.Struct, frozen=True):
     """One job, or one client's job."""
 
     jobname: Json = ""
@@ -96,7 +96,7 @@ class Document(msgspec.Struct, frozen=True):
     def raw(self) -> list[msgspec.Raw]:
         return self.jobs if self.jobs is not None else self.client_stats or []
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[JsonJob]:
         """Raises msgspec.MsgspecError where one is no job."""
         for part in self.raw:
             yield _entry.decode(part)
@@ -106,5 +106,5 @@ class Document(msgspec.Struct, frozen=True):
         return [_head.decode(part) for part in self.raw[:1000]]
 
 
-_entry = msgspec.json.Decoder(Entry)
+_entry = msgspec.json.Decoder(JsonJob)
 _head = msgspec.json.Decoder(Head)

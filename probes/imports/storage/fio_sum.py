@@ -8,7 +8,7 @@ import msgspec
 
 from probes.imports.model import Contradiction, Measure, compared
 from probes.imports.numbers import KIB
-from probes.imports.storage.fio_job import ALL_CLIENTS, Job, Rate, conditions, contradictions
+from probes.imports.storage.fio_job import ALL_CLIENTS, FioJob, Rate, conditions, contradictions
 
 MOST_JOBS = 1000  # kept whole
 _MOST_PLACES = 1000
@@ -16,7 +16,7 @@ _MOST_CONTRADICTIONS = 100
 _RANKS = ("50", "99", "99.9")
 
 
-class Place(msgspec.Struct):
+class SummedJob(msgspec.Struct):
     """One job name, group and direction; `rate` while it is one entry only."""
 
     entries: int = 0
@@ -31,16 +31,16 @@ class Place(msgspec.Struct):
 
 class Sums:
     def __init__(self) -> None:
-        self.jobs: list[Job] = []
+        self.jobs: list[FioJob] = []
         self.count = 0
         self.left_out = 0  # places beyond the bound
-        self.places: dict[tuple[str, int, str], Place] = {}
+        self.places: dict[tuple[str, int, str], SummedJob] = {}
         self.totals: dict[str, dict[str, dict[str, float]]] = {}
         self.contradictions: list[Contradiction] = []
         self.errors: dict[str, int] = {}
-        self.all_clients: Job | None = None
+        self.all_clients: FioJob | None = None
 
-    def add(self, job: Job, *, clients: bool = False) -> None:
+    def add(self, job: FioJob, *, clients: bool = False) -> None:
         if clients and job.name == ALL_CLIENTS:
             self.all_clients = job
             return
@@ -58,14 +58,14 @@ class Sums:
             total["kib_s"] += rate.bw_kib_s or 0.0
             self._place(job, direction, rate)
 
-    def _place(self, job: Job, direction: str, rate: Rate) -> None:
+    def _place(self, job: FioJob, direction: str, rate: Rate) -> None:
         key = (job.name, job.group, direction)
         place = self.places.get(key)
         if place is None:
             if len(self.places) >= _MOST_PLACES:
                 self.left_out += 1
                 return
-            place = self.places[key] = Place()
+            place = self.places[key] = SummedJob()
         place.entries += 1
         place.rate = rate if place.entries == 1 else None
         for name, value in conditions(job).items():
@@ -113,7 +113,7 @@ class Sums:
         return found
 
 
-def summed(jobs: Iterable[Job], *, clients: bool = False) -> Sums:
+def summed(jobs: Iterable[FioJob], *, clients: bool = False) -> Sums:
     sums = Sums()
     for job in jobs:
         sums.add(job, clients=clients)

@@ -11,7 +11,7 @@ from probes.imports.model import Refused, Result, Trouble
 from probes.imports.numbers import KIB, integer, number
 from probes.imports.source import Source
 from probes.imports.storage.fio import Fio
-from probes.imports.storage.fio_job import Job, Rate
+from probes.imports.storage.fio_job import FioJob, Rate
 from probes.imports.storage.fio_sum import summed
 
 _LINE = re.compile(rb"^(\d);(fio-[^;\n]{1,60});[^;\n]*;\d+;\d+;", re.MULTILINE)
@@ -25,7 +25,7 @@ def recognised(source: Source) -> bool:
 
 
 def parse(source: Source) -> Result:
-    jobs: list[Job] = []
+    jobs: list[FioJob] = []
     version, broken = None, 0
     for line in source.lines():
         if not _LINE.match(line.encode("utf-8", "backslashreplace")):
@@ -42,7 +42,7 @@ def parse(source: Source) -> Result:
             starts["trim"] = _HEAD + 2 * _PART
         rates = {d: r for d, s in starts.items() if (r := _rate(fields[s : s + _PART])) is not None}
         jobs.append(
-            Job(
+            FioJob(
                 name=fields[2][:200],
                 group=integer(fields[3]) or 0,
                 error=integer(fields[4]) or 0,

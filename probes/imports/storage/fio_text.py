@@ -13,7 +13,7 @@ from probes.imports.model import Refused, Result, Trouble
 from probes.imports.numbers import GIB, KIB, MIB, close
 from probes.imports.source import Source
 from probes.imports.storage.fio import Fio, facts_of, messages_in, troubles_of
-from probes.imports.storage.fio_job import Job, Rate
+from probes.imports.storage.fio_job import FioJob, Rate
 from probes.imports.storage.fio_sum import summed
 
 _RESULT = re.compile(
@@ -144,14 +144,14 @@ def parse(source: Source) -> Result:
     )  # fmt: skip
 
 
-def _job(one: _Read, planned: re.Match[str] | None) -> Job:
-    job = Job(
+def _job(one: _Read, planned: re.Match[str] | None) -> FioJob:
+    job = FioJob(
         name=one.name, group=one.group, error=one.error, numjobs=one.jobs,
         rates={direction: part.rate() for direction, part in one.parts.items()},
     )  # fmt: skip
     if planned is None:
         return job
-    return Job(
+    return FioJob(
         name=job.name, group=job.group, error=job.error, numjobs=job.numjobs, rates=job.rates, rw=planned[2],
         bs=_block(planned[3], planned[2]), ioengine=planned[4], iodepth=int(planned[5]), options_known=True,
         options_whole=False,

@@ -30,7 +30,7 @@ _COLUMNS = {
 }  # fmt: skip
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class IorRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     op: str
     mib_s: float
     iops: float | None = None
@@ -42,7 +42,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     iter: int | None = None
 
 
-class Run(msgspec.Struct, kw_only=True, omit_defaults=True):
+class IorRun(msgspec.Struct, kw_only=True, omit_defaults=True):
     """One IOR run. None: not in the file. `aggregate_bytes` is what was planned, rounded as it is printed."""
 
     version: str
@@ -60,7 +60,7 @@ class Run(msgspec.Struct, kw_only=True, omit_defaults=True):
     repetitions: int | None = None
     aggregate_bytes: int | None = None
     stonewall_s: float | None = None
-    rows: list[Row] = []
+    rows: list[IorRow] = []
     max: dict[str, float] = {}  # "write": MiB/s, with all its decimals
     max_ops: dict[str, float] = {}
     stonewall_pairs: tuple[int, int] | None = None
@@ -70,7 +70,7 @@ class Run(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Ior(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    runs: tuple[Run, ...] = ()
+    runs: tuple[IorRun, ...] = ()
 
 
 def recognised(source: Source) -> bool:
@@ -78,13 +78,13 @@ def recognised(source: Source) -> bool:
 
 
 def parse(source: Source) -> Result:
-    runs: list[Run] = []
+    runs: list[IorRun] = []
     reader: _Reader | None = None
     for line in source.lines():
         if banner := _BANNER.match(line):
             if len(runs) >= _MOST_RUNS:
                 break
-            reader = _Reader(Run(version=banner[1][:40]))
+            reader = _Reader(IorRun(version=banner[1][:40]))
             runs.append(reader.run)
         elif reader is not None:
             reader.read(line)
@@ -94,7 +94,7 @@ def parse(source: Source) -> Result:
 class _Reader:
     """Reads one run's lines: options, then the table by its header, then the summary."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: IorRun) -> None:
         self.run = run
         self._columns: list[str] = []
         self._summary: list[str] = []
@@ -134,7 +134,7 @@ class _Reader:
         if rate is None or len(self.run.rows) >= _MOST_ROWS:
             return
         self.run.rows.append(
-            Row(op=values["access"], mib_s=rate, iter=int(turn) if turn is not None else None, **numbers)
+            IorRow(op=values["access"], mib_s=rate, iter=int(turn) if turn is not None else None, **numbers)
         )
 
     def _summarised(self, text: str) -> None:
@@ -177,7 +177,7 @@ class _Reader:
                 run.stonewall_s = number(value)
 
 
-def result(runs: list[Run], kind: str) -> Result:
+def result(runs: list[IorRun], kind: str) -> Result:
     """What all forms of IOR's output have in common."""
     measured = [run for run in runs if run.rows or run.max]
     if not measured:
@@ -211,7 +211,7 @@ def result(runs: list[Run], kind: str) -> Result:
     )  # fmt: skip
 
 
-def _measures(run: Run, prefix: str) -> list[Measure]:
+def _measures(run: IorRun, prefix: str) -> list[Measure]:
     made = []
     conditions = _conditions(run)
     for op in _OPERATIONS:
@@ -241,7 +241,7 @@ def _measures(run: Run, prefix: str) -> list[Measure]:
     return made
 
 
-def _conditions(run: Run) -> dict[str, str]:
+def _conditions(run: IorRun) -> dict[str, str]:
     """What it did, as far as the file says."""
     named = (
         ("API", run.api), ("access", run.access), ("ranks", run.tasks), ("segments", run.segments),
@@ -251,7 +251,7 @@ def _conditions(run: Run) -> dict[str, str]:
     return {name: str(value) for name, value in named if value}
 
 
-def contradictions(run: Run, prefix: str = "") -> list[Contradiction]:
+def contradictions(run: IorRun, prefix: str = "") -> list[Contradiction]:
     found = []
     for op in _OPERATIONS:
         rows = [r for r in run.rows if r.op == op]
@@ -282,7 +282,7 @@ def contradictions(run: Run, prefix: str = "") -> list[Contradiction]:
     return found
 
 
-def _stonewalled(run: Run) -> bool:
+def _stonewalled(run: IorRun) -> bool:
     """A stonewall, or the status file of an earlier one, changes how many bytes are moved."""
     given = run.stonewall_s is not None or run.stonewall_pairs is not None
     return given or "stoneWalling" in (run.command or "")
@@ -294,7 +294,7 @@ def _rate(identifier: str, subject: str, said: float, gives: float, rule: str) -
     )
 
 
-def _facts(run: Run, subject: str) -> list[Noted]:
+def _facts(run: IorRun, subject: str) -> list[Noted]:
     return noted(
         ("API", run.api), ("access", run.access), ("tasks", run.tasks), ("nodes", run.nodes),
         ("tasks per node", run.tasks_per_node), ("transfer size", run.transfer_bytes, "B"),

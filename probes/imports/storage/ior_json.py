@@ -9,7 +9,7 @@ from probes.imports.json_text import mapping, text
 from probes.imports.model import Refused, Result
 from probes.imports.numbers import integer, number
 from probes.imports.source import Source
-from probes.imports.storage.ior import Row, Run, result
+from probes.imports.storage.ior import IorRow, IorRun, result
 from probes.types import Json
 
 _CSV_HEAD = b"access,bw(MiB/s)"
@@ -36,7 +36,7 @@ def parse(source: Source) -> Result:
         if not isinstance(test, dict):
             continue
         parameters, options = mapping(test.get("Parameters")), mapping(test.get("Options"))
-        run = Run(
+        run = IorRun(
             version=str(document.get("Version", ""))[:40],
             began=text(document.get("Began")),
             command=text(document.get("Command line"), 2000),
@@ -69,18 +69,18 @@ def _flat(results: Json) -> list[dict[str, Json]]:
     return [row for row in rows if isinstance(row, dict)][:_MOST]
 
 
-def _row(item: dict[str, Json]) -> Row | None:
+def _row(item: dict[str, Json]) -> IorRow | None:
     rate, op = number(item.get("bwMiB")), item.get("access")
     if rate is None or not isinstance(op, str) or op not in ("write", "read"):
         return None
-    return Row(
+    return IorRow(
         op=op, mib_s=rate, iops=number(item.get("iops")), latency_s=number(item.get("latency")),
         open_s=number(item.get("openTime")), io_s=number(item.get("wrRdTime")),
         close_s=number(item.get("closeTime")), total_s=number(item.get("totalTime")),
     )  # fmt: skip
 
 
-def _add_summary(run: Run, summary: Json, test: Json) -> None:
+def _add_summary(run: IorRun, summary: Json, test: Json) -> None:
     for item in summary[:_MOST] if isinstance(summary, list) else []:
         if not isinstance(item, dict) or item.get("TestID") != test:
             continue
@@ -95,7 +95,7 @@ def _add_summary(run: Run, summary: Json, test: Json) -> None:
 
 def parse_csv(source: Source) -> Result:
     """No unit beyond the header; `numTasks` may be missing from it or from the rows."""
-    run = Run(version="")
+    run = IorRun(version="")
     header: list[str] = []
     try:
         for fields in csv.reader(source.lines()):
@@ -110,7 +110,7 @@ def parse_csv(source: Source) -> Result:
     return result([run], "ior-csv")
 
 
-def _add(run: Run, fields: dict[str, str]) -> None:
+def _add(run: IorRun, fields: dict[str, str]) -> None:
     rate = number(fields.get("bw(MiB/s)"))
     if rate is None:
         return
@@ -118,7 +118,7 @@ def _add(run: Run, fields: dict[str, str]) -> None:
     tasks = integer(fields.get("numTasks"))
     run.tasks = tasks if tasks is not None else run.tasks
     run.rows.append(
-        Row(
+        IorRow(
             op=fields["access"], mib_s=rate, iops=number(fields.get("IOPS")), iter=turn,
             latency_s=number(fields.get("Latency")), open_s=number(fields.get("open(s)")),
             io_s=number(fields.get("wr/rd(s)")), close_s=number(fields.get("close(s)")),

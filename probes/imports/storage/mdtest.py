@@ -32,7 +32,7 @@ class Stat(msgspec.Struct, frozen=True, kw_only=True):
     stddev: float
 
 
-class Run(msgspec.Struct, kw_only=True, omit_defaults=True):
+class MdtestRun(msgspec.Struct, kw_only=True, omit_defaults=True):
     """`rate` in operations a second, `time` in seconds of the phase; only what was asked for."""
 
     version: str
@@ -50,7 +50,7 @@ class Run(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Mdtest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    runs: tuple[Run, ...] = ()
+    runs: tuple[MdtestRun, ...] = ()
 
 
 def recognised(source: Source) -> bool:
@@ -58,7 +58,7 @@ def recognised(source: Source) -> bool:
 
 
 def parse(source: Source) -> Result:
-    runs: list[Run] = []
+    runs: list[MdtestRun] = []
     table, began = "", None
     zero: set[str] = set()
     for line in source.lines():
@@ -67,7 +67,9 @@ def parse(source: Source) -> Result:
         elif found := _BANNER.search(line):
             if len(runs) >= _MOST_RUNS:
                 break
-            runs.append(Run(version=found[1][:40], tasks=int(found[2]), nodes=int(found[3]), began=began))
+            runs.append(
+                MdtestRun(version=found[1][:40], tasks=int(found[2]), nodes=int(found[3]), began=began)
+            )
             table, zero = "", set()
         elif not runs:
             continue
@@ -86,7 +88,7 @@ def parse(source: Source) -> Result:
     return _result(runs)
 
 
-def _row(run: Run, table: str, found: re.Match[str], zero: set[str]) -> None:
+def _row(run: MdtestRun, table: str, found: re.Match[str], zero: set[str]) -> None:
     values = [number(found[i]) for i in range(2, 6)]
     if values[0] is None or values[1] is None or values[2] is None:
         return
@@ -104,7 +106,7 @@ def _row(run: Run, table: str, found: re.Match[str], zero: set[str]) -> None:
             run.not_computed.append(name)
 
 
-def _result(runs: list[Run]) -> Result:
+def _result(runs: list[MdtestRun]) -> Result:
     measured = [run for run in runs if run.rate]
     if not measured:
         raise Refused(
@@ -143,7 +145,7 @@ def _result(runs: list[Run]) -> Result:
     )  # fmt: skip
 
 
-def contradictions(run: Run, prefix: str = "") -> list[Contradiction]:
+def contradictions(run: MdtestRun, prefix: str = "") -> list[Contradiction]:
     """min ≤ mean ≤ max; and where nothing was cut short, items ÷ time must be the rate."""
     found = []
     for name, stat in run.rate.items():
@@ -164,6 +166,6 @@ def contradictions(run: Run, prefix: str = "") -> list[Contradiction]:
     return found
 
 
-def _stonewalled(run: Run) -> bool:
+def _stonewalled(run: MdtestRun) -> bool:
     """A stonewall, or the status file of an earlier one, changes how many items there are."""
     return run.command is None or "-W" in run.command or "-x" in run.command

@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from probes.system.processor.cpu_times import TICKS_PER_S
-from probes.system.running.processes import Look, Process, same
+from probes.system.running.processes import Process, ProcessTable, same
 
 Resource = Literal["cpu", "io"]
 
@@ -38,7 +38,11 @@ class Culprit(msgspec.Struct, frozen=True):
 
 
 def busiest(
-    before: Look, after: Look, resource: Resource, ours: frozenset[int], least: float | None = None
+    before: ProcessTable,
+    after: ProcessTable,
+    resource: Resource,
+    ours: frozenset[int],
+    least: float | None = None,
 ) -> Culprit | None:
     """The process outside `ours` that used most in between, its short-lived children included.
 
@@ -51,7 +55,11 @@ def busiest(
 
 
 def ranking(
-    before: Look, after: Look, resource: Resource, ours: frozenset[int], least: float | None = None
+    before: ProcessTable,
+    after: ProcessTable,
+    resource: Resource,
+    ours: frozenset[int],
+    least: float | None = None,
 ) -> list[Culprit]:
     """As `busiest`, all that used `least`: who used most first."""
     usual = LEAST_CPUS if resource == "cpu" else LEAST_BYTES_A_SECOND
@@ -60,7 +68,9 @@ def ranking(
     return sorted(found, key=lambda one: -one.rate)
 
 
-def _users(before: Look, after: Look, resource: Resource, ours: frozenset[int]) -> Iterator[Culprit]:
+def _users(
+    before: ProcessTable, after: ProcessTable, resource: Resource, ours: frozenset[int]
+) -> Iterator[Culprit]:
     between_s = max(after.uptime_s - before.uptime_s, 0.01)
     all_cpus = between_s * after.cpus if after.cpus else float("inf")
     inherited = _inherited(before, after)
@@ -77,7 +87,9 @@ def _users(before: Look, after: Look, resource: Resource, ours: frozenset[int]) 
             yield Culprit(pid, process.name, used / between_s)
 
 
-def used_by_others(before: Look, after: Look, ours: frozenset[int]) -> tuple[float, float | None]:
+def used_by_others(
+    before: ProcessTable, after: ProcessTable, ours: frozenset[int]
+) -> tuple[float, float | None]:
     """CPUs and bytes a second that all processes outside `ours` used in between, without the kernel's own threads.
 
     The bytes are at least so many: None where some may not be read, and the others moved nothing.
@@ -107,7 +119,7 @@ class _Inherited(msgspec.Struct):
         self.io_known = self.io_known and gone.io is not None
 
 
-def _inherited(before: Look, after: Look) -> dict[int, _Inherited]:
+def _inherited(before: ProcessTable, after: ProcessTable) -> dict[int, _Inherited]:
     """By the process that may have reaped them."""
     found: dict[int, _Inherited] = {}
     for pid, gone in before.processes.items():
@@ -118,7 +130,7 @@ def _inherited(before: Look, after: Look) -> dict[int, _Inherited]:
     return found
 
 
-def _reapers(gone: Process, before: Look, after: Look) -> Iterator[int]:
+def _reapers(gone: Process, before: ProcessTable, after: ProcessTable) -> Iterator[int]:
     """Its parent. Where that is gone as well: any ancestor, for a subreaper adopts (prctl(2)), or init."""
     seen = {gone.pid}
     at = gone

@@ -41,7 +41,7 @@ class Process(msgspec.Struct, frozen=True):
         return self.cpu_s - self.own_s
 
 
-class Look(msgspec.Struct, frozen=True):
+class ProcessTable(msgspec.Struct, frozen=True):
     """All processes that could be seen at one time."""
 
     uptime_s: float
@@ -51,7 +51,7 @@ class Look(msgspec.Struct, frozen=True):
     hung: bool = False  # one in D state did not tell its I/O in time: the others were not asked
 
 
-def look(host: Host, *, io: bool, waiting: bool = True) -> Look:
+def look(host: Host, *, io: bool, waiting: bool = True) -> ProcessTable:
     """Every process that can be seen; 7 microseconds each, 14 with its I/O.
 
     waiting  False: processes in D state are not asked for their I/O (an earlier look hung there).
@@ -72,7 +72,7 @@ def look(host: Host, *, io: bool, waiting: bool = True) -> Look:
                 process = msgspec.structs.replace(process, io=used)
         processes[process.pid] = process
     up_s = uptime_s(host)
-    return Look(up_s if present(up_s) else 0.0, processes, host.once(_cpus), unreadable, hung)
+    return ProcessTable(up_s if present(up_s) else 0.0, processes, host.once(_cpus), unreadable, hung)
 
 
 def family_of(host: Host, pid: int | None = None) -> dict[int, Process]:

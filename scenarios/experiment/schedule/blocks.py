@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from probes.bench.measured import Measured, NotApplicable, Spent, Unfit
+from probes.bench.measured import Measured, NotApplicable, Unfit, WriteBudgetSpent
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
 from scenarios.experiment.budget import group_seconds
@@ -102,8 +102,10 @@ class Blocks(Scheduler):
         self._index += 1
         try:
             await self._blocks_of(group)
-        except (Spent, Unfit) as why:
-            kind, gone = ("budget", "") if isinstance(why, Spent) else ("not applicable", why.variants[0])
+        except (WriteBudgetSpent, Unfit) as why:
+            kind, gone = (
+                ("budget", "") if isinstance(why, WriteBudgetSpent) else ("not applicable", why.variants[0])
+            )
             group.disturbed.append(Disturbance(kind, subject=gone, text=str(why)))
             self._emit(group)
             raise
@@ -136,7 +138,7 @@ class Blocks(Scheduler):
             )
         except NotApplicable as why:
             self._active = None
-            if isinstance(why, Spent):
+            if isinstance(why, WriteBudgetSpent):
                 raise
             raise Unfit([arm.variant], str(why)) from why
 

@@ -23,7 +23,7 @@ FEWEST = 6  # points; with fewer no order of them is sure at 1 %
 _POINTS = 60  # more are averaged to so many: the pairs grow with the square
 
 
-class Course(NamedTuple):
+class FittedLine(NamedTuple):
     """The fitted line's ends, in logs; `p` of a trend this sure or surer in values without one (two-sided)."""
 
     first: float
@@ -43,7 +43,7 @@ class Drift(NamedTuple):
     last: float
 
 
-def course(values: Sequence[float]) -> Course | None:
+def course(values: Sequence[float]) -> FittedLine | None:
     """Of values at equal distances; None with fewer than 6."""
     points = _averaged(values)
     n = len(points)
@@ -59,7 +59,7 @@ def course(values: Sequence[float]) -> Course | None:
     level = middle_of(sorted(point - slope * i for i, point in enumerate(points)))
     deviation = math.sqrt(n * (n - 1) * (2 * n + 5) / 18)
     z = max(0, abs(above - below) - 1) / deviation
-    return Course(level, level + slope * (n - 1), min(1.0, 2 * normal_tail(z)))
+    return FittedLine(level, level + slope * (n - 1), min(1.0, 2 * normal_tail(z)))
 
 
 def drifts(baseline: Sequence[float], variant: Sequence[float], pair: tuple[str, str]) -> list[Drift]:

@@ -20,7 +20,7 @@ from probes.types import Absent
 from scenarios import events as ev
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
-from scenarios.experiment.load_schedule import Entry, campaign
+from scenarios.experiment.load_schedule import ScheduledLoad, campaign
 from scenarios.experiment.schedule.blocks import Blocks
 from scenarios.files.arm import StorageArm
 from scenarios.files.loads import workload
@@ -34,7 +34,7 @@ DISK_NEAR, DISK_FAR = "disk-near", "disk-far"
 BLOCK_S, LEAST_OPERATIONS = 0.1, 50
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class NodeDirectory(msgspec.Struct, frozen=True, kw_only=True):
     """A directory on a disk of a known node, the CPUs of that node and of the farthest one."""
 
     fit: Suitability
@@ -75,7 +75,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         return prepared_bytes(self.fit.size_bytes, LOADS)
 
 
-def find(host: Host, directory: str, table: Numa | None, cpus: frozenset[int]) -> Place | str:
+def find(host: Host, directory: str, table: Numa | None, cpus: frozenset[int]) -> NodeDirectory | str:
     """Where it can be measured, or why not, in one line."""
     nodes = [node for node in table.nodes if node.cpus & cpus] if table is not None else []
     if table is None or len(nodes) < 2:
@@ -95,7 +95,7 @@ def find(host: Host, directory: str, table: Numa | None, cpus: frozenset[int]) -
     if home is None:
         return f"node {own}, the disk's own, has no CPU that may be used here"
     far = max((n for n in nodes if n is not home), key=lambda n: table.distance(own, n.number))
-    return Place(
+    return NodeDirectory(
         fit=fit, leaves=leaves, node=own, near=home.cpus & cpus, far_node=far.number, far=far.cpus & cpus
     )
 
@@ -125,7 +125,9 @@ class LocalityArm(StorageArm):
                 raise NotApplicable("the workers do not run on the CPUs that they were put on")
 
 
-async def measure(run: Run, place: Place, budget_s: float, family: int) -> dict[str, list[ev.Verdict]]:
+async def measure(
+    run: Run, place: NodeDirectory, budget_s: float, family: int
+) -> dict[str, list[ev.Verdict]]:
     """Writes the file, reads it from both sides, gives the verdicts."""
     crew = Crew()
     verdicts: dict[str, list[ev.Verdict]] = {}
@@ -155,7 +157,7 @@ async def measure(run: Run, place: Place, budget_s: float, family: int) -> dict[
                     for name, cpus in ((DISK_NEAR, place.near), (DISK_FAR, place.far))
                 ]
                 await arms[0].ready()
-                entries.append(Entry(Blocks(run, load, arms, watch), done))
+                entries.append(ScheduledLoad(Blocks(run, load, arms, watch), done))
             await campaign(run, Budget(budget_s, run.clock), entries, family=family)
         except BenchRefused as why:
             raise Refused(str(why)) from None

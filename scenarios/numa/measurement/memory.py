@@ -32,7 +32,7 @@ MOST_NODES = 16
 CELLS_OF_PAIR = 3  # slices of each pair a round
 
 
-class Reach(msgspec.Struct, frozen=True, kw_only=True):
+class NodeReach(msgspec.Struct, frozen=True, kw_only=True):
     """From one node's CPUs to one node's memory; `near` is its own. Nodes are None where the host has none."""
 
     cpu_node: int | None
@@ -49,7 +49,7 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemoryResult(msgspec.Struct, frozen=True, kw_only=True):
-    reaches: tuple[Reach, ...]
+    reaches: tuple[NodeReach, ...]
     small_ns: Figure | None  # latency with small and with huge pages, near memory
     huge_ns: Figure | None
     beyond_cache: bool  # the chain's buffer is larger than the last-level cache is told to be
@@ -195,8 +195,8 @@ class MemoryBench:
             rounds=self.rounds,
         )
 
-    def _reach(self, at: int, target: Target) -> Reach:
-        return Reach(
+    def _reach(self, at: int, target: Target) -> NodeReach:
+        return NodeReach(
             cpu_node=target.cpu_node,
             memory_node=target.memory_node,
             distance=target.distance,

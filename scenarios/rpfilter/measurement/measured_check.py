@@ -22,7 +22,7 @@ HERE: dict[Here, str] = {
 }
 
 
-class Chosen(msgspec.Struct, frozen=True, kw_only=True):
+class MeasuredCheck(msgspec.Struct, frozen=True, kw_only=True):
     """The check that is measured as `check`: the host's own, or what it could have where none is loaded.
 
     `setting` is IPv4's rp_filter where that is what is measured, else 0. `left_out` says in one line each what of the
@@ -48,7 +48,7 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.name}{HERE[self.here]}"
 
 
-def chosen(facts: Facts) -> Chosen:
+def chosen(facts: Facts) -> MeasuredCheck:
     """Copies hook, priority, flags and tool of the host's check; the rest of its rule would match nothing elsewhere."""
     for rule in facts.checks:
         for protocol in rule.protocols:
@@ -59,7 +59,7 @@ def chosen(facts: Facts) -> Chosen:
     return _default(facts) if facts.ipv6 else _setting(facts)
 
 
-def _own(facts: Facts, rule: ReversePathRule, protocol: Protocol) -> Chosen:
+def _own(facts: Facts, rule: ReversePathRule, protocol: Protocol) -> MeasuredCheck:
     left_out: list[str] = []
     loader: Loader = rule.form
     if loader != "nft" and _missing(loader, protocol):
@@ -80,7 +80,7 @@ def _own(facts: Facts, rule: ReversePathRule, protocol: Protocol) -> Chosen:
     others = [r.place for r in facts.checks if r is not rule and r.every_flow]
     if others:
         left_out.append(f"not measured: other checks, {'; '.join(others[:3])}")
-    return Chosen(
+    return MeasuredCheck(
         rule=rule,
         here="loaded",
         protocol=protocol,
@@ -95,7 +95,7 @@ def _own(facts: Facts, rule: ReversePathRule, protocol: Protocol) -> Chosen:
     )
 
 
-def _default(facts: Facts) -> Chosen:
+def _default(facts: Facts) -> MeasuredCheck:
     """firewalld has a check for IPv6 alone."""
     flags: tuple[str, ...] = DEFAULT_FLAGS
     priority = 10
@@ -104,7 +104,7 @@ def _default(facts: Facts) -> Chosen:
     left_out = []
     if active(facts):
         left_out.append(f"IPv4's own rp_filter is {active(facts)}: --all measures it too")
-    return Chosen(
+    return MeasuredCheck(
         rule=None,
         here="unknown" if isinstance(facts.ruleset, Absent) else "not loaded",
         protocol="IPv6",
@@ -116,12 +116,12 @@ def _default(facts: Facts) -> Chosen:
     )
 
 
-def _setting(facts: Facts) -> Chosen:
+def _setting(facts: Facts) -> MeasuredCheck:
     """Without IPv6 firewalld checks nothing: what is left is the kernel's own check, as it is set or strict."""
     modes = () if isinstance(facts.rp_filter, Absent) else tuple(facts.rp_filter.active.values())
     mode = 1 if 1 in modes or not modes else 2
     here: Here = "loaded" if modes else "unknown" if isinstance(facts.rp_filter, Absent) else "not loaded"
-    return Chosen(
+    return MeasuredCheck(
         rule=None,
         here=here,
         protocol="IPv4",

@@ -10,7 +10,7 @@ from probes.bench.net.rules import Treatment
 from probes.system.firewall.reverse_path import Protocol
 from scenarios.plan import Metric, Variant, Workload
 from scenarios.rpfilter.facts import Facts
-from scenarios.rpfilter.measurement.measured_check import DEFAULT_FLAGS, Chosen, chosen
+from scenarios.rpfilter.measurement.measured_check import DEFAULT_FLAGS, MeasuredCheck, chosen
 
 NS = Metric("ns/packet", "ns/packet", better="less")
 MB = Metric("MB/s", "MB/s")
@@ -73,7 +73,7 @@ def _lasting(trial: Trial, block_s: float) -> Trial:
     )
 
 
-def _main(chosen: Chosen, everything: bool, again: bool) -> Trial:
+def _main(chosen: MeasuredCheck, everything: bool, again: bool) -> Trial:
     def treat(what: Literal["none", "trivial", "check"], flags: tuple[str, ...] = ()) -> Treatment:
         if chosen.setting and not flags:
             own = chosen.setting if what == "check" else 0
@@ -171,7 +171,7 @@ def _ipv4(name: str) -> Trial:
     )
 
 
-def _tcp(chosen: Chosen) -> list[Trial]:
+def _tcp(chosen: MeasuredCheck) -> list[Trial]:
     """One TCP stream: with offloads the check meets 64 KiB aggregates, without them every frame."""
     base = Treatment(what="none", protocol=chosen.protocol, catches=False)
     check = Treatment(what="check", protocol=chosen.protocol, flags=chosen.flags)

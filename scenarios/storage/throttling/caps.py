@@ -10,7 +10,7 @@ import msgspec
 from probes.bench.disk.storage import LARGE_BYTES
 from probes.bench.workloads import load_of
 from probes.system.running.cgroup import IoLimit
-from scenarios.storage.throttling.course import LEAST_BLOCKS, Cap, Course, cap_of
+from scenarios.storage.throttling.course import LEAST_BLOCKS, BlockCompletions, Cap, cap_of
 
 SAME = 0.05  # two loads at one cap
 ALIKE = 0.015  # two even ones: so near only at one cap
@@ -62,7 +62,11 @@ def limits_of(found: Sequence[IoLimit], devnos: Sequence[str]) -> list[Limit]:
 
 
 def throttles(
-    courses: Mapping[str, Sequence[Course]], limits: Sequence[Limit], *, virtual: bool, turns: int = 1
+    courses: Mapping[str, Sequence[BlockCompletions]],
+    limits: Sequence[Limit],
+    *,
+    virtual: bool,
+    turns: int = 1,
 ) -> list[Throttle]:
     """The caps of one disk, by load as measured.
 
@@ -88,19 +92,19 @@ def throttles(
     return found
 
 
-def looked_at(courses: Mapping[str, Sequence[Course]]) -> list[str]:
+def looked_at(courses: Mapping[str, Sequence[BlockCompletions]]) -> list[str]:
     """The loads that can run into a disk's cap."""
     return [name for name in courses if load_of(name).kind in ("read", "write") and not load_of(name).sync]
 
 
-def watched_s(courses: Mapping[str, Sequence[Course]]) -> float:
+def watched_s(courses: Mapping[str, Sequence[BlockCompletions]]) -> float:
     """Seconds of load in which a throttle would have been named."""
     loads = looked_at(courses) if cpu_unmetered(courses) else []
     parts = {name: [part for block in courses[name] for part in block.cut()] for name in loads}
     return sum(part.seconds for cut in parts.values() if len(cut) > LEAST_BLOCKS for part in cut)
 
 
-def cpu_unmetered(courses: Mapping[str, Sequence[Course]]) -> bool:
+def cpu_unmetered(courses: Mapping[str, Sequence[BlockCompletions]]) -> bool:
     """Whether the control was measured and did not pause: under a CPU quota every load pauses."""
     control = courses.get(CONTROL, ())
     cap = cap_of(control)
@@ -152,7 +156,9 @@ def _written(name: str, rate: float, limits: Sequence[Limit], within: float) -> 
     )
 
 
-def _reached(name: str, blocks: Sequence[Course], limits: Sequence[Limit], turns: int) -> Limit | None:
+def _reached(
+    name: str, blocks: Sequence[BlockCompletions], limits: Sequence[Limit], turns: int
+) -> Limit | None:
     """The kernel's own limit that this load stands at, whatever its course looks like."""
     seconds = sum(block.seconds for block in blocks)
     rate = sum(block.operations for block in blocks) / seconds if seconds > 0 else 0.0

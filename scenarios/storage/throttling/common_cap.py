@@ -9,7 +9,7 @@ import msgspec
 from probes.bench.measured import Train
 from scenarios.events import Verdict
 from scenarios.storage.throttling.caps import SAME, Throttle, near
-from scenarios.storage.throttling.course import STEP_S, Course
+from scenarios.storage.throttling.course import STEP_S, BlockCompletions
 from scenarios.storage.throttling.findings import cap_words
 from scenarios.verdict.word import Word
 
@@ -18,7 +18,7 @@ NEARLY_EQUAL = 0.25  # of the sides' rates: a cap that is shared out slice by sl
 
 def courses_of(
     variants: Sequence[str], counted: Mapping[str, Sequence[Train]], *, shared: bool
-) -> dict[str, dict[str, list[Course]]]:
+) -> dict[str, dict[str, list[BlockCompletions]]]:
     """By side and load, the trains that count; of all sides together where they share a device.
 
     A side of two disks pauses while the other one is served: its course is good for its rate only.
@@ -52,7 +52,7 @@ def recast(verdict: Verdict, caps: Mapping[str, Throttle]) -> Verdict:
     )  # fmt: skip
 
 
-def _course(train: Train, sides: Sequence[int]) -> Course:
+def _course(train: Train, sides: Sequence[int]) -> BlockCompletions:
     """What these sides finished, by the clock; its seconds are those in which they were served."""
     own = [
         (round((begin - train.begins[0]) / STEP_S), steps)
@@ -64,4 +64,4 @@ def _course(train: Train, sides: Sequence[int]) -> Course:
         for at, count in enumerate(steps, first):
             counts[at] += count
     seconds = STEP_S * (len(counts) if len(sides) > 1 else sum(len(steps) for _, steps in own))
-    return Course(began_s=train.begins[0], seconds=seconds, completions=counts)
+    return BlockCompletions(began_s=train.begins[0], seconds=seconds, completions=counts)

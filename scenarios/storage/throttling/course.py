@@ -39,7 +39,7 @@ LONG_S, CUT_S = 1.5, 0.5  # a block that lasts for its operations' sake would hi
 LEAST_STEP = 1.3
 
 
-class Course(msgspec.Struct, frozen=True, kw_only=True):
+class BlockCompletions(msgspec.Struct, frozen=True, kw_only=True):
     """One block. `began_s` by one clock for all; `completions`: operations in each `STEP_S` since then."""
 
     began_s: float
@@ -55,14 +55,14 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
         """Operations a second."""
         return self.operations / self.seconds if self.seconds > 0 else 0.0
 
-    def cut(self) -> list[Course]:
+    def cut(self) -> list[BlockCompletions]:
         """Itself, or a long one's parts."""
         if self.seconds <= LONG_S:
             return [self]
         parts, steps = round(self.seconds / CUT_S), len(self.completions)
         edges = [round(steps * part / parts) for part in range(parts + 1)]
         return [
-            Course(
+            BlockCompletions(
                 began_s=self.began_s + low * STEP_S,
                 seconds=(high - low) * STEP_S,
                 completions=self.completions[low:high],
@@ -91,7 +91,7 @@ class Cap(msgspec.Struct, frozen=True, kw_only=True):
         return self.burst_operations / self.rate
 
 
-def cap_of(blocks: Sequence[Course], workers: int = 1) -> Cap | None:
+def cap_of(blocks: Sequence[BlockCompletions], workers: int = 1) -> Cap | None:
     """What held these blocks of one load, in the order measured; None where nothing is seen.
 
     `even` alone proves no throttle: a link or an idle hard disk is even too. See `scenarios.storage.throttling.caps`.
@@ -103,11 +103,11 @@ def cap_of(blocks: Sequence[Course], workers: int = 1) -> Cap | None:
     return _held(blocks, workers)
 
 
-def _held(blocks: Sequence[Course], workers: int) -> Cap | None:
+def _held(blocks: Sequence[BlockCompletions], workers: int) -> Cap | None:
     return _pauses(blocks) or _even(blocks, workers)
 
 
-def _pauses(blocks: Sequence[Course]) -> Cap | None:
+def _pauses(blocks: Sequence[BlockCompletions]) -> Cap | None:
     """Periods of the same length with the same number of operations in each, and then none or few.
 
     In wider windows too: what one period lets pass comes in several parts where the CPUs are busy.
@@ -116,7 +116,7 @@ def _pauses(blocks: Sequence[Course]) -> Cap | None:
     return next((cap for cap in found if cap is not None), None)
 
 
-def _periodic(blocks: Sequence[Course], steps: int) -> Cap | None:
+def _periodic(blocks: Sequence[BlockCompletions], steps: int) -> Cap | None:
     windows = [_windows(block, steps) for block in blocks]
     busy = _busy([count for own in windows for count in own])
     if busy < LEAST_IN_A_WINDOW:
@@ -146,7 +146,7 @@ def _periodic(blocks: Sequence[Course], steps: int) -> Cap | None:
     return Cap(form="pauses", rate=rate, seconds=_span(blocks), period_s=period, pause_s=pause)
 
 
-def _windows(block: Course, steps: int) -> list[int]:
+def _windows(block: BlockCompletions, steps: int) -> list[int]:
     """Whole windows: one that the block's end cuts would look like a pause."""
     counts = block.completions
     return [sum(counts[at : at + steps]) for at in range(0, len(counts) - steps + 1, steps)]
@@ -162,7 +162,9 @@ def _busy(counts: Sequence[int]) -> int:
     return 0
 
 
-def _lines(blocks: Sequence[Course], windows: Sequence[list[int]], width: float) -> list[list[int | None]]:
+def _lines(
+    blocks: Sequence[BlockCompletions], windows: Sequence[list[int]], width: float
+) -> list[list[int | None]]:
     """Blocks that follow each other closely as one line, with None for what lies between them."""
     lines: list[list[int | None]] = []
     ended = float("-inf")
@@ -211,7 +213,7 @@ def _deviation(values: Sequence[float], middle: float) -> float:
     return median(abs(value - middle) for value in values)
 
 
-def _even(blocks: Sequence[Course], workers: int) -> Cap | None:
+def _even(blocks: Sequence[BlockCompletions], workers: int) -> Cap | None:
     """Every block's tail at the same rate, give or take an operation; a slow disk's tails some together."""
     tails = [_tail(before, block) for before, block in pairwise(blocks)]
     usual = median(sum(tail) for tail in tails) if tails else 0
@@ -231,7 +233,7 @@ def _even(blocks: Sequence[Course], workers: int) -> Cap | None:
     return Cap(form="even", rate=sum(n for n, _ in pieces) / sum(s for _, s in pieces), seconds=_span(blocks))
 
 
-def _keeps_to_the_clock(blocks: Sequence[Course], workers: int) -> bool:
+def _keeps_to_the_clock(blocks: Sequence[BlockCompletions], workers: int) -> bool:
     """Whether a late completion makes the next one no later, as where a meter gives each its turn.
 
     A disk that serves one after another begins with the next when the one before has ended: its own scatter, however
@@ -271,17 +273,17 @@ def _ends(counts: Sequence[int], stride: int) -> list[float]:
     return found
 
 
-def _goes_on(before: Course, block: Course) -> bool:
+def _goes_on(before: BlockCompletions, block: BlockCompletions) -> bool:
     return block.began_s - before.began_s - before.seconds < STEP_S
 
 
-def _tail(before: Course, block: Course) -> Sequence[int]:
+def _tail(before: BlockCompletions, block: BlockCompletions) -> Sequence[int]:
     """A block's whole steps; without the first of them where it does not go on from the one before."""
     steps = int(block.seconds / STEP_S + 1e-6)
     return block.completions[0 if _goes_on(before, block) else round((1 - TAIL) * steps) : steps]
 
 
-def _step(blocks: Sequence[Course]) -> int:
+def _step(blocks: Sequence[BlockCompletions]) -> int:
     """The first block of the lower plateau, 0 without: all before it faster than all after it, and by a good deal."""
     rates = [block.rate for block in blocks]
     best, at = LEAST_STEP, 0
@@ -293,7 +295,7 @@ def _step(blocks: Sequence[Course]) -> int:
     return at
 
 
-def _with_burst(held: Cap, blocks: Sequence[Course], at: int) -> Cap:
+def _with_burst(held: Cap, blocks: Sequence[BlockCompletions], at: int) -> Cap:
     """What was given beyond the cap until the plateau began, the bucket's refill meanwhile taken off."""
     before = blocks[:at]
     ended = before[-1].began_s + before[-1].seconds
@@ -304,5 +306,5 @@ def _with_burst(held: Cap, blocks: Sequence[Course], at: int) -> Cap:
     )  # fmt: skip
 
 
-def _span(blocks: Sequence[Course]) -> float:
+def _span(blocks: Sequence[BlockCompletions]) -> float:
     return blocks[-1].began_s + blocks[-1].seconds - blocks[0].began_s

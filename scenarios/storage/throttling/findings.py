@@ -21,14 +21,16 @@ from scenarios.knowledge.disks import offers
 from scenarios.rules.texts import texts
 from scenarios.storage.results import Level
 from scenarios.storage.throttling.caps import Limit, Throttle, limits_of, throttles
-from scenarios.storage.throttling.course import Cap, Course
+from scenarios.storage.throttling.course import BlockCompletions, Cap
 
 SAYS = texts("storage")
 
 LEAST_EXCEEDED_S = 0.1
 
 
-def throttles_of(host: Host, one: Target, courses: Mapping[str, Sequence[Course]]) -> list[Throttle]:
+def throttles_of(
+    host: Host, one: Target, courses: Mapping[str, Sequence[BlockCompletions]]
+) -> list[Throttle]:
     """The caps of the disk below a directory, with what the kernel knows of them."""
     return throttles(courses, limits_below(host, one), virtual=is_virtual(one))
 

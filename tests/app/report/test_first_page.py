@@ -11,7 +11,7 @@ import pytest
 
 from app.recording.reader import load
 from app.report.figures.interval_chart import scale_of
-from app.report.figures.verdict_table import Row, bars, rows
+from app.report.figures.verdict_table import VerdictRow, bars, rows
 from app.report.forms import html, markdown
 from app.report.forms.svg import SMALL, WIDE, bar_svg, chart_svg
 from app.report.full_report import report
@@ -22,17 +22,17 @@ DEMOS = Path(__file__).parents[3] / "app" / "recording" / "demos"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def effects_svg(found: list[Row]) -> str:
+def effects_svg(found: list[VerdictRow]) -> str:
     drawn = list(bars(found).values())
     inner = "".join(bar_svg(bar, scale_of(drawn), 0.05) for bar in drawn)
     return f"<all>{inner}</all>"
 
 
-def row(load_: str, ratio: float | None, ci95: ev.Interval | None = None) -> Row:
+def row(load_: str, ratio: float | None, ci95: ev.Interval | None = None) -> VerdictRow:
     verdict = ev.Verdict(
         t=1, workload="w", metric="m", baseline="A", variant="B", verdict="slower", ratio=ratio, ci95=ci95
     )
-    return Row(load_, "1", "2", "size", "interval", verdict)
+    return VerdictRow(load_, "1", "2", "size", "interval", verdict)
 
 
 @pytest.mark.parametrize("name", ["storage", "rpfilter", "null"])

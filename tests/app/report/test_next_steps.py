@@ -18,7 +18,7 @@ from probes.system.running.job_identity import JobTarget, JobUse
 from scenarios import events as ev
 from scenarios import registry
 from scenarios.card import card_of, own
-from scenarios.cpuwatch.findings import Job
+from scenarios.cpuwatch.findings import WatchedJob
 from scenarios.cpuwatch.findings import findings as cpuwatch
 from scenarios.finding import Finding, Remedy
 from scenarios.kernel.findings import Figures, findings
@@ -202,7 +202,7 @@ def test_a_battery_is_followed_by_its_comparison_and_by_what_is_suspected_here(
 def test_what_cpuwatch_saw_is_followed_by_what_to_do_with_the_job(tmp_path: Path) -> None:
     use = JobUse(seconds=1.0, cores=0.99, user_share=0.9, waited=0.0, others_waited=1.2, migrations_per_s=None, moved=0,
                  cpus=frozenset({0}), processes=1, threads=1)  # fmt: skip
-    job = Job(words="xz [131]", target=JobTarget("pid", "131"), name="xz [131]")
+    job = WatchedJob(words="xz [131]", target=JobTarget("pid", "131"), name="xz [131]")
     host = Tree(tmp_path).host()
     for others in (1.2, 0.0):
         uses = [msgspec.structs.replace(use, others_waited=others)] * 3

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from app.undo import effects
-from app.undo.journal import Entry
+from app.undo.journal import JournalEntry
 from probes.action import Action, private_directory
 
 
@@ -16,7 +16,7 @@ def attribute(path: Path, new: str, **more: object) -> Action:
     return Action(kind="attribute", title="set", target=str(path), new=new, **more)  # type: ignore[arg-type]
 
 
-def applied(action: Action) -> Entry:
+def applied(action: Action) -> JournalEntry:
     return effects.carry_out(effects.prepare(action, "x"), ())
 
 

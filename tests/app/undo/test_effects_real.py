@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from app.undo import effects
-from app.undo.journal import Entry
+from app.undo.journal import JournalEntry
 from app.undo.kinds import attribute
 from app.undo.kinds.attribute import AttributeTrouble
 from probes.action import Action, private_directory
@@ -21,7 +21,7 @@ from tests.real.own_disk import detach, unmount
 pytestmark = [pytest.mark.real, pytest.mark.beside]
 
 
-def applied(action: Action) -> Entry:
+def applied(action: Action) -> JournalEntry:
     return effects.carry_out(effects.prepare(action, "x"), ())
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.process import identity
-from app.undo.journal import SCHEMA, Entry, Header, Journal, content, peek
+from app.undo.journal import SCHEMA, Header, Journal, JournalEntry, content, peek
 from probes.action import Action
 
 
@@ -26,7 +26,9 @@ def test_a_line_is_on_the_disk_before_anything_is_done(
         fsync(descriptor)
 
     monkeypatch.setattr(os, "fsync", noted)
-    book.intend(Entry(id="1", action=Action(kind="attribute", title="set", target="/x", new="1"), value="1"))
+    book.intend(
+        JournalEntry(id="1", action=Action(kind="attribute", title="set", target="/x", new="1"), value="1")
+    )
     assert synced == [book.path.read_bytes()]
     assert [entry.id for entry in peek(book.path)[1]] == ["1"]
     os.close(book.descriptor)

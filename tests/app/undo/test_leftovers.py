@@ -13,7 +13,7 @@ from app.cli.telling import triage
 from app.process import Identity, identity
 from app.state import journal_dir, private
 from app.undo import leftovers
-from app.undo.journal import SCHEMA, Entry, Header, Journal
+from app.undo.journal import SCHEMA, Header, Journal, JournalEntry
 from app.undo.undo import Leftover
 from probes.action import Action, private_directory
 from probes.host import Host
@@ -30,13 +30,13 @@ pytestmark = pytest.mark.usefixtures("own_state")
 def leave(action: Action = SWITCH, who: Identity = DEAD) -> None:
     header = Header(schema=SCHEMA, run="r", who=who, command=["hostdx"], recording="", began_s=0.0)
     book = Journal.create(private(journal_dir()) / "r.jsonl", header)
-    book.intend(Entry(id="1", action=action, value="bfq", old="mq-deadline"))
+    book.intend(JournalEntry(id="1", action=action, value="bfq", old="mq-deadline"))
     os.close(book.descriptor)
 
 
 def left(action: Action = SWITCH, who: Identity = DEAD) -> Leftover:
     header = Header(schema=SCHEMA, run="r", who=who, command=["hostdx"], recording="", began_s=0.0)
-    return Leftover(Path("r"), header, (Entry(id="1", action=action, value="bfq", old="none"),), False)
+    return Leftover(Path("r"), header, (JournalEntry(id="1", action=action, value="bfq", old="none"),), False)
 
 
 def plan(*actions: Action, writes: tuple[str, ...] = ()) -> Plan:

@@ -15,7 +15,7 @@ from app.failure import NotDone
 from app.process import Identity, boot_id, identity, lives
 from app.state import journal_dir, private
 from app.undo import effects, undo
-from app.undo.journal import SCHEMA, Entry, Header, Journal, Place, journals
+from app.undo.journal import SCHEMA, FileSystemId, Header, Journal, JournalEntry, journals
 from app.undo.kinds import bounded_child, file_system_identity, own_files
 from app.undo.kinds.file_system_identity import is_there, lost, place_of
 from probes.action import private_directory
@@ -51,7 +51,7 @@ def child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
     monkeypatch.undo()
 
 
-def applied(directory: Path) -> Entry:
+def applied(directory: Path) -> JournalEntry:
     return effects.carry_out(effects.prepare(private_directory(str(directory)), "x"), ())
 
 
@@ -103,7 +103,7 @@ def test_who_goes_on_has_time(child: Callable[[str], None]) -> None:
     assert bounded_child.ask("app.undo.kinds.own_files", {}, timeout_s=1.5) == 7
 
 
-PLACE = Place(device="7:7", number=5, boot=boot_id(), mountpoint="/mnt/x", source="/dev/loop7")
+PLACE = FileSystemId(device="7:7", number=5, boot=boot_id(), mountpoint="/mnt/x", source="/dev/loop7")
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ PLACE = Place(device="7:7", number=5, boot=boot_id(), mountpoint="/mnt/x", sourc
 def test_what_is_missing(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    place: Place | None,
+    place: FileSystemId | None,
     there: bool,
     state: str,
     says: str,

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from app.undo import effects
-from app.undo.journal import Entry
+from app.undo.journal import JournalEntry
 from app.undo.kinds import attribute
 from probes.action import Action
 
@@ -30,7 +30,7 @@ class Queue:
     def now(self) -> tuple[str, ...]:
         return tuple(self.path(n).read_text().strip() for n in ("scheduler", "nr_requests", "fifo_batch"))
 
-    def switched(self) -> Entry:
+    def switched(self) -> JournalEntry:
         """To bfq, which has no fifo_batch of its own and resets the depth."""
         action = Action(
             kind="attribute",

@@ -15,7 +15,7 @@ from app.failure import Failure
 from app.process import Identity, identity
 from app.state import journal_dir, private
 from app.undo import effects, undo
-from app.undo.journal import SCHEMA, Busy, Entry, Header, Journal, Outcome, journals, peek
+from app.undo.journal import SCHEMA, Busy, Header, Journal, JournalEntry, Outcome, journals, peek
 from probes.action import Action, private_directory
 from tests.needs import TMPFS, need, not_here
 from tests.real.own_disk import unmount
@@ -214,7 +214,7 @@ def test_one_bad_entry_does_not_keep_the_others(tmp_path: Path) -> None:
     book = journal()
     do(book, private_directory(str(tmp_path / "data")), "1")
     foreign = Action(kind="resource", resource="namespace", title="n", target="x")  # not a name of ours
-    book.intend(Entry(id="2", action=foreign, value="x"))
+    book.intend(JournalEntry(id="2", action=foreign, value="x"))
     path = abandon(book)
     taken = undo.take(path)
     assert taken is not None

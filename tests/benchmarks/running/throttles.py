@@ -16,18 +16,18 @@ from probes.host import Host
 from probes.system.disk.mounts import placement
 from probes.types import present
 from scenarios.storage.throttling.caps import CONTROL, Throttle, throttles
-from scenarios.storage.throttling.course import Course
+from scenarios.storage.throttling.course import BlockCompletions
 from scenarios.storage.throttling.findings import cap_words
 
 LOADS = ("randread-4k-qd16", "cpu", "read-1m-qd8", "write-1m-qd8")
 CONTROL_S = 3.0
 
 
-async def once(directory: str, blocks: int, seconds: float, seed: int) -> dict[str, list[Course]]:
+async def once(directory: str, blocks: int, seconds: float, seed: int) -> dict[str, list[BlockCompletions]]:
     """One run: the courses of each load."""
     place = placement(Host(), directory)
     bench = StorageBench(Host(), directory, None, 64 << 20, seed, place.leaves if present(place) else ())
-    found: dict[str, list[Course]] = {}
+    found: dict[str, list[BlockCompletions]] = {}
     try:
         await bench.prepare(workloads=LOADS)
         for load in LOADS:
@@ -38,7 +38,9 @@ async def once(directory: str, blocks: int, seconds: float, seed: int) -> dict[s
                     break
                 measured = await bench.block(load, 0.5)
                 began_s = time.monotonic() - measured.seconds
-                course = Course(began_s=began_s, seconds=measured.seconds, completions=measured.completions)
+                course = BlockCompletions(
+                    began_s=began_s, seconds=measured.seconds, completions=measured.completions
+                )
                 found.setdefault(load, []).append(course)
     finally:
         await bench.close()

@@ -17,7 +17,7 @@ from probes.system.running.quota_groups import QuotaGroup
 from scenarios.cpus import priority
 from scenarios.cpus.quota import stopped_by
 from scenarios.cpuwatch import scenario
-from scenarios.cpuwatch.findings import Job, findings
+from scenarios.cpuwatch.findings import WatchedJob, findings
 from scenarios.cpuwatch.scenario import Cpuwatch
 from scenarios.events import Found
 from scenarios.finding import Finding
@@ -26,7 +26,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun
 
-JOB = Job(words="job", target=JobTarget("pid", "131"), name="xz [131]")
+JOB = WatchedJob(words="job", target=JobTarget("pid", "131"), name="xz [131]")
 
 
 def _uses(cores: Sequence[float], waited: float | None = 0.0, others: float | None = None) -> list[JobUse]:
@@ -129,7 +129,7 @@ def test_without_schedstats_the_pressure_tells_that_others_waited(
 
 @pytest.mark.parametrize("target", [JobTarget("user", "alice"), JobTarget("cgroup", "/batch/job 7")])
 def test_a_user_and_a_group_are_given_less_as_well(host: Host, target: JobTarget) -> None:
-    job = Job(words="job", target=target)
+    job = WatchedJob(words="job", target=target)
     [found] = findings(host, job, _uses([2.0] * 4, others=3.0), None)
     first = found.remedy[0]
     assert first == (

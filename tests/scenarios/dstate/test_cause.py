@@ -12,18 +12,20 @@ from probes.types import Absent
 from scenarios.dstate.cause import Cause, Limit, Stuck, cause_of
 from scenarios.dstate.devices import Devices, DeviceState, scheduler_holds, suspended
 from scenarios.dstate.findings import finding_of, grouped
-from scenarios.dstate.location import Place
+from scenarios.dstate.location import MountedDirectory
 from scenarios.dstate.stuck import Sleep, Sleeps
 from scenarios.knowledge.kernels import faults_of
 from scenarios.knowledge.waits import wait_kind, waits
 
 NO = Absent("not readable")
-XFS = Place(
+XFS = MountedDirectory(
     mountpoint="/data", fstype="xfs", source="/dev/sdb1", device="sdb1", devices=("sdb",), how="syscall"
 )
-NFS = Place(mountpoint="/nfs", fstype="nfs4", source="srv:/export", how="fd")
-LVM = Place(mountpoint="/lv", fstype="ext4", source="/dev/vg/lv", device="dm-0", devices=("sdb",), how="fd")
-MD = Place(
+NFS = MountedDirectory(mountpoint="/nfs", fstype="nfs4", source="srv:/export", how="fd")
+LVM = MountedDirectory(
+    mountpoint="/lv", fstype="ext4", source="/dev/vg/lv", device="dm-0", devices=("sdb",), how="fd"
+)
+MD = MountedDirectory(
     mountpoint="/md",
     fstype="ext4",
     source="/dev/vg/lv",
@@ -41,7 +43,7 @@ def task(tid: int = 7, comm: str = "xrootd", wchan: str | Absent = "io_schedule"
 
 def stuck(
     *functions: str,
-    place: Place | None = None,
+    place: MountedDirectory | None = None,
     seconds: float = 5.0,
     tid: int = 7,
     limits: tuple[Limit, ...] = (),
@@ -211,7 +213,7 @@ def test_the_kernels_fault_is_not_claimed_for_one_queue_or_another_scheduler() -
     ],
 )
 def test_every_cause_says_what_to_do_with_names_quoted(kind: str) -> None:
-    place = Place(mountpoint="/a b;reboot", fstype="xfs", how="fd")
+    place = MountedDirectory(mountpoint="/a b;reboot", fstype="xfs", how="fd")
     cause = Cause(kind, "/a b;reboot")  # type: ignore[arg-type]
     (group,) = grouped([(stuck("x", place=place), cause)])
     finding = finding_of(group, {})

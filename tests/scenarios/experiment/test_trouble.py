@@ -7,13 +7,13 @@ import asyncio
 import msgspec
 import pytest
 
-from probes.bench.measured import BenchRefused, Measured, Spent
+from probes.bench.measured import BenchRefused, Measured, WriteBudgetSpent
 from scenarios import events as ev
 from scenarios.disturbance import Culprit, Disturbance
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.interleaved import compare
-from scenarios.experiment.load_schedule import Entry, campaign
+from scenarios.experiment.load_schedule import ScheduledLoad, campaign
 from scenarios.experiment.schedule.blocks import Blocks
 from scenarios.plan import Metric, Workload
 from tests.fakes import FakeArm, FakeRun
@@ -201,7 +201,7 @@ async def test_a_spent_write_budget_keeps_what_was_measured() -> None:
 
     async def until_spent(seconds: float) -> Measured:
         if arms[1].blocks >= 20:
-            raise Spent("the run's write budget is spent: 8.0 of 8.0 GiB")
+            raise WriteBudgetSpent("the run's write budget is spent: 8.0 of 8.0 GiB")
         return await whole(seconds)
 
     arms[1].block = until_spent  # type: ignore[method-assign]
@@ -216,7 +216,7 @@ async def test_a_budget_that_is_spent_before_the_first_group_is_said() -> None:
     arms = arms_of(run, 1.0, 0.7)
 
     async def spent(seconds: float) -> Measured:
-        raise Spent("the run's write budget is spent: 8.0 of 8.0 GiB")
+        raise WriteBudgetSpent("the run's write budget is spent: 8.0 of 8.0 GiB")
 
     arms[0].block = spent  # type: ignore[method-assign]
     [verdict], _ = await compare(run, READS, arms, budget_s=120, family=6)
@@ -228,12 +228,12 @@ async def test_a_slow_disk_is_judged_within_the_whole_budget() -> None:
     """110 IOPS: 200 operations are 1.8 s, twice that on the other one; a third of two minutes holds no eight groups."""
     run = FakeRun(seed=5)
 
-    def entry(name: str) -> Entry:
+    def entry(name: str) -> ScheduledLoad:
         arms = [
             FakeArm(v, run.clock, {"IOPS": rate}, noise=white(5, 0.03), operations_per_s=rate)
             for v, rate in (("A", 110.0), ("B", 55.0))
         ]
-        return Entry(Blocks(run, msgspec.structs.replace(READS, id=name), arms), lambda _: None)
+        return ScheduledLoad(Blocks(run, msgspec.structs.replace(READS, id=name), arms), lambda _: None)
 
     await campaign(run, Budget(110.0, run.clock), [entry("first"), entry("second"), entry("third")], family=6)
     words = {verdict.workload: verdict.verdict for verdict in run.of(ev.Verdict)}
@@ -246,14 +246,14 @@ async def test_blocks_that_stay_undecided_get_what_is_left_and_are_made_active_a
     calls: list[tuple[str, str]] = []
     spent: dict[str, float] = {}
 
-    def entry(name: str, sigma: float) -> Entry:
+    def entry(name: str, sigma: float) -> ScheduledLoad:
         noise = white(seed, sigma)
         arms = [FakeArm(f"{name}-{v}", run.clock, noise=noise, calls=calls) for v in "AB"]
 
         def done(experiment: Experiment) -> None:
             spent[name] = experiment.pace.spent_s
 
-        return Entry(Blocks(run, msgspec.structs.replace(READS, id=name), arms), done)
+        return ScheduledLoad(Blocks(run, msgspec.structs.replace(READS, id=name), arms), done)
 
     loads = [entry("noisy", 0.3), entry("calm", 0.01)]
     await campaign(run, Budget(120.0, run.clock), loads, family=2)
@@ -277,12 +277,12 @@ async def test_a_side_that_does_not_come_to_rest_takes_no_verdict_away() -> None
             if judged:
                 raise BenchRefused("others' I/O never pauses")
 
-    def entry(name: str) -> Entry:
+    def entry(name: str) -> ScheduledLoad:
         arms = [
             Restless(v, run.clock, {"IOPS": rate}, calls=calls) for v, rate in (("A", 100.0), ("B", 50.0))
         ]
         load = msgspec.structs.replace(READS, id=name)
-        return Entry(Blocks(run, load, arms), lambda one: judged.append(one.workload.id))
+        return ScheduledLoad(Blocks(run, load, arms), lambda one: judged.append(one.workload.id))
 
     await campaign(run, Budget(60.0, run.clock), [entry("alone")], family=1)
     assert calls[-1][0] == "block"  # nothing comes after it

@@ -9,7 +9,7 @@ import pytest
 from probes.host import Host
 from probes.system.processor.cpulist import parse_list
 from probes.system.running import quota_groups
-from probes.system.running.processes import Look, look
+from probes.system.running.processes import ProcessTable, look
 from scenarios.cpus import priority
 from scenarios.cpus.quota import Quota, one_thread
 from scenarios.host import rules
@@ -70,7 +70,7 @@ def test_a_pressure_that_names_nobody_says_why(monkeypatch: pytest.MonkeyPatch, 
     host = tree.host()
     monkeypatch.setattr(host, "live", True)
     monkeypatch.setattr(rules, "top_users", lambda host, kind: ())
-    monkeypatch.setattr(rules, "last_look", lambda host: Look(1.0, {}))
+    monkeypatch.setattr(rules, "last_look", lambda host: ProcessTable(1.0, {}))
     monkeypatch.setattr(rules, "unseen", lambda host, kind, seen: Unseen("namespace"))
     [found] = rules.pressure(host)
     assert found.title.endswith(Unseen("namespace").sentence) and found.remedy == (

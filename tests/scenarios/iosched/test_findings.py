@@ -12,7 +12,7 @@ from probes.host import Host
 from probes.system.disk.scheduler_origin import Why
 from scenarios import events as ev
 from scenarios.iosched.findings import held_finding, verdict_finding
-from scenarios.iosched.layout import Job, workload
+from scenarios.iosched.layout import PairLoad, workload
 from scenarios.iosched.remedies import throughput_of_bfq, tuned_path, udev_rule, use
 from tests.scenarios.iosched.test_scenario import target_on, tree
 
@@ -80,7 +80,7 @@ def test_what_would_decide_it_is_a_command(tmp_path: Path) -> None:
 
 def test_writers_that_reach_their_bound_pressed_nobody() -> None:
     mix = next(m for m in MIXES if m.id == "writers-reader")
-    job = Job(
+    job = PairLoad(
         mix=mix, variant="bfq", workload=workload(mix, "bfq", 1, 1 << 28, "/d", 1), write_rate=100_000_000
     )
     held = held_finding("sdb", job, [[199.0, 200.0, 198.0], [196.0, 200.0, 199.0]])

@@ -17,8 +17,8 @@ from scenarios.iosched.layout import (
     DEFAULT_BUDGET_S,
     MOST_FOR_PRESSING,
     PRESSING_RATE,
-    Job,
     Layout,
+    PairLoad,
     layout,
     needed_seconds,
 )
@@ -68,7 +68,7 @@ def test_what_comes_first_leaves_the_others_their_fewest_groups(planned) -> None
     )  # too little for any other: then the first has it all
 
 
-def written(found: Layout, job: Job, seconds: float) -> float:
+def written(found: Layout, job: PairLoad, seconds: float) -> float:
     return job.write_rate * job.mix.writers * seconds
 
 

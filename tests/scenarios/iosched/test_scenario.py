@@ -20,7 +20,7 @@ from probes.system.disk.scheduler import Scheduling, scheduling
 from scenarios import events as ev
 from scenarios.experiment.schedule.switch import scheduler_change
 from scenarios.iosched.findings import Phase, onset_finding, throttling_finding
-from scenarios.iosched.layout import Job, Layout, workload
+from scenarios.iosched.layout import Layout, PairLoad, workload
 from scenarios.iosched.restoration import Untouched, changed, lines, queue_files
 from scenarios.iosched.scenario import Iosched
 from scenarios.iosched.switch import Switcher
@@ -127,7 +127,7 @@ def measured(tmp_path: Path, speed: dict[str, float], seed: int = 1, budget_s: f
     host = tree(tmp_path)
     mixes = tuple(next(m for m in MIXES if m.id == name) for name in ("writers-reader", "cpu", "readers"))
     jobs = tuple(
-        Job(
+        PairLoad(
             mix=m,
             variant="bfq",
             workload=workload(m, "bfq", 1, 1 << 28, "/d", 10_000_000),

@@ -274,4 +274,4 @@ def test_the_files_are_as_large_as_fits_unless_a_size_is_asked_for(
 
     monkeypatch.setattr(directories, "suitability", fits)
     options = Options({"size": asked << 20} if asked else {}, Null.options)
-    assert null_plan.Place(Host(str(EMPTY)), options).size_bytes == chosen << 20
+    assert null_plan.NullDirectory(Host(str(EMPTY)), options).size_bytes == chosen << 20

@@ -23,7 +23,7 @@ from scenarios.numa.findings import (
 )
 from scenarios.numa.measurement.cpu import NO_CLOCK, Clocked, CpuLoad, CpuResult, CpuRow
 from scenarios.numa.measurement.figures import Figure, figure, ratio
-from scenarios.numa.measurement.memory import MemoryResult, Reach
+from scenarios.numa.measurement.memory import MemoryResult, NodeReach
 from scenarios.numa.measurement.surroundings import Surroundings
 from scenarios.numa.memory_findings import memory_findings
 from tests.fakes.hosts.tree import Tree
@@ -170,8 +170,8 @@ def test_a_scaling_that_cannot_be_told_from_good_is_not_called() -> None:
     assert _ids(list(cpu_findings(result, Surroundings()))) == []
 
 
-def _reach(cpu: int, memory: int, rate: float, workers: int = 8, ns: float | None = None) -> Reach:
-    return Reach(
+def _reach(cpu: int, memory: int, rate: float, workers: int = 8, ns: float | None = None) -> NodeReach:
+    return NodeReach(
         cpu_node=cpu,
         memory_node=memory,
         distance=10 if cpu == memory else 21,
@@ -182,7 +182,7 @@ def _reach(cpu: int, memory: int, rate: float, workers: int = 8, ns: float | Non
     )
 
 
-def _memory(*reaches: Reach) -> MemoryResult:
+def _memory(*reaches: NodeReach) -> MemoryResult:
     return MemoryResult(
         reaches=reaches,
         small_ns=None,

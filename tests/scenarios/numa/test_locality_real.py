@@ -25,7 +25,7 @@ async def test_both_sides_are_measured_where_they_were_put(
     fit = suitability(host, str(tmp_path), explicit=True, size_bytes=64 << 20, workloads=locality.LOADS)
     if fit.refusal or fit.placement is None or len(cpus) < 2:
         not_here(fit.refusal or "one CPU")
-    place = locality.Place(
+    place = locality.NodeDirectory(
         fit=fit,
         leaves=tuple(fit.placement.leaves),
         node=0,

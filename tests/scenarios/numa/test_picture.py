@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from probes.host import Host
 from scenarios.numa import picture as numa_picture
-from scenarios.numa.machine import CoreGroup, DeviceShape, Machine, Place, machine
+from scenarios.numa.machine import CoreGroup, DeviceShape, Machine, NodeOrSocket, machine
 from scenarios.numa.picture import COLUMNS, picture
 from tests.fakes.hosts.tree import Tree
 from tests.needs import not_here
@@ -24,7 +24,7 @@ ROOT, NODE = "/sys/devices/system/cpu", "/sys/devices/system/node"
 def _large() -> Machine:
     """Two sockets, 16 nodes, 256 threads."""
     places = tuple(
-        Place(
+        NodeOrSocket(
             number=n,
             sockets=(n // 8,),
             cpus=f"{n * 8}-{n * 8 + 7},{n * 8 + 128}-{n * 8 + 135}",

@@ -8,7 +8,7 @@ import pytest
 
 from probes.system.running.cgroup import IoLimit
 from scenarios.storage.throttling.caps import Limit, limits_of, throttles, watched_s
-from scenarios.storage.throttling.course import Course
+from scenarios.storage.throttling.course import BlockCompletions
 from scenarios.storage.throttling.findings import cap_words
 from tests.fakes.throttled_disk import Meter, bucket, courses, serial, slices, unmetered
 
@@ -18,9 +18,9 @@ READS, QD16, STREAM, WRITES = "randread-4k-qd1", "randread-4k-qd16", "read-1m-qd
 PACE = {READS: (80e-6, 1), QD16: (250e-6, 16), STREAM: (7e-3, 8), WRITES: (8e-3, 8), "cpu": (300e-6, 1)}
 
 
-def measured(seed: int = 1, blocks: int = 14, **meters: Meter) -> dict[str, Sequence[Course]]:
+def measured(seed: int = 1, blocks: int = 14, **meters: Meter) -> dict[str, Sequence[BlockCompletions]]:
     """By load, in the order of PACE; a load's meter goes by its id with underscores."""
-    found: dict[str, Sequence[Course]] = {}
+    found: dict[str, Sequence[BlockCompletions]] = {}
     for name, (operation_s, workers) in PACE.items():
         meter = meters.get(name.replace("-", "_"), unmetered)
         drift = 0.0 if meter is not unmetered else 0.05
@@ -31,7 +31,7 @@ def measured(seed: int = 1, blocks: int = 14, **meters: Meter) -> dict[str, Sequ
 
 
 def said(
-    seen: Mapping[str, Sequence[Course]], virtual: bool = True
+    seen: Mapping[str, Sequence[BlockCompletions]], virtual: bool = True
 ) -> dict[tuple[str, tuple[str, ...]], float]:
     return {(one.unit, one.loads): one.value for one in throttles(seen, (), virtual=virtual)}
 
@@ -106,7 +106,9 @@ def test_unmetered_disks_have_no_cap(seed: int) -> None:
     assert throttles(measured(seed), (), virtual=True) == []
 
 
-def streams(rate: float, operation_s: float, first: int, *meters: Meter) -> dict[str, Sequence[Course]]:
+def streams(
+    rate: float, operation_s: float, first: int, *meters: Meter
+) -> dict[str, Sequence[BlockCompletions]]:
     """Reads and writes as a run of one directory has them: blocks of 200 operations, half a second to five each."""
     block_s = min(5.0, max(0.5, 200 / rate))
     found = {"cpu": courses(unmetered, operation_s=2e-3, workers=1, blocks=7)}

@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from probes.bench.disk.storage import StorageBench
-from probes.bench.measured import Measured, NotApplicable, Spent
+from probes.bench.measured import Measured, NotApplicable, WriteBudgetSpent
 from probes.bench.workloads import load_of
 from scenarios import events as ev
 from scenarios.experiment.budget import Budget
@@ -38,7 +38,7 @@ class Bench:
 
 
 @pytest.mark.parametrize("blocks", [0, 3])
-@pytest.mark.parametrize("why", [Spent("nothing is left"), NotApplicable("not here"), None])
+@pytest.mark.parametrize("why", [WriteBudgetSpent("nothing is left"), NotApplicable("not here"), None])
 async def test_why_a_load_ended_is_one_line(blocks: int, why: Exception | None) -> None:
     """As a note beside what was measured, else as the reason why the step was skipped; None: its watch stopped it."""
     clock = FakeClock()

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from scenarios.storage.throttling.course import Course, cap_of
+from scenarios.storage.throttling.course import BlockCompletions, cap_of
 from tests.fakes.throttled_disk import bucket, courses, slices, unmetered
 
 SEEDS = range(1, 11)
@@ -46,7 +46,7 @@ def test_a_period_whose_operations_come_in_parts_is_seen(seed: int) -> None:
             parts = rng.sample(range(20), 10)
             for _ in range(200):
                 counts[first + rng.choice(parts)] += 1
-        blocks.append(Course(began_s=0.6 * number, seconds=0.5, completions=counts))
+        blocks.append(BlockCompletions(began_s=0.6 * number, seconds=0.5, completions=counts))
     cap = cap_of(blocks)
     assert cap is not None and cap.form == "pauses"
     assert cap.rate == pytest.approx(2000, rel=0.05)
@@ -136,7 +136,7 @@ def test_a_disk_that_stalls_now_and_then_is_not_throttled() -> None:
         counts = list(block.completions)
         for at in range(13 * number % 40, len(counts), 37 + 23 * (number % 5)):
             counts[at : at + 15] = [0] * len(counts[at : at + 15])
-        stalled.append(Course(began_s=block.began_s, seconds=block.seconds, completions=counts))
+        stalled.append(BlockCompletions(began_s=block.began_s, seconds=block.seconds, completions=counts))
     assert cap_of(stalled) is None
 
 
@@ -144,7 +144,9 @@ def test_pauses_now_and_then_are_no_cap() -> None:
     """Seen on a shared disk: streamed writes paused at a fixed rate for some blocks, and not in the others."""
     blocks = courses(unmetered, operation_s=80e-6, workers=1, blocks=8, drift=0.03)
     paused = courses(slices(3000, 0.05), operation_s=80e-6, workers=1, blocks=3)
-    later = [Course(began_s=c.began_s + 60, seconds=c.seconds, completions=c.completions) for c in paused]
+    later = [
+        BlockCompletions(began_s=c.began_s + 60, seconds=c.seconds, completions=c.completions) for c in paused
+    ]
     assert cap_of(paused) is not None
     assert cap_of([*blocks, *later]) is None
 

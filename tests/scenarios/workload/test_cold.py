@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.bench.measured import NotApplicable, Spent
+from probes.bench.measured import NotApplicable, WriteBudgetSpent
 from probes.bench.run import drop_cache
 from probes.bench.run.supervised import JobRun, Supervisors
 from probes.host import Host
@@ -156,9 +156,9 @@ def test_what_is_written_by_all_of_them_is_bounded() -> None:
     allowance.spend(ran(60))
     allowance.check()
     assert allowance.left_bytes == 40
-    with pytest.raises(Spent, match="--most-bytes"):
+    with pytest.raises(WriteBudgetSpent, match="--most-bytes"):
         allowance.spend(ran(45, "bytes"))
-    with pytest.raises(Spent, match="--most-bytes"):
+    with pytest.raises(WriteBudgetSpent, match="--most-bytes"):
         allowance.check()
     free = Allowance()
     free.spend(ran(1 << 40))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.bench.disk.device_bytes import LeafBytes, Moved, named_directories
+from probes.bench.disk.device_bytes import BytesMoved, LeafBytes, named_directories
 from probes.bench.measured import Measured
 from probes.bench.run import energy
 from probes.bench.run.supervised import JobRun
@@ -87,7 +87,7 @@ def test_the_disks_below_a_run_move_everybodys_bytes(tmp_path: Path) -> None:
     below.leaves = ("sda", "sdb")
     below.begin()
     captured(tmp_path, 150, 101)
-    assert below.moved() == Moved(51 * 512, 102 * 512)
+    assert below.moved() == BytesMoved(51 * 512, 102 * 512)
     captured(tmp_path, 5, 101)
     assert below.moved() is None  # it was taken out and put in again
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from app.glyphs import clean
 from app.recording.session import Session
 from app.report.figures.interval_chart import MARGIN, drawable, sound
-from app.report.verdict_style import role_of
+from app.report.verdict_style import OPEN, role_of
 from app.report.wording import load_title, measured, metric_title, workload_title
 from probes import units
 from scenarios import events as ev
@@ -97,7 +97,7 @@ def _so_far(session: Session, estimate: ev.Estimate, name: str, furthest: int) -
     if decided:  # an open last estimate is older than what decided
         words = "decided" if early else f"{units.effect(estimate.ratio)}, decided"
     title = titled(title_of(session, estimate.workload), control=load is not None and load.control)
-    bar = Bar(title + (f", {name}" if name else ""), estimate.ratio, interval, Word.UNDECIDED, words)
+    bar = Bar(title + (f", {name}" if name else ""), estimate.ratio, interval, OPEN, words)
     return Standing(name, words, figures, "dim" if early else "strong", bar)
 
 

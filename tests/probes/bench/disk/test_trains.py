@@ -16,7 +16,7 @@ from probes.bench.disk.storage import StorageBench
 from probes.bench.disk.trains import StorageTrains
 from probes.bench.engine.files import FileSet, TestFile, part_of
 from probes.bench.engine.pool import Crew, Pool
-from probes.bench.measured import BenchRefused, Spent
+from probes.bench.measured import BenchRefused, WriteBudgetSpent
 from probes.bench.workloads import MIB, load_of, place_bytes
 from probes.host import Host
 from tests.fakes.held import held
@@ -56,7 +56,7 @@ async def test_a_train_is_begun_only_where_its_clock_ends_the_slices(sides: dict
         room[0] = int(expected * tenths / 10)
         try:
             most = trains._most_operations(len(ABBA), 0.02, 1, True)
-        except Spent:
+        except WriteBudgetSpent:
             refused += 1
             continue
         begun += 1

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from probes.bench.disk.budget import GIB, PRESUMED_SYNCED, SEVERAL, WriteBudget
-from probes.bench.measured import Spent
+from probes.bench.measured import WriteBudgetSpent
 
 MIB = 1 << 20
 
@@ -59,13 +59,13 @@ def test_a_load_has_its_share_and_the_next_one_the_rest() -> None:
     budget = begun(WriteBudget(GIB))
     for _ in range(8):
         budget.spend(64 * MIB, 64 * MIB, "fsync")
-    with pytest.raises(Spent) as said:
+    with pytest.raises(WriteBudgetSpent) as said:
         budget.check(MIB, "fsync")
     assert (said.value.most_bytes, said.value.load_bytes, said.value.share) == (GIB, GIB // 2, 0.5)
     assert said.value.lacking_bytes == MIB
     budget.begin("stream", 1.0)
     budget.check(512 * MIB, "stream")
-    with pytest.raises(Spent) as said:
+    with pytest.raises(WriteBudgetSpent) as said:
         budget.check(64 * MIB, "stream", times=9)
     assert said.value.lacking_bytes == 64 * MIB  # beyond the 512 MiB that are left
 

@@ -21,7 +21,7 @@ from probes.bench.disk.storage import StorageBench
 from probes.bench.disk.trains import StorageTrains
 from probes.bench.engine import files
 from probes.bench.engine.pool import Crew, WorkerFailed
-from probes.bench.measured import BenchRefused, NotApplicable, Spent
+from probes.bench.measured import BenchRefused, NotApplicable, WriteBudgetSpent
 from probes.bench.workloads import IDS, load_of
 from probes.host import Host
 from tests.fakes.held import held
@@ -199,10 +199,10 @@ async def test_a_spent_budget_ends_writing_and_nothing_else(tmp_path: Path) -> N
         await bench.prepare()
         assert (await bench.block("fsync-4k-qd1", 0.01, min_operations=1)).operations > 0
         budget.spend(52 << 20, None, "fsync-4k-qd1")
-        with pytest.raises(Spent, match="for this load, and a block of"):
+        with pytest.raises(WriteBudgetSpent, match="for this load, and a block of"):
             await bench.block("fsync-4k-qd1", 0.02)
         with pytest.raises(
-            Spent, match=r"blocks of .* at full length need more"
+            WriteBudgetSpent, match=r"blocks of .* at full length need more"
         ):  # not begun to be broken off
             await bench.block("write-1m-qd8", 0.5)
         assert (await bench.block("randread-4k-qd1", 0.02)).operations > 0
@@ -228,7 +228,7 @@ async def test_a_block_that_its_bytes_ended_is_measured_again_where_the_budget_h
         measured = await bench.block("fsync-4k-qd1", 0.02, min_operations=2)
         assert measured.operations >= 2 and allowed == []
         allowed[:] = [4096] * 3
-        with pytest.raises(Spent, match="before its time"):
+        with pytest.raises(WriteBudgetSpent, match="before its time"):
             await bench.block("fsync-4k-qd1", 0.02, min_operations=2)
         assert allowed == []
     finally:
@@ -324,7 +324,7 @@ async def test_no_write_block_is_shortened_for_the_budgets_sake(tmp_path: Path) 
         for _ in range(10):
             try:
                 measured = await bench.block("fsync-4k-qd1", 0.1, min_operations=20)
-            except Spent:
+            except WriteBudgetSpent:
                 break
             assert measured.seconds >= 0.099 and measured.operations >= 20
     finally:

@@ -12,7 +12,7 @@ import pytest
 
 from probes.host import Host
 from probes.system.running.culprit import busiest
-from probes.system.running.processes import Look, look
+from probes.system.running.processes import ProcessTable, look
 
 # The parent waits for its child; the child burns a second of CPU and lives until its standard input ends.
 BURN = "import time\nwhile time.process_time() < {seconds}: pass\n"
@@ -31,7 +31,7 @@ if libc.vfork() == 0:
 """
 
 
-def others(seen: Look, parent: int) -> frozenset[int]:
+def others(seen: ProcessTable, parent: int) -> frozenset[int]:
     """Everybody but the parent: whatever else this machine does is not the question."""
     return frozenset(pid for pid in seen.processes if pid != parent)
 

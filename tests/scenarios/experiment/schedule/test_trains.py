@@ -7,12 +7,12 @@ import math
 
 import pytest
 
-from probes.bench.measured import NotApplicable, Spent, Unfit
+from probes.bench.measured import NotApplicable, Unfit, WriteBudgetSpent
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
-from scenarios.experiment.load_schedule import Entry, campaign
+from scenarios.experiment.load_schedule import ScheduledLoad, campaign
 from scenarios.experiment.schedule.blocks import Blocks
 from scenarios.experiment.schedule.recorded_trains import blocks_in, groups_in
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
@@ -144,11 +144,11 @@ async def test_all_loads_of_a_slow_disk_are_measured_within_the_budget() -> None
     """A hard disk's pace: 50 operations take half a second, seven loads have a minute."""
     run = FakeRun(seed=2)
 
-    def entry(number: int) -> Entry:
+    def entry(number: int) -> ScheduledLoad:
         workload = Workload(id=f"load {number}", title=f"load {number}", metrics=READS.metrics)
         rates = {"A": 110.0, "B": 55.0}
         trains = FakeTrains(run.clock, rates, noise=white(number, 0.05), cold=0.1)
-        return Entry(TrainScheduler(run, workload, trains), lambda _: None)
+        return ScheduledLoad(TrainScheduler(run, workload, trains), lambda _: None)
 
     await campaign(run, Budget(60.0, run.clock), [entry(number) for number in range(7)], family=7)
     assert {verdict.verdict for verdict in run.of(ev.Verdict)} == {"slower"}
@@ -218,7 +218,7 @@ async def test_what_ends_the_bytes_keeps_what_was_measured() -> None:
         run.clock,
         {"A": 10_000.0, "B": 10_000.0},
         noise=noise,
-        raises={4: Spent("no bytes left", 8 << 30, 2 << 30, 1 << 30)},
+        raises={4: WriteBudgetSpent("no bytes left", 8 << 30, 2 << 30, 1 << 30)},
     )
     await measured(run, trains)
     [verdict] = run.of(ev.Verdict)
@@ -268,14 +268,14 @@ async def test_what_is_undecided_gets_what_the_others_left() -> None:
     noises = {"quiet": white(5, 0.02), "noisy": white(6, 0.35), "late": white(7, 0.02)}
     spent: dict[str, float] = {}
 
-    def entry(name: str) -> Entry:
+    def entry(name: str) -> ScheduledLoad:
         workload = Workload(id=name, title=name, metrics=READS.metrics)
         trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 10_000.0}, noise=noises[name])
 
         def done(experiment: Experiment) -> None:
             spent[name] = experiment.pace.spent_s
 
-        return Entry(TrainScheduler(run, workload, trains), done)
+        return ScheduledLoad(TrainScheduler(run, workload, trains), done)
 
     await campaign(run, Budget(21.0, run.clock), [entry(name) for name in noises], family=3)
     words = {verdict.workload: verdict.verdict for verdict in run.of(ev.Verdict)}
@@ -289,7 +289,7 @@ async def test_what_is_undecided_gets_what_the_others_left() -> None:
 async def test_all_is_over_as_soon_as_all_is_decided() -> None:
     run = FakeRun(seed=5)
     trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 5_000.0}, noise=white(5, 0.02))
-    one = Entry(TrainScheduler(run, READS, trains), lambda _: None)
+    one = ScheduledLoad(TrainScheduler(run, READS, trains), lambda _: None)
     await campaign(run, Budget(600.0, run.clock), [one], family=1)
     assert run.clock.now() < 5
 
@@ -298,10 +298,10 @@ async def test_what_is_too_slow_for_the_budget_is_left_out_and_the_others_are_me
     run = FakeRun(seed=5)
     rates = {"slow": 2.0, "quick": 10_000.0}
 
-    def entry(name: str) -> Entry:
+    def entry(name: str) -> ScheduledLoad:
         workload = Workload(id=name, title=name, metrics=READS.metrics)
         trains = FakeTrains(run.clock, dict.fromkeys("AB", rates[name]), noise=white(5, 0.02))
-        return Entry(TrainScheduler(run, workload, trains), lambda _: None)
+        return ScheduledLoad(TrainScheduler(run, workload, trains), lambda _: None)
 
     await campaign(run, Budget(20.0, run.clock), [entry(name) for name in rates], family=2)
     slow, quick = run.of(ev.Verdict)
