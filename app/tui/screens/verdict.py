@@ -88,7 +88,7 @@ class Headline(Panel):
 
     def draw(self, width: int, height: int) -> list[Line]:
         feed = self.shell.feed
-        return headline_lines(feed.session, width, growing=feed.growing)
+        return headline_lines(feed.session, width, growing=feed.growing or not feed.playback.at_end)
 
 
 def _load_lines(session: Session, workload: str, width: int) -> list[Line]:

@@ -86,6 +86,14 @@ def test_a_run_under_way_is_running_and_no_rule_of_the_host_is_its_answer() -> N
     assert said.sentence != answer(run.session).sentence
 
 
+async def test_a_replay_in_the_middle_is_under_way_too(tmp_path: Path) -> None:
+    run = RunFeed(store.resolve("demo:storage"))
+    run.playback.seek(15.0)
+    async with opened(tmp_path, run=run, size="wide") as (app, pilot):
+        await keys(pilot, "v")
+        assert answer(run.session, growing=True).sentence[:60] in " ".join(grid(app).split())
+
+
 async def test_what_is_proposed_does_not_flip_with_every_pulse(tmp_path: Path) -> None:
     """Key 6 went between two scenarios under the cursor as pressures crossed."""
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
