@@ -210,7 +210,7 @@ def times(factor: float) -> str:
 
 
 SPEED = ("slower", "faster")
-COST = ("more", "less")  # of what is used up
+COST = ("less", "more")  # of a ratio of what is used up, not of speeds
 
 
 def direction(ratio: float, words: tuple[str, str] = SPEED) -> str:

@@ -15,6 +15,7 @@ from scenarios.knowledge.loads import group_of, scores
 from scenarios.plan import Metric
 
 MEAN = Metric(name="geometric mean", unit="")
+MEMORY = Metric(name=MEAN.name, unit="B", better="less")
 Parts = tuple[tuple[FigureKey, ...], ...]
 Means = dict[FigureKey, Parts]  # by what the mean is called
 
@@ -80,12 +81,19 @@ def _means(a: Sequence[Take], b: Sequence[Take], wanted: Means, margin: float) -
 
 def _reduced(run: Take, wanted: Means) -> Take:
     """The run with the means in place of its loads."""
-    figures = {key: _mean(run, parts) for key, parts in wanted.items()}
-    loads = {key: Load(key.workload, MEAN) for key in wanted}
+    means = {key: _metric(run, parts) for key, parts in wanted.items()}
+    figures = {key: _mean(run, parts, means[key]) for key, parts in wanted.items()}
+    loads = {key: Load(key.workload, metric) for key, metric in means.items()}
     return msgspec.structs.replace(run, figures=figures, loads=loads)
 
 
-def _mean(run: Take, parts: Parts) -> Figure:
+def _metric(run: Take, parts: Parts) -> Metric:
+    """A mean of memory is bytes: there is more or less of it, it is not slower or faster."""
+    units = {(run.loads[key].metric.unit, run.loads[key].metric.better) for part in parts for key in part}
+    return MEMORY if units == {(MEMORY.unit, MEMORY.better)} else MEAN
+
+
+def _mean(run: Take, parts: Parts, metric: Metric) -> Figure:
     """The mean of the parts' mean logs; the variance, where every load has one."""
     weights = [(run.figures[key], 1 / len(parts) / len(part)) for part in parts for key in part]
     log = math.fsum(figure.log_mean * weight for figure, weight in weights)
@@ -94,7 +102,7 @@ def _mean(run: Take, parts: Parts) -> Figure:
     variance = math.fsum(v * weight**2 for v, weight, _ in known) if whole else None
     return Figure(
         log,
-        math.exp(log),
+        math.exp(log if metric.better == "more" else -log),
         sum(f.blocks for f, _ in weights),
         variance,
         min((s for _, _, s in known), default=0) if whole else 0,

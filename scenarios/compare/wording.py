@@ -18,13 +18,33 @@ def named(effect: Effect) -> str:
     return f"{title} ({effect.key.variant})" if effect.key.variant else title
 
 
-def words(metric: Metric) -> tuple[str, str]:
+def is_cost(metric: Metric) -> bool:
     """Of memory there is more or less, it is not slower or faster."""
-    return COST if metric.unit == "B" else SPEED
+    return metric.unit == "B"
+
+
+def of_metric(ratio: float, metric: Metric) -> str:
+    """`27 % slower`; of memory `40 % less`, by its own ratio: 977 to 586 MiB are 1.67 as a speed would have it."""
+    return effect_text(*_said(ratio, metric))
+
+
+def interval_of_metric(ci95: tuple[float, float], ratio: float, metric: Metric) -> str:
+    (low, words), (high, _) = sorted(_said(end, metric) for end in ci95)
+    return between(low, high, _said(ratio, metric)[0], words)
+
+
+def _said(ratio: float, metric: Metric) -> tuple[float, tuple[str, str]]:
+    if not is_cost(metric):
+        return ratio, SPEED
+    return (1 / ratio if metric.better == "less" and ratio > 0 else ratio), COST
+
+
+def word(effect: Effect) -> str:
+    return direction(*_said(effect.ratio, effect.metric))
 
 
 def _sized(effect: Effect) -> str:
-    return effect_text(effect.ratio, words(effect.metric))
+    return of_metric(effect.ratio, effect.metric)
 
 
 def sized(effect: Effect) -> str:
@@ -46,10 +66,9 @@ def interval(effect: Effect) -> str:
     low, high = effect.ci95
     if max(high, 1 / low if low > 0 else math.inf) > WIDEST:
         return f"wider than a factor of {WIDEST}"
-    terms = words(effect.metric)
-    text = between(low, high, effect.ratio, terms)
+    text = interval_of_metric(effect.ci95, effect.ratio, effect.metric)
     if not effect.differs and not low < 1 < high:  # the size beside it names no direction
-        text += f" {direction(low, terms)}"
+        text += f" {word(effect)}"
     return f"{text} or wider" if effect.lower_bound else text
 
 

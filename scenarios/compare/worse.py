@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from probes.units import counted
-from probes.units import effect as effect_text
 from scenarios.compare.comparison import Comparison
 from scenarios.compare.effects import Effect
-from scenarios.compare.wording import named, sized
+from scenarios.compare.wording import named, size, sized
 from scenarios.finding import Evidence, Finding, Remedy
 
 MOST_LOADS = 12  # named in the evidence; `compare` has all of them
@@ -41,7 +40,7 @@ def finding(found: Comparison, baseline: str, recording: str) -> Finding:
         severity="warning",
         confidence="measured",
         title=f"{len(lost)} of {len(found.effects)} loads are slower than in the baseline {baseline}, "
-        f"most of all {named(first)} ({effect_text(first.ratio)})",
+        f"most of all {named(first)} ({size(first)})",
         evidence=(
             Evidence(_when(found), command),
             *(Evidence(f"{named(effect)}: {sized(effect)}", command) for effect in lost[:MOST_LOADS]),
@@ -62,9 +61,7 @@ def _better(found: Comparison) -> tuple[Evidence, ...]:
     gained = [effect for effect in found.effects if effect.faster]
     if not gained:
         return ()
-    return (
-        Evidence(f"faster: {len(gained)}, most of all {named(gained[-1])} ({effect_text(gained[-1].ratio)})"),
-    )
+    return (Evidence(f"faster: {len(gained)}, most of all {named(gained[-1])} ({size(gained[-1])})"),)
 
 
 def _changed(found: Comparison) -> tuple[Evidence, ...]:

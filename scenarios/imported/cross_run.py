@@ -10,7 +10,7 @@ from probes import units
 from probes.units import listed
 from scenarios import events as ev
 from scenarios.compare.odd import Apart, FactApart, OddLoad, OddRuns
-from scenarios.compare.wording import words
+from scenarios.compare.wording import interval_of_metric, of_metric
 from scenarios.experiment.trend import LEAST_ROUNDS
 from scenarios.finding import Evidence, Finding
 from scenarios.imported.box import position
@@ -126,7 +126,7 @@ def _apart(odd: OddRuns, loads: Sequence[OddLoad], groups: bool, several: Mappin
         at=_level([one.value for one in first.apart], first.metric.unit),
         rest=units.counted(len(first.core), "other result"),
         others=_level([first.low, first.high], first.metric.unit),
-        size=units.effect(first.apart[0].ratio, words(first.metric)),
+        size=of_metric(first.apart[0].ratio, first.metric),
     )
 
 
@@ -136,10 +136,10 @@ def _titled(load: OddLoad, several: Mapping[str, int]) -> str:
 
 
 def _member(one: Apart, load: OddLoad, several: Mapping[str, int]) -> Evidence:
-    unit, said_words = load.metric.unit, words(load.metric)
+    unit = load.metric.unit
     return SAYS.evidence(
         "apart", run=one.run, load=_titled(load, several), value=said(one.value, unit),
-        size=units.effect(one.ratio, said_words), interval=units.between(*one.ci95, one.ratio, said_words),
+        size=of_metric(one.ratio, load.metric), interval=interval_of_metric(one.ci95, one.ratio, load.metric),
         centre=said(load.centre, unit), low=said(load.low, unit), high=said(load.high, unit),
         rest=units.counted(len(load.core), "result"),
     )  # fmt: skip

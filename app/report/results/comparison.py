@@ -12,8 +12,9 @@ from probes.units import amount, counted, listed, number, percent, rate, smalles
 from scenarios.compare.comparison import Comparison, Side
 from scenarios.compare.conditions import Unlike
 from scenarios.compare.differences import Difference, Experiment
+from scenarios.compare.effects import Effect
 from scenarios.compare.run_summary import FigureKey
-from scenarios.compare.wording import detectable, interval, named, size, sized
+from scenarios.compare.wording import detectable, interval, is_cost, named, size, sized, word
 from scenarios.knowledge.loads import group_of
 from scenarios.results.document import (
     Bar,
@@ -84,10 +85,14 @@ def headline(found: Comparison) -> str:
         if found.unlike:
             return f"Nothing can be compared: {_unlike(found.unlike[0])}."
         return "Nothing can be compared: the two sides have no load in common."
-    judged = tuple(e for e in judged if e.metric.unit != "B") or judged
-    slower = [e for e in judged if e.slower]
-    faster = [e for e in reversed(judged) if e.faster]
-    if not slower and not faster:
+    speeds, memory = ([e for e in judged if is_cost(e.metric) is cost] for cost in (False, True))
+    parts = _changed(speeds, "loads")
+    if costs := _changed(memory, "figures of memory"):
+        if speeds and not parts:
+            parts = [f"none of {counted(len(speeds), 'load')} shown to be slower or faster"]
+        parts += costs
+    if not parts:
+        judged = tuple(speeds or memory)
         equal = sum(e.equal for e in judged)
         if equal == len(judged):
             return f"No material difference in any of {len(judged)} loads."
@@ -97,12 +102,17 @@ def headline(found: Comparison) -> str:
             f"No difference found between A and B in {len(judged)} loads ({equal} shown to be equal); smallest "
             f"detectable effect in the median load: {middle}."
         )
-    parts = [
-        f"{len(group)} of {len(judged)} loads {group[0].verdict}, most of all {named(group[0])} ({sized(group[0])})"
-        for group in (slower, faster)
+    return f"B against A: {'; '.join(parts)}."
+
+
+def _changed(judged: Sequence[Effect], noun: str) -> list[str]:
+    """Those that lost and those that gained, the largest of each."""
+    groups = ([e for e in judged if e.slower], [e for e in reversed(judged) if e.faster])
+    return [
+        f"{len(group)} of {len(judged)} {noun} {word(group[0])}, most of all {named(group[0])} ({sized(group[0])})"
+        for group in groups
         if group
     ]
-    return f"B against A: {'; '.join(parts)}."
 
 
 def _unlike(one: Unlike) -> str:

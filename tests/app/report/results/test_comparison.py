@@ -8,7 +8,10 @@ from app.report.figures.interval_chart import interval_lines, scale_of
 from app.report.forms import html, markdown
 from app.report.forms.svg import bar_svg
 from app.report.results.comparison import comparison, headline
+from probes.imports.model import Better, Measure, Result
 from scenarios.compare.comparison import Comparison, compared
+from scenarios.compare.imported import imported
+from scenarios.compare.run_summary import Take
 from scenarios.results.document import Bar, Effects, Intervals
 from scenarios.verdict.word import Word
 from tests.fakes.streams.takes import boots, take
@@ -125,3 +128,20 @@ def test_no_direction_is_named_before_the_interval_allows_it() -> None:
     bars = drawn(found).bars
     page = "".join(bar_svg(bar, scale_of(bars), 0.05) for bar in bars)
     assert "inconclusive" in page and " % slower" not in page and " % faster" not in page
+
+
+def test_a_change_of_memory_stands_in_the_headline() -> None:
+    def of(name: str, mib: float) -> Take:
+        named: dict[Better, tuple[str, float, str]] = {
+            "more": ("rate", 1000.0, "1/s"),
+            "less": ("max pss", mib * 2**20, "B"),
+        }
+        measures = [
+            Measure(workload="other", metric=metric, value=value, unit=unit, better=better)
+            for better, (metric, value, unit) in named.items()
+        ]
+        return imported(Result(kind="prmon", tool="prmon", measures=tuple(measures)), name)
+
+    found = headline(compared([of("a", 977)], [of("b", 586)]))
+    assert "1 of 1 figures of memory less" in found and "40 % less" in found
+    assert "none of 1 load" in found
