@@ -47,6 +47,7 @@ LINES: dict[str, tuple[str, int]] = {
     "import": ("import {raw}/{raw}.tsv", 0),
     "import-output": ("import {raw}/{raw}.tsv -o {raw}/out{raw}.jsonl", 0),
     "import-missing": ("import {raw}/{raw}/{raw}", 3),
+    "bundle-nowhere": ("bundle -o {raw}/{raw}/{raw}.pyz", 3),
     "pin": ("pin --cores 1 -- test -d {raw}", 0),
     "pin-raw": ("pin --cores 1 -- {raw}", 127),
     "recordings": ("recordings", 0),

@@ -195,6 +195,7 @@ async def test_names_without_a_journal_do_not_favour_a_side_by_its_order(ext4: M
     assert abs(sum(logs)) < math.log(1.05) + 2 * math.hypot(*widths)
 
 
+@pytest.mark.noisy("who else needs memory may push out the pages that were read just before")
 async def test_what_a_cache_serves_is_found_out(ext4: Make) -> None:
     """Reads without O_DIRECT of what is in memory: the device's counter stands still."""
     place = ext4(400)
