@@ -116,6 +116,11 @@ class Base(Screen[object]):
         yield TooSmall(id="small")
         yield KeyBar()
 
+    @property
+    def in_use(self) -> bool:
+        """Not left: the parts of a screen go before it does, and a child's answer may come even then."""
+        return self in self.app.screen_stack
+
     def show(self) -> None:
         for panel in self.query(Panel):
             panel.redraw()

@@ -176,6 +176,10 @@ class RecordingsScreen(Base):
             partial(_whole, one, self._told),
         )
 
+    def _imported(self) -> None:
+        if self.in_use:
+            self.action_again()
+
     def action_mark(self) -> None:
         """The first is side A, the next ones B; once more the other side, then none."""
         key = self.query_one(Picker).selected
@@ -264,4 +268,4 @@ class RecordingsScreen(Base):
 
     def _import(self, name: str | None) -> None:
         if name:
-            self.shell.import_file(Path(name).expanduser(), self.action_again)
+            self.shell.import_file(Path(name).expanduser(), self._imported)

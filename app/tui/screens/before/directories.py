@@ -103,6 +103,8 @@ class DirectoriesScreen(Base):
         hostdx(self.app, ["places", "--mounts", "--", *self.marked], self._told)
 
     def _told(self, outcome: Outcome) -> None:
+        if not self.in_use:
+            return
         if outcome.error:
             self.shell.say(f"the mounts could not be read: {outcome.error}; / types a path")
             return
@@ -118,7 +120,7 @@ class DirectoriesScreen(Base):
 
     def _looked_up(self, before: list[str], outcome: Outcome) -> None:
         """What lies under a path that was typed; one that cannot be measured is not kept, and that is said."""
-        if outcome.error:
+        if outcome.error or not self.in_use:
             return
         told = {place.path: place for place in Decoder(list[Place]).decode(outcome.output.encode())}
         self._places = [told.get(place.path, place) for place in self._places]
@@ -130,8 +132,6 @@ class DirectoriesScreen(Base):
         self._fill()
 
     def _fill(self) -> None:
-        if not self.is_attached:  # an answer may come when the screen has been left
-            return
         picker = self.query_one(Picker)
         picker._rows = [
             Row(p.path, partial(self._line, p), f"{p.path} {p.device} {p.model} {p.fstype}")

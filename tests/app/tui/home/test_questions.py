@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,6 +21,9 @@ from app.tui.questions import card_for, filled_in, questions
 from app.tui.screens.ask import AskScreen, Words
 from app.tui.screens.before.directories import NONE_SUCH, PATH_HINT, DirectoriesScreen, Place
 from app.tui.screens.before.plan import ALONE, PlanScreen
+from app.tui.screens.recordings import RecordingsScreen
+from app.tui.screens.undo import UndoScreen
+from app.tui.shell import Shell
 from app.tui.widgets.home.checkup_lines import checkup_lines
 from app.tui.widgets.home.live_line import LiveLine
 from scenarios import events as ev
@@ -295,6 +299,36 @@ async def test_a_slash_begins_a_path_and_what_cannot_be_added_is_said(
         late = Outcome(msgspec.json.encode([refused]).decode(), "")
         screen._looked_up(["/var/tmp"], late)  # the answer about a path comes when the screen has been left
     assert taken == [["/var/tmp", "/srv/data", "/srv/pasted"]]
+
+
+async def test_an_answer_may_come_while_a_screen_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its parts go before it does: a list that is looked for then is not there."""
+    awaited: list[Callable[[Outcome], None]] = []
+    for room in ("before.directories", "undo"):
+        monkeypatch.setattr(f"app.tui.screens.{room}.hostdx", lambda app, argv, then: awaited.append(then))
+    monkeypatch.setattr(Shell, "import_file", lambda app, path, then: awaited.append(lambda _: then()))
+    answer = Outcome(msgspec.json.encode(PLACES).decode(), "")
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        for screen in (DirectoriesScreen([], True, lambda _: None), RecordingsScreen(), UndoScreen([])):
+            app.push_screen(screen)
+            await settled(pilot)
+            if isinstance(screen, DirectoriesScreen):
+                screen._named("/srv/typed")
+            elif isinstance(screen, RecordingsScreen):
+                screen._import("result.json")
+            else:
+                screen.action_undo()
+            app.pop_screen()
+            turns = 0
+            while screen.is_attached:
+                turns += 1
+                for then in awaited:
+                    then(Outcome("[]", "") if isinstance(screen, UndoScreen) else answer)
+                await asyncio.sleep(0)
+            assert turns and awaited
+            awaited.clear()
 
 
 @pytest.mark.parametrize(
