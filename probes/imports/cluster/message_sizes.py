@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+import msgspec
+
 from probes.imports.model import Measure, Refused, Result, Trouble
 from probes.imports.numbers import MIB, integer, number
 from probes.imports.source import Source
@@ -15,7 +17,15 @@ from probes.units import size as sized
 
 _OSU = re.compile(r"^# OSU (.{1,80}?)(?: v(\S{1,20}))?\s*$")
 _OSU_HEAD = re.compile(r"^# Size\s+(.{1,300})$")
-_NCCL_HEAD = re.compile(r"^#\s+nThread (\d+) nGpus (\d+) .*", re.ASCII)
+_OSU_SHAPE = re.compile(r"\[ (pairs|window size): (\d{1,9}) \]", re.ASCII)
+_NCCL_HEAD = re.compile(
+    r"^#\s+nThread (\d{1,9}) nGpus (\d{1,9}) minBytes (\d{1,18}) maxBytes (\d{1,18})(?: step: (\S{1,30}))?",
+    re.ASCII,
+)
+_NCCL_COLLECTIVE = re.compile(r"^# Collective test starting: (\S{1,60})")
+_NCCL_RANK = re.compile(r"^#\s+Rank\s+\d", re.ASCII)
+_NCCL_COLUMNS = re.compile(r"^#\s+(size\s+count\s+type\s.{0,300})$")
+_NCCL_NAMED = {"type": "type", "redop": "operation", "root": "root"}
 _NCCL_AVERAGE = re.compile(r"^# Avg bus bandwidth\s*:\s*(\S+)")
 _NCCL_WRONG = re.compile(r"^# Out of bounds values : (\d{1,12}) (\w+)")
 _PERFTEST = re.compile(r"^\s+((?:RDMA_|Send |Atomic |RAW ).{1,60}?Test)\s*$")
@@ -32,10 +42,13 @@ def osu_recognised(source: Source) -> bool:
 def parse_osu(source: Source) -> Result:
     name, version = "", None
     columns: list[str] = []
+    shape: dict[str, str] = {}
     measures: list[Measure] = []
     for line in source.lines():
         if found := _OSU.match(line):
-            name, version, columns = found[1], found[2] or version, []
+            name, version, columns, shape = found[1], found[2] or version, [], {}
+        elif line.startswith("# ["):
+            shape = dict(_OSU_SHAPE.findall(line))
         elif found := _OSU_HEAD.match(line):
             columns = re.split(r"\s{2,}", found[1].strip())
         elif columns and (fields := line.split()) and (size := integer(fields[0])) is not None:
@@ -43,7 +56,8 @@ def parse_osu(source: Source) -> Result:
                 break
             value = number(fields[1]) if len(fields) > 1 else None
             if value is not None and value > 0:
-                measures.append(_osu_measure(f"{name}, {sized(size, 6)}", columns[0], value))
+                measure = _osu_measure(f"{name}, {sized(size, 6)}", columns[0], value)
+                measures.append(msgspec.structs.replace(measure, conditions=shape))
     if not measures:
         raise Refused("OSU: no row of a size in it", "import the benchmark's whole output")
     return Result(kind="osu", tool="OSU Micro-Benchmarks", version=version, measures=tuple(measures))
@@ -62,36 +76,48 @@ def nccl_recognised(source: Source) -> bool:
 
 
 def parse_nccl(source: Source) -> Result:
-    """Out of place: `size count type redop root time algbw busbw #wrong`, then in place; GB/s are 10^9 bytes."""
+    """Out of place, then in place; older tables have no root, or no operation. GB/s are 10^9 bytes."""
     measures: list[Measure] = []
     troubles: list[Trouble] = []
-    named: dict[str, str] = {}
-    average = None
+    collective: dict[str, str] = {}
+    run: dict[str, str] = {}
+    row: dict[str, str] = {}
+    sizes: dict[str, str] = {}
+    columns: list[str] = []
+    ranks = 0
     for line in source.lines():
         fields = line.split()
-        if found := _NCCL_HEAD.match(line):
-            named = {"threads": found[1], "GPUs a thread": found[2]}
+        if found := _NCCL_COLLECTIVE.match(line):
+            collective = {"collective": found[1]}
+        elif found := _NCCL_HEAD.match(line):
+            run, row, ranks, columns = {"threads": found[1], "GPUs a thread": found[2]}, {}, 0, []
+            sizes = {"sizes": f"{sized(int(found[3]), 6)} to {sized(int(found[4]), 6)}"}
+            sizes |= {"step": found[5]} if found[5] else {}
+        elif _NCCL_RANK.match(line):
+            ranks += 1
+        elif found := _NCCL_COLUMNS.match(line):
+            columns = found[1].split()
+            run |= collective | ({"ranks": str(ranks)} if ranks else {})
         elif found := _NCCL_AVERAGE.match(line):
-            average = number(found[1])
+            if (average := number(found[1])) and len(measures) < 2 * _MOST_ROWS:
+                measures.append(_nccl_measure("nccl average", average, run | row | sizes))
         elif (found := _NCCL_WRONG.match(line)) and found[2] != "OK":
             troubles.append(Trouble(id="nccl.wrong", said=found[1]))
-        elif len(fields) >= 12 and (size := integer(fields[0])) is not None and len(measures) < _MOST_ROWS:
-            rate = number(fields[7])
-            if rate:
-                conditions = named | {"type": fields[2], "operation": fields[3]}
-                measures.append(
-                    Measure(
-                        workload=f"nccl {sized(size, 6)}", metric="bus bandwidth", value=rate * 1e9, unit="B/s",
-                        conditions=conditions,
-                    )
-                )  # fmt: skip
-    if average:
-        measures.append(
-            Measure(workload="nccl average", metric="bus bandwidth", value=average * 1e9, unit="B/s", conditions=named)
-        )  # fmt: skip
+        elif "busbw" in columns and len(fields) >= len(columns) and (size := integer(fields[0])) is not None:
+            named = {name: fields[columns.index(c)] for c, name in _NCCL_NAMED.items() if c in columns}
+            row = {name: value for name, value in named.items() if value not in ("none", "-1")}
+            rate = number(fields[columns.index("busbw")])
+            if rate and len(measures) < _MOST_ROWS:
+                measures.append(_nccl_measure(f"nccl {sized(size, 6)}", rate, run | row))
     if not measures:
         raise Refused("nccl-tests: no row in it", "import the test's whole output")
     return Result(kind="nccl", tool="nccl-tests", measures=tuple(measures), troubles=tuple(troubles))
+
+
+def _nccl_measure(workload: str, gb_s: float, conditions: dict[str, str]) -> Measure:
+    return Measure(
+        workload=workload, metric="bus bandwidth", value=gb_s * 1e9, unit="B/s", conditions=conditions
+    )
 
 
 def perftest_recognised(source: Source) -> bool:

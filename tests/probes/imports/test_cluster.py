@@ -85,6 +85,29 @@ def test_nccl_has_its_bus_bandwidth() -> None:
     assert [t.id for t in read(NCCL.replace("0 OK", "3 FAILED")).troubles] == ["nccl.wrong"]
 
 
+def test_nccl_is_read_by_its_columns() -> None:
+    """Older tables have no root: the eighth field was taken, which there is the error."""
+    old = NCCL.replace("   root", "").replace("      -1", "").replace("#wrong", " error")
+    assert values(old)["nccl 128 MiB", "bus bandwidth"] == pytest.approx(213.43e9)
+    gather = old.replace("  redop", "").replace("     sum", "")
+    assert values(gather)["nccl 128 MiB", "bus bandwidth"] == pytest.approx(213.43e9)
+
+
+def test_nccl_says_of_how_many_ranks_and_which_sizes_it_is() -> None:
+    ranks = "".join(f"#  Rank {n:2} Group  0 Pid   1{n} on   n1 device {n:2} [0x07] A\n" for n in range(8))
+    head, _, rest = NCCL.partition("\n")
+    row, average = read(f"# Collective test starting: all_reduce_perf\n{head}\n{ranks}{rest}").measures
+    assert row.conditions["ranks"] == "8" and row.conditions["collective"] == "all_reduce_perf"
+    assert row.conditions["type"] == "float" and row.conditions["operation"] == "sum"
+    assert average.conditions == row.conditions | {"sizes": "8 B to 128 MiB", "step": "2(factor)"}
+
+
+def test_osu_says_of_how_many_pairs_it_is() -> None:
+    pairs = OSU.replace("# Size", "# [ pairs: 4 ] [ window size: 64 ]\n# Size")
+    assert read(pairs).measures[0].conditions == {"pairs": "4", "window size": "64"}
+    assert {str(m.conditions) for m in read(pairs + OSU).measures[2:]} == {"{}"}
+
+
 def test_perftest_has_its_average() -> None:
     [measure] = read(PERFTEST).measures
     assert (measure.workload, measure.value) == ("RDMA_Write BW Test, 64 KiB", pytest.approx(11000 * 2**20))
