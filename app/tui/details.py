@@ -11,6 +11,8 @@ from app.lines import Line, crop, split, text, wrapped
 from app.recording.session import Session
 from app.report.forms.cells import parts_lines
 from app.report.results.finding_parts import finding_parts, finding_title
+from app.tui.option_values import is_scenario, kept
+from scenarios.events import Offer
 from scenarios.finding import Finding, Remedy
 from scenarios.results.document import Toned, say
 
@@ -22,7 +24,7 @@ def finding_lines(finding: Finding, session: Session, width: int) -> list[Line]:
 
 
 def next_lines(steps: Sequence[Remedy], width: int, room: int) -> list[Line]:
-    """Each with the digit that runs or copies it; the commands as far as `room` lines hold all titles."""
+    """Each with the digit that plans or copies it; the commands as far as `room` lines hold all titles."""
     heads = [_head(number, step, width) for number, step in enumerate(steps, 1)]
     left = room - sum(map(len, heads))
     if left < 2:
@@ -45,13 +47,19 @@ def next_lines(steps: Sequence[Remedy], width: int, room: int) -> list[Line]:
     return out[:room]
 
 
-def started(command: str) -> list[str]:
-    """The scenario and the options of `hostdx run SCENARIO ...`; empty for any other command."""
+def planned(step: Remedy, offers: Iterable[Offer]) -> list[str]:
+    """The scenario and the options of its first command, `hostdx run SCENARIO ...`.
+
+    Empty for any other command, and where a plan would not take over every option: that would be another run.
+    """
     try:
-        words = shlex.split(command)
+        words = shlex.split(step.commands[0]) if step.commands else []
     except ValueError:
         return []
-    return words[2:] if words[:2] == ["hostdx", "run"] else []
+    if words[:2] != ["hostdx", "run"] or not is_scenario("".join(words[2:3])):
+        return []
+    declared = next((offer.options for offer in offers if offer.id == words[2]), ())
+    return words[2:] if kept(words[3:], declared) else []
 
 
 def _cut(head: list[Line], width: int) -> list[Line]:

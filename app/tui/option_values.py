@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from probes import units
 from probes.types import Json
+from scenarios.option_value import arguments
 from scenarios.plan import Option
 
 # What is measured. Anything else comes from the keyboard only: a finding may come from anybody's recording, and
@@ -49,6 +50,17 @@ def proposed(argv: Sequence[str], declared: Sequence[Option]) -> dict[str, Json]
         else:
             out[name] = value
     return out
+
+
+def kept(argv: Sequence[str], declared: Sequence[Option]) -> bool:
+    """Whether `proposed` leaves none of it out: without `--order` it would be another run."""
+    return _apart(argv) == _apart(arguments(proposed(argv, declared)))
+
+
+def _apart(argv: Sequence[str]) -> list[str]:
+    """`--dir=/a` and `--dir /a` are the same words."""
+    parted = (word.split("=", 1) if word.startswith("--") else [word] for word in argv)
+    return sorted(part for parts in parted for part in parts)
 
 
 def _well_formed(option: Option, value: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from textual.binding import Binding
@@ -19,7 +19,7 @@ from app.report.results.checkup import beside, items
 from app.report.trust import MARKS, TONES, trust
 from app.report.wording import beyond_bounds
 from app.tui.children.feed import RunFeed
-from app.tui.details import commands_of, finding_lines, next_lines, started
+from app.tui.details import commands_of, finding_lines, next_lines, planned
 from app.tui.screens.run import RunScreen
 from app.tui.widgets.home.checkup_lines import checkup_lines
 from app.tui.widgets.home.findings_panel import Suspects
@@ -134,21 +134,33 @@ class About(Panel):
 
 
 class Next(Panel):
-    """One to three steps, each with what it costs; its digit opens the plan of a run, and copies anything else."""
+    """One to three steps, each with what it costs; its digit opens the plan of a run, and copies what no plan holds."""
 
     DEFAULT_CSS = "Next { height: auto; max-height: 14; display: none; }"
 
     def draw(self, width: int, height: int) -> list[Line]:
-        steps, session = advice(self.shell.feed), self.shell.feed.session
-        note: Line = [] if items(session) else [(f"1-{len(steps)}" if len(steps) > 1 else "1", "key")]
-        note += [(" runs it   ", "dim"), ("c", "key"), (" copies it", "dim")] if note else []
+        steps = self.steps
+        note = [] if items(self.shell.feed.session) else self._keys(steps)
         if not self.boxed:
-            few = steps if self.screen.size.height >= ENOUGH else steps[:1]
-            rows = next_lines(few, width - 2, 2 * len(few))
+            rows = next_lines(steps, width - 2, 2 * len(steps))
             return [ruled(text("NEXT", "title"), note, width), *([("  ", "text"), *row] for row in rows)]
         room = MOST_NEXT if self.natural else height - 2
         rows = next_lines(steps, width - 4, room)
         return framed(text("next", "title"), note, rows, width, len(rows) + 2 if self.natural else height)
+
+    @property
+    def steps(self) -> tuple[Remedy, ...]:
+        """Those that there is room for: no digit acts on what nobody sees."""
+        return advice(self.shell.feed)[: None if self.boxed or self.screen.size.height >= ENOUGH else 1]
+
+    def _keys(self, steps: Sequence[Remedy]) -> Line:
+        offers = self.shell.home_session().offers
+        plans = [bool(planned(step, offers)) for step in steps]
+        out: Line = []
+        for kind, words in ((True, " open plan   "), (False, " copy it   ")):
+            if digits := [str(n) for n, plan in enumerate(plans, 1) if plan is kind]:
+                out += [(", ".join(digits), "key"), (words, "dim")]
+        return [*out, ("c", "key"), (" copy all", "dim")]
 
 
 def advice(feed: RunFeed) -> tuple[Remedy, ...]:
@@ -287,7 +299,7 @@ class VerdictScreen(RunScreen):
             return bool(self._remedies())
         if action == "digit":
             number = parameters[0]
-            several = isinstance(number, int) and number <= len(advice(self.feed))
+            several = isinstance(number, int) and number <= len(self.query_one(Next).steps)
             return several or self._part(number) is not None
         return super().check_action(action, parameters)
 
@@ -303,9 +315,8 @@ class VerdictScreen(RunScreen):
         if path is not None:
             self.shell.open_recording(path, over=True)
             return
-        step = advice(self.feed)[number - 1]
-        argv = next((words for one in step.commands if (words := started(one))), None)
-        if argv is not None:
+        step = self.query_one(Next).steps[number - 1]
+        if argv := planned(step, self.shell.home_session().offers):
             self.shell.open_plan(argv[0], argv[1:])
         else:
             self.shell.copy(commands_of([step]), "the commands")

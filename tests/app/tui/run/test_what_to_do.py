@@ -9,15 +9,18 @@ import pytest
 from app.lines import Line
 from app.recording import store
 from app.tui.children.feed import RunFeed
-from app.tui.details import finding_lines, next_lines
+from app.tui.details import finding_lines, next_lines, planned
 from app.tui.screens.before.plan import PlanScreen
 from app.tui.screens.verdict import advice
 from app.tui.shell import Shell
 from app.tui.widgets.home.findings_panel import Suspects, _said, subject_words
 from app.tui.widgets.measuring.group_plot import GroupPlot, ValuesPlot
 from app.tui.widgets.word_list import WORDS
+from scenarios.events import Offer
 from scenarios.finding import Remedy
-from tests.fakes.terminals.screen import grid, keys, opened, planned
+from scenarios.plan import Option
+from tests.fakes.terminals import screen as screens
+from tests.fakes.terminals.screen import grid, keys, opened
 
 ADVISING = ["storage", "rpfilter", "dstate", "null", "iosched", "numa", "fstrim", "kernel"]
 
@@ -75,7 +78,7 @@ def test_every_step_has_its_digit_and_its_commands_as_far_as_there_is_room(width
 async def test_a_digit_opens_the_plan_of_the_next_step_and_q_comes_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    planned(monkeypatch, "storage")
+    screens.planned(monkeypatch, "storage")
     monkeypatch.setattr(Shell, "read_host", lambda _self: None)
     async with opened(tmp_path, run=ended("null"), size="wide") as (app, pilot):
         before = app.screen
@@ -83,6 +86,47 @@ async def test_a_digit_opens_the_plan_of_the_next_step_and_q_comes_back(
         assert isinstance(app.screen, PlanScreen) and app.screen.offer.id == "checkup"
         await keys(pilot, "q")
         assert app.screen is before
+
+
+OFFER = Offer(
+    t=0.0,
+    id="storage",
+    title="",
+    question="",
+    takes_s=1.0,
+    options=(
+        Option(name="dir", kind="path", help="", multiple=True),
+        Option(name="budget", kind="number", help=""),
+        Option(name="order", kind="text", help=""),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("commands", "opens"),
+    [
+        (["hostdx run storage"], True),
+        (["hostdx run storage --dir=/a --dir /b=c --budget=90"], True),
+        (["hostdx run storage --dir=/a --order=latin"], False),
+        (["hostdx run storage --pid PID"], False),
+        (["hostdx run storage --dir=DIRECTORY"], False),
+        (["hostdx run other --dir=/a"], False),  # nobody told yet what it takes
+        (["hostdx run --dir=/a"], False),
+        (["modprobe null_blk", "hostdx run storage"], False),
+        ([], False),
+    ],
+)
+def test_a_digit_opens_no_other_run_than_the_one_beside_it(commands: list[str], opens: bool) -> None:
+    assert bool(planned(Remedy(title="do it", commands=tuple(commands)), [OFFER])) is opens
+
+
+async def test_no_digit_acts_on_a_step_that_is_not_shown(tmp_path: Path) -> None:
+    run = ended("storage")
+    assert len(advice(run)) > 1
+    for size, shown in (("narrow", 1), ("wide", len(advice(run)))):
+        async with opened(tmp_path, run=run, size=size) as (app, _):
+            able = [n for n in range(1, 4) if app.screen.check_action("digit", (n,))]
+            assert able == list(range(1, shown + 1))
 
 
 @pytest.mark.parametrize("width", [58, 78, 118, 198])
