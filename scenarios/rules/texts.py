@@ -15,6 +15,7 @@ from typing import TypeVar
 
 import msgspec
 
+from probes.units import Quantity
 from scenarios.finding import Confidence, Evidence, Finding, Remedy, Severity
 from scenarios.knowledge.load import tables
 from scenarios.rules.rights import typable
@@ -190,6 +191,8 @@ class Texts:
             if hole[1] not in fields:
                 raise KeyError(f"{self.path}: no value for {hole[1]} in {template!r}")
             value, form = fields[hole[1]], hole[2] or ""
+            if isinstance(value, Quantity):  # a pair of words, but not two values
+                value = str(value)
             word = value if isinstance(value, str) else said(value, "" if form == "raw" else form)
             return shlex.quote(word) if quoted and form != "raw" else word
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from probes.units import latency
 from scenarios.finding import Finding, Remedy
 from scenarios.rules.texts import Texts, texts
 
@@ -118,3 +119,9 @@ def test_values_in_commands_are_quoted_and_several_make_a_line_each(tmp_path: Pa
     assert made.commands == ("cat 'a;b'", "ls c", "ls 'd e'", "x -y")
     with pytest.raises(KeyError, match="name"):
         file.remedy("a", n=0.5)
+
+
+def test_a_quantity_is_one_value() -> None:
+    """It is a pair of words: filled in as two values it said "421, ns"."""
+    cost = latency(421)
+    assert str(cost) in texts("storage").evidence("engine-cost", cost=cost).text
