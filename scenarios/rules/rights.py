@@ -13,7 +13,8 @@ _CHANGES = re.compile(
     r"|systemctl (?!--user|status|show|list)|(?:mount|umount|fsfreeze|cpupower frequency-set|tuned-adm (?:profile|off)"
     r"|udevadm (?:control|trigger)|grubby|nft|ip6?tables(?:-legacy)?|firewall-cmd|dmsetup|dmidecode|smartctl|hdparm"
     r"|ipmitool|mdadm|multipath|cryptsetup|ethtool -[GKLs]|tc qdisc (?:add|del|replace)|blockdev --set\w+|service"
-    r"|netfilter-persistent|nvme|ip link set|nmcli connection modify)\b)"
+    r"|netfilter-persistent|nvme|ip link set|nmcli connection modify|rpc\.nfsd|auditctl|aureport|turbostat|rdmsr"
+    r"|lvs|lvextend|multipathd)\b)"
 )
 _SEVERAL = re.compile(r"[|&;<>]|\$\(")
 

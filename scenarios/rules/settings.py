@@ -40,7 +40,7 @@ def lines(host: Host, wanted: Mapping[str, str], name: str) -> Lines:
     for path, value in files.items():
         commands.append(_written(value, path))
         undo += _restored(host, path)
-    keep = f"/etc/sysctl.d/90-{name}.conf"
+    keep = f"/etc/sysctl.d/90-hostdx-{name}.conf"
     kept = " ".join(shlex.quote(f"{key} = {value}") for key, value in sysctls.items())
     verify = [f"sysctl {' '.join(sysctls)}"] if sysctls else []
     return Lines(

@@ -69,12 +69,15 @@ NVSMI = (
 SMI = "sos_commands/nvidia/nvidia-smi_-q"
 ZPOOL = "sos_commands/zfs/zpool_get_all"
 NFSD, POOL = "proc/net/rpc/nfsd", "proc/fs/nfsd/pool_stats"
+POOLS = "# pool packets-arrived sockets-enqueued threads-woken threads-timedout\n0 {} {} {} 0\n"
 ROME = "processor\t: {}\nvendor_id\t: AuthenticAMD\ncpu family\t: 23\nmodel\t\t: 49\nmodel name\t: AMD EPYC 7742\n\n"
 NVME = "sys/class/nvme/nvme0"
 TCP = "proc/net/netstat"
 
 CPU, HWMON = "sys/devices/system/cpu", "sys/class/hwmon/hwmon3"
 SDA = "sys/block/sda/device"
+SUPPLY = "{} | 11/24/2026 | 02:11:12 | Power Supply PS1 Status | Failure detected | {}ed\n"
+AGAIN = SUPPLY.format(1, "Assert") + SUPPLY.format(2, "Deassert") + SUPPLY.format(3, "Assert")
 SEL, CHRONY = "sos_commands/ipmitool/ipmitool_sel_list", "sos_commands/chrony/chronyc_tracking"
 BOND = (
     "Bonding Mode: IEEE 802.3ad Dynamic link aggregation\nTransmit Hash Policy: {}\n"
@@ -152,6 +155,8 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("gpu.smi", "warning", {SMI: NVSMI.format(16, "Active", 0)}),
     ("gpu.smi", "warning", {SMI: NVSMI.format(16, "Not Active", 2)}),
     ("groups.memory", "warning", group("job", memory__events="low 0\nhigh 0\nmax 9\noom 3\noom_kill 3")),
+    ("groups.memory", "warning", group("job") | {
+        "sys/fs/cgroup/job/memory.events.local": "low 0\nhigh 0\nmax 9\noom 3\noom_kill 0"}),
     ("groups.tasks", "warning", group("job", pids__events="max 40")),
     ("groups.pressure", "warning", group("job", memory__pressure="some avg10=9 avg60=60.00\nfull avg10=9 avg60=40.00")),
     ("groups.dying", "notice", {"sys/fs/cgroup/cgroup.stat": "nr_descendants 120\nnr_dying_descendants 90000"}),
@@ -162,6 +167,8 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("storage.nfs-client-waits", "notice", {"proc/self/mountstats": XPRT.format(1, 1000000, 1000000, 90000000)}),
     ("storage.nfs-client-waits", "warning", {"proc/self/mountstats": XPRT.format(9000, 1000000, 1000000, 5)}),
     ("storage.nfsd-threads", "notice", {NFSD: "rc 0 0 0\nth 4 0 0.0\nrpc 900000000 0 0 0 0\n"}),
+    ("storage.nfsd-threads", "notice", {NFSD: "th 12 0 0.0\nrpc 900000000 0 0 0 0\n",
+                                        POOL: POOLS.format(900000000, 900000000, 90000000)}),
     ("storage.lustre-health", "critical", {"sys/fs/lustre/health_check": "NOT HEALTHY"}),
     ("storage.lustre-import", "warning", {
         "proc/fs/lustre/osc/lus-OST0003-osc-ffff/import": "import:\n  target: lus-OST0003_UUID\n  state: DISCONN\n"}),
@@ -177,6 +184,7 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
         for k, v in (("scaling_cur_freq", "800000"), ("cpuinfo_min_freq", "800000"))}),
     ("power.alarm", "warning", {"sys/class/hwmon/hwmon3/power1_alarm": "1"}),
     ("power.cap", "notice", {f"{HWMON}/power1_cap": "200000000", f"{HWMON}/power1_cap_max": "700000000"}),
+    ("power.events", "warning", {SEL: AGAIN}),
     ("power.events", "warning", {SEL: "1 | 10:00 | Power Supply PS2 Status | Failure detected | Asserted"}),
     ("power.time", "warning", {CHRONY: "System time     : 3.5 seconds slow of NTP time\nLeap status     : Normal\n"}),
     ("power.time", "warning", {CHRONY: "System time     : 0.0 seconds slow\nLeap status     : Not synchronised\n"}),
@@ -220,6 +228,8 @@ QDISC = "sos_commands/networking/tc_-s_qdisc_show"
 PLANTED += [
     ("host.default-affinity", "notice", {"proc/irq/default_smp_affinity": "01"}),
     ("host.entropy", "notice", release("4.19.100") | {"proc/sys/kernel/random/entropy_avail": "60"}),
+    ("host.tasks", "warning", {"proc/loadavg": "1 1 1 2/62500 9", "proc/sys/kernel/pid_max": "4194304",
+                               "proc/sys/kernel/threads-max": "63000"}),
     ("host.file-handles", "warning", {"proc/sys/fs/file-nr": "98000\t0\t100000"}),
     ("host.firmware-clock-limit", "warning", {f"{CPU}/cpufreq/policy{n}/bios_limit": "1200000" for n in range(8)}),
     ("host.group-limits", "warning", group("job", pids__current="500") | {"proc/self/cgroup": "0::/job"}),
@@ -292,6 +302,8 @@ TRAPS: list[tuple[str, dict[str, str]]] = [
                     "[drm] amdgpu: ras enabled, GPU reset allowed")),
     ("gpu.smi", {SMI: NVSMI.format(16, "Not Active", 0)}),
     ("groups.memory", group("job", memory__events="low 0\nhigh 0\nmax 40\noom 0\noom_kill 0")),
+    ("groups.memory", group("all.slice", memory__events="low 0\nhigh 0\nmax 90000\noom 9\noom_kill 9") | {
+        "sys/fs/cgroup/all.slice/memory.events.local": "low 0\nhigh 0\nmax 0\noom 0\noom_kill 0"}),
     ("groups.tasks", group("job", pids__events="max 0", pids__max="max")),
     ("groups.pressure", group("job", memory__pressure="some avg10=0 avg60=3.00\nfull avg10=0 avg60=1.00")),
     ("groups.dying", {"sys/fs/cgroup/cgroup.stat": "nr_descendants 6000\nnr_dying_descendants 7000"}),
@@ -299,7 +311,11 @@ TRAPS: list[tuple[str, dict[str, str]]] = [
     ("memory.fragmented", {"proc/vmstat": "compact_success 900000\ncompact_fail 90000\npswpin 0\npswpout 0"}),
     ("storage.nfs-read-ahead", mount(NFS) | {"sys/class/bdi/0:53/read_ahead_kb": "15360"}),
     ("storage.nfs-client-waits", {"proc/self/mountstats": XPRT.format(2, 1000000, 1000000, 9000)}),
+    ("storage.nfs-client-waits", {  # closed when idle, five minutes each time, for a month
+        "proc/self/mountstats": XPRT.format(8000, 1000000, 1000000, 9).replace("\txprt", "\tage:\t2592000\n\txprt")}),
     ("storage.nfsd-threads", {NFSD: "rc 0 0 0\nth 8 0 0.0\nrpc 900 0 0 0 0\n"}),
+    ("storage.nfsd-threads", {NFSD: "th 12 0 0.0\nrpc 900000000 0 0 0 0\n",
+                              POOL: POOLS.format(900000000, 900000000, 890000000)}),
     ("storage.lustre-health", {"sys/fs/lustre/health_check": "healthy"}),
     ("storage.lustre-import", {"proc/fs/lustre/osc/x/import": "import:\n    target: x\n    state: IDLE\n"}),
     ("storage.lustre-requests", {"sys/fs/lustre/osc/x/max_rpcs_in_flight": "16"}),
@@ -312,8 +328,12 @@ TRAPS: list[tuple[str, dict[str, str]]] = [
     ("power.clock-held", {"proc/loadavg": "0.1 0.1 0.1 1/900 1"} | {
         f"{CPU}/cpufreq/policy{n}/{k}": v for n in range(8)
         for k, v in (("scaling_cur_freq", "800000"), ("cpuinfo_min_freq", "800000"))}),
+    ("power.clock-held", {"proc/loadavg": "9.0 9.0 9.0 1/900 1"} | {
+        f"{CPU}/cpufreq/policy{n}/{k}": v for n in range(8)
+        for k, v in (("scaling_cur_freq", "800000"), ("cpuinfo_min_freq", "800000"))}),
     ("power.alarm", {f"{HWMON}/pwm1_alarm": "1", f"{HWMON}/power1_alarm": "0"}),
     ("power.cap", {f"{HWMON}/power1_cap": "0", f"{HWMON}/power1_cap_max": "700000000"}),
+    ("power.events", {SEL: AGAIN.rpartition("3 |")[0]}),
     ("power.events", {SEL: "1 | 01/02/2026 | 10:00 | Power Supply PS2 Status | Presence detected | Asserted"}),
     ("power.time", {CHRONY: "System time : 0.0 seconds slow\nFrequency : 14.2 ppm fast\nLeap status     : Normal\n"}),
     ("errata.rome-uptime", {"proc/cpuinfo": "".join(ROME.format(n) for n in range(8)), "proc/uptime": "8800000.0 1.0"}),

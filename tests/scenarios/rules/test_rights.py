@@ -19,6 +19,8 @@ from scenarios.rules.texts import texts
         ("sysctl kernel.hung_task_warnings=10", "sudo sysctl kernel.hung_task_warnings=10"),
         ("nft list ruleset | grep fib  # none", "sudo sh -c 'nft list ruleset | grep fib  # none'"),
         ("ethtool -G eth0 rx 4096", "sudo ethtool -G eth0 rx 4096"),
+        ("rpc.nfsd 64", "sudo rpc.nfsd 64"),
+        ("auditctl -s", "sudo auditctl -s"),
         ("tc qdisc del dev eth0 root", "sudo tc qdisc del dev eth0 root"),
         ("blockdev --setra 4096 /dev/sda", "sudo blockdev --setra 4096 /dev/sda"),
         ("netfilter-persistent save", "sudo netfilter-persistent save"),

@@ -13,9 +13,12 @@ from probes.host import Host
 from scenarios.finding import Remedy
 from scenarios.rules.known import written
 from scenarios.rules.read import chosen
+from scenarios.rules.rule_file import RuleText
 from scenarios.rules.settings import lines
 from scenarios.rules.texts import RemedyText
+from scenarios.rules.words import typed
 from tests.fakes.hosts.server import Server
+from tests.scenarios.rules.test_rows import filled
 from tests.scenarios.rules.test_texts import FILES
 from tests.scenarios.test_planted_faults import PLANTED, findings
 
@@ -32,7 +35,7 @@ class Shell:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.wrote: set[str] = set()
+        self.wrote: dict[str, str] = {}  # by path, what was there first
 
     def run(self, command: str) -> None:
         words = shlex.split(command.partition("  # ")[0])
@@ -65,7 +68,7 @@ class Shell:
         picks = "[" in old
         assert not picks or value in kinds, (path, value)
         place.write_text(" ".join(f"[{k}]" if k == value else k for k in kinds) if picks else f"{value}\n")
-        self.wrote.add(path)
+        self.wrote.setdefault(path, old)
 
 
 def settings(root: Path) -> dict[str, str]:
@@ -85,14 +88,15 @@ def done_and_undone(root: Path, remedy: Remedy) -> set[str]:
     for command in remedy.undo:
         shell.run(command)
     assert settings(root) == before
-    return shell.wrote
+    return set(shell.wrote)
 
 
 @pytest.fixture(scope="module")
 def healthy(tmp_path_factory: pytest.TempPathFactory) -> Server:
     server = Server(tmp_path_factory.mktemp("server"))
     for name, value in (
-        ("kernel/pid_max", "32768"), ("net/ipv4/tcp_timestamps", "1"), ("net/ipv4/tcp_moderate_rcvbuf", "1"),
+        ("kernel/pid_max", "32768"), ("kernel/threads-max", "1000000"),
+        ("net/ipv4/tcp_timestamps", "1"), ("net/ipv4/tcp_moderate_rcvbuf", "1"),
         ("net/core/netdev_max_backlog", "1000"), ("net/core/netdev_budget", "300"),
         ("net/core/netdev_budget_usecs", "8000"), ("net/ipv4/neigh/default/gc_thresh3", "1024"),
         ("net/ipv4/neigh/default/gc_thresh2", "512"),
@@ -116,7 +120,13 @@ def test_what_a_remedy_sets_comes_back(server: Server, rule: str, files: dict[st
         server.put(path, text)
     made = [remedy for remedy in findings(server.root, rule)[rule].remedy if remedy.undo]
     assert made or "proc/cmdline" in files  # a boot parameter
-    keys = {key for one in WITH_SETTINGS[rule].remedy for key in one.set if not key.startswith(("/", "{"))}
+    text = WITH_SETTINGS[rule]
+    keys = {
+        key
+        for one in text.remedy
+        for key, value in one.set.items()
+        if not key.startswith(("/", "{")) and "else ''" not in text.let.get(value.strip("{}"), "")
+    }
     for remedy in made:
         before = {path: path.read_text() for path in server.root.rglob("*") if path.is_file()}
         wrote = done_and_undone(server.root, remedy)
@@ -124,6 +134,53 @@ def test_what_a_remedy_sets_comes_back(server: Server, rule: str, files: dict[st
         assert all(any(key in line for line in remedy.persistent) for key in keys), "not all of it is kept"
         for path, text in before.items():
             path.write_text(text)
+
+
+RAISES = re.compile(
+    r"(?i)\b(raise|more|enlarge|larger|double|lift|room|widen|extend|increase|usual (number|length))\b"
+)
+
+
+def numbers(text: str) -> list[float]:
+    return [float(number) for number in re.findall(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w.-])", text)]
+
+
+@pytest.mark.parametrize("times", [1, 3, 1000])
+@pytest.mark.parametrize(("rule", "files"), FAULTS, ids=lambda one: one if isinstance(one, str) else "")
+def test_a_setting_that_is_to_be_raised_is_never_lowered(
+    server: Server, rule: str, files: dict[str, str], times: int
+) -> None:
+    """Whatever it was: a host may have more already than the value that suits most."""
+    for path, text in files.items():
+        server.put(path, text)
+    for key in {key for one in WITH_SETTINGS[rule].remedy if RAISES.search(one.title) for key in one.set}:
+        place = server.root / (f"proc/sys/{key.replace('.', '/')}" if key[0] not in "/{" else key[1:])
+        if times > 1 and place.exists():
+            place.write_text(re.sub(r"\d+", lambda found: str(int(found[0]) * times), place.read_text()))
+    found = findings(server.root, rule)
+    for remedy in (one for one in (found[rule].remedy if rule in found else ()) if RAISES.search(one.title)):
+        shell = Shell(server.root)
+        for command in remedy.commands:
+            shell.run(command)
+        for path, was in shell.wrote.items():
+            now = (server.root / path[1:]).read_text()
+            assert all(a <= b for a, b in zip(numbers(was), numbers(now), strict=True)), (path, was, now)
+
+
+@pytest.mark.parametrize("rule", written(Path("/nonexistent"), tested=False).rules, ids=lambda rule: rule.id)
+def test_a_command_that_raises_is_above_what_undoes_it(rule: RuleText, tmp_path: Path) -> None:
+    """In every row of its own: `ethtool -G eth0 rx 8192` is undone by less, and no number is fixed."""
+    raising = [one for one in rule.remedy if RAISES.search(one.title)]
+    for one in raising:
+        fixed = [line for line in one.commands if re.search(r" (-[A-Z]\w*|-[bw]|rpc\.nfsd) ?\w* \d", line)]
+        assert not fixed, f"{fixed} may be less than what the host has"
+    for row in (row.row for row in rule.tests if row.answer == "found"):
+        full = filled(rule, row, tmp_path)
+        for one in raising:
+            for undo in (line for line in one.undo if "{" in line):
+                alike = [line for line in one.commands if line.split()[:2] == undo.split()[:2]]
+                for a, b in ((typed(undo, full), typed(line, full)) for line in alike):
+                    assert all(x <= y for x, y in zip(numbers(a), numbers(b), strict=False)), (a, b)
 
 
 def test_every_remedy_with_settings_is_tried() -> None:
@@ -161,7 +218,7 @@ def test_policies_that_differ_get_their_own_values_back(tmp_path: Path) -> None:
 def test_a_setting_that_cannot_be_read_is_not_taken_back_to_a_guess(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
     made = lines(Host(str(tmp_path)), {"vm.swappiness": "10", "/sys/block/sda/queue/nr_requests": "256"}, "x")
-    assert len(made.commands) == 2 and made.undo == ("rm -f /etc/sysctl.d/90-x.conf",)
+    assert len(made.commands) == 2 and made.undo == ("rm -f /etc/sysctl.d/90-hostdx-x.conf",)
 
 
 ACTIONS = ("/sysrq-trigger", "/abort", "/cgroup.procs")  # what is no setting
