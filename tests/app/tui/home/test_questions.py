@@ -150,6 +150,9 @@ async def test_a_number_opens_the_plan_and_the_pulse_changes_one_line(
 ) -> None:
     asked = planned(monkeypatch, "storage")
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
+        app.pulses.append(pulse(io=0.22))
+        app.draw()  # the next step has seen that tasks wait
+        await settled(pilot)
         before = grid(app).splitlines()
         app.pulses.append(pulse(io=0.22, sda=(12e6, 3e6, 0.45)))
         app.screen.query_one(LiveLine).redraw()
