@@ -1,10 +1,10 @@
 """Both of the README's commands on a bare Debian: what a newcomer's machine has, and nothing that was installed here.
 
-    python -m tests.fresh_machine [--release bookworm|trixie] [--user]
+    python -m tests.fresh_machine [--release bookworm|trixie] [--user|--used]
 
 The bare system is made once by debootstrap (a minute, 400 MiB in $TMPDIR, else /var/tmp) and lies below an overlay for
-each run; the mounts and processes live in name spaces of their own and go with it. With --user: as a user without
-rights, on a machine where root ran hostdx before.
+each run; the mounts and processes live in name spaces of their own and go with it. With --used: on a machine where root
+ran hostdx before. With --user: as a user without rights there.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ COMMANDS = re.compile(r"^```\n(python3 -m venv [^\n]+)\n```$", re.MULTILINE)
 PASSED_ON = ("PIP_", "SSL_CERT", "REQUESTS_CA", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-# $1: the folder of this run, $2: the bare system, $3: the user, the rest: the command.
+# $1: the folder of this run, $2: the bare system, $3: the user, $4: used or new, the rest: the command.
 INSIDE = r"""
-run=$1 base=$2 user=$3 r=$1/root; shift 3
+run=$1 base=$2 user=$3 state=$4 r=$1/root; shift 4
 mkdir "$run/up" "$run/work" "$r" "$run/disk"
 mount -t overlay overlay -o "lowerdir=$base,upperdir=$run/up,workdir=$run/work" "$r"
 mount -t proc proc "$r/proc"
@@ -42,13 +42,13 @@ cp -r /etc/ssl/certs/. "$r/etc/ssl/certs/" 2>/dev/null || :
 chroot "$r" useradd -m admin
 tar x -f - -C "$r/home/admin" --no-same-owner --one-top-level=hostdx
 chroot "$r" chown -R "$user" /home/admin
-who=
-if [ "$user" = admin ]; then
+if [ "$state" = used ]; then
   mkdir -p -m 755 "$r/run/hostdx"
   mkdir -p -m 700 "$r/var/lib/hostdx/recordings" "$r/var/lib/hostdx/journal"
   install -m 600 /dev/null "$r/run/hostdx/measuring.lock"
-  who="setpriv --reuid=admin --regid=admin --init-groups"
 fi
+who=
+[ "$user" = root ] || who="setpriv --reuid=$user --regid=$user --init-groups"
 chroot "$r" $who "$@" && exit 0 || exit $?  # this shell stays, as process 1, and takes the orphans
 """
 
@@ -80,7 +80,7 @@ def bare_system(release: str) -> Path:
     return root
 
 
-def ran(root: Path, user: str, command: str) -> int:
+def ran(root: Path, user: str, state: str, command: str) -> int:
     """Its exit status, on a machine of its own with a copy of this tree."""
     listed = ["git", "-c", "safe.directory=*", "ls-files", "-coz", "--exclude-standard"]
     files = subprocess.run(listed, cwd=ROOT_OF_THE_TREE, capture_output=True, check=True).stdout
@@ -101,7 +101,7 @@ def ran(root: Path, user: str, command: str) -> int:
         tree = Path(run, "tree.tar")
         pack = ["tar", "c", "--null", "--ignore-failed-read", "-f", str(tree), "-T", "-"]
         subprocess.run(pack, cwd=ROOT_OF_THE_TREE, input=files, check=True)
-        inside = ["bash", "-euc", INSIDE, "inside", run, str(root), user, *shell]
+        inside = ["bash", "-euc", INSIDE, "inside", run, str(root), user, state, *shell]
         alone = ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", *inside]
         with tree.open("rb") as packed:
             return subprocess.run(alone, stdin=packed).returncode
@@ -113,6 +113,7 @@ def main() -> int:
     parser.add_argument(
         "--release", choices=("bookworm", "trixie"), default="bookworm", help="Debian 12 or 13"
     )
+    parser.add_argument("--used", action="store_true", help="where root ran hostdx before")
     parser.add_argument("--user", action="store_true", help="as a user, where root ran hostdx before")
     asked = parser.parse_args()
     tools = program("debootstrap", "apt-get", "git", "unshare", "mount", "chroot", "tar")
@@ -130,10 +131,11 @@ def main() -> int:
         print(f"fresh_machine: no bare {asked.release}: {error}", file=sys.stderr)
         return 3
     worst = 0
+    user, state = "admin" if asked.user else "root", "used" if asked.user or asked.used else "new"
     for command in commands:
-        print(f"== {asked.release}, {'user' if asked.user else 'root'}: {command}", flush=True)
+        print(f"== {asked.release}, {user}, {state}: {command}", flush=True)
         began = time.monotonic()
-        status = ran(root, "admin" if asked.user else "root", command)
+        status = ran(root, user, state, command)
         print(f"== exit status {status} after {time.monotonic() - began:.0f} s", flush=True)
         worst = max(worst, status)
     return worst
