@@ -106,7 +106,7 @@ class About(Panel):
         if not self.boxed:
             return self.rows(width)
         rows = self.rows(width - 4)
-        title = "answer" if items(self.shell.feed.session) else "can it be trusted?"
+        title = "ANSWER" if items(self.shell.feed.session) else "CAN IT BE TRUSTED?"
         return framed(text(title, "title"), [], rows, width, len(rows) + 2 if self.natural else height)
 
     def rows(self, width: int) -> list[Line]:
@@ -146,7 +146,7 @@ class Next(Panel):
             return [ruled(text("NEXT", "title"), note, width), *([("  ", "text"), *row] for row in rows)]
         room = MOST_NEXT if self.natural else height - 2
         rows = next_lines(steps, width - 4, room)
-        return framed(text("next", "title"), note, rows, width, len(rows) + 2 if self.natural else height)
+        return framed(text("NEXT", "title"), note, rows, width, len(rows) + 2 if self.natural else height)
 
     @property
     def steps(self) -> tuple[Remedy, ...]:
@@ -180,7 +180,7 @@ class Preview(Panel):
         rows = finding_lines(finding, self.shell.feed.session, width - 4)
         if len(rows) > height - 2:
             rows = [*rows[: height - 3], text("Enter shows all of it", "dim")]
-        return framed(text("the finding", "title"), [], rows, width, height)
+        return framed(text("THE FINDING", "title"), [], rows, width, height)
 
 
 class VerdictScreen(RunScreen):

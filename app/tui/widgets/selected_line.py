@@ -28,7 +28,7 @@ class Whole(Panel):
         if not self.boxed:
             return self._rows(width, height)
         rows = self._rows(width - 4, BOXED)
-        return framed(text("what it answers", "title"), [], rows, width, BOXED + 2)
+        return framed(text("WHAT IT ANSWERS", "title"), [], rows, width, BOXED + 2)
 
     def _rows(self, width: int, height: int) -> list[Line]:
         measured = self.screen.query_one(self._measure)

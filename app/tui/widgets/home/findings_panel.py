@@ -51,29 +51,35 @@ def _words(subject: str, titles: dict[str, str]) -> str:
     return ", ".join(titles.get(part, part) for part in parts) if any(p in titles for p in parts) else subject
 
 
-def _said(finding: Finding, titles: dict[str, str], headline: bool = False) -> str:
-    """The title, with the subject where it does not say it itself.
+def _said(finding: Finding, titles: dict[str, str], headline: bool = False, known: bool = False) -> str:
+    """The title, with the subject where it does not say it itself; how it is `known` may stand before it.
 
     Why, where its title is the `headline` above the list.
     """
     if headline and finding.evidence:
         return f"why: {clean(finding.evidence[0].text)}"
     title, subject = clean(finding.title), clean(_words(finding.subject, titles))
-    hint = "hint: " if finding.confidence == "hint" else ""
+    hint = "hint: " if finding.confidence == "hint" and not known else ""
     new = [part for part in re.split(", |:", subject) if part not in title]
     return f"{hint}{title}" + (f" ({subject})" if new else "")
 
 
+def _tells(ours: bool, width: int) -> bool:
+    """Whether a column says how each is known."""
+    return ours and width > 100
+
+
 def _head(finding: Finding, width: int, ours: bool) -> Line:
     area = clean(f"→ {finding.prove}" if finding.prove else finding.id.partition(".")[0])[:11]
-    known = [(f"{_KNOWN[finding.confidence]:<9} ", "dim")] if ours and width > 100 else []
+    known = [(f"{_KNOWN[finding.confidence]:<9} ", "dim")] if _tells(ours, width) else []
     return [*severity_words(finding), (f"  {area:<11} ", "accent" if finding.prove else "dim"), *known]
 
 
 def _line(finding: Finding, titles: dict[str, str], picker: Suspects, width: int) -> Line:
     """On one line as much as fits; where there are two, the title is folded."""
-    head = _head(finding, width, picker.id != "suspects")
-    said = _said(finding, titles, finding == picker.headline)
+    ours = picker.id != "suspects"
+    head = _head(finding, width, ours)
+    said = _said(finding, titles, finding == picker.headline, _tells(ours, width))
     first = wrapped(said, width - cells(head))[0] if picker.tall else text(said)
     return [*head, *first]
 
@@ -82,7 +88,8 @@ def _second(finding: Finding, titles: dict[str, str], picker: Suspects, width: i
     """The rest of the title, else the first piece of evidence or what would be done about it."""
     remedy_first, headline = picker.id != "suspects", finding == picker.headline
     indent = cells(_head(finding, width, remedy_first))
-    rest = wrapped(_said(finding, titles, headline), width - indent)[1:]
+    said = _said(finding, titles, headline, _tells(remedy_first, width))
+    rest = wrapped(said, width - indent)[1:]
     if rest:
         words = " ".join(part for line in rest for part, _ in line)
         return crop([(" " * indent, "text"), (words, "text")], width)

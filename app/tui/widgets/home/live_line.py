@@ -86,14 +86,12 @@ class LiveLine(SessionPanel):
     def draw(self, width: int, height: int) -> list[Line]:
         pulse = self.shell.pulse
         if pulse is None:
-            waits = text("NOW  …" if self.shell.watches_host else "", "dim")
-            return (
-                framed(text("now", "title"), [], [waits], width, height)
-                if self.boxed and height > 2
-                else [waits]
-            )
+            waits = "…" if self.shell.watches_host else ""
+            if self.boxed and height > 2:
+                return framed(text("NOW", "title"), [], [text(waits, "dim")], width, height)
+            return [text(waits and f"NOW  {waits}", "dim")]
         fact = self._session().facts.get("cpu threads")
         threads = fact.value if fact is not None and isinstance(fact.value, int) else None
         if not self.boxed or height < 3:
             return [crop(live_line(pulse, threads, width), width)]
-        return framed(text("now", "title"), [], [pulse_strip(self.shell.pulses, width - 4)], width, height)
+        return framed(text("NOW", "title"), [], [pulse_strip(self.shell.pulses, width - 4)], width, height)

@@ -24,7 +24,7 @@ class NextStep(Panel):
         super().__init__(id="next-step")
 
     def draw(self, width: int, height: int) -> list[Line]:
-        return framed(text("next step", "title"), [], [crop(self._words(), width - 4)], width, height)
+        return framed(text("NEXT STEP", "title"), [], [crop(self._words(), width - 4)], width, height)
 
     def _words(self) -> Line:
         pulse = self.shell.pulse

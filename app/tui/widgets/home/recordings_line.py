@@ -41,7 +41,8 @@ class RecordingsLine(Panel):
         ends = f"0.1 ×{'1':^{_BAR - 10}} 10 ×"
         rows: list[Line] = [[(" " * (inner - _BAR), "text"), (ends[:_BAR], "dim")]] if shown else []
         rows += [recording_line(one, inner) for one in shown]
-        if hidden := len(self.shell.examples) - len(shown):
+        hidden = len(self.shell.examples) - len(shown)
+        if hidden and len(shown) > 1:
             rows[-1] = text(f"{hidden + 1} more: r", "dim")
         return framed(text("RECORDINGS", "title"), self._state(), rows, width, height)
 

@@ -19,7 +19,7 @@ def about_lines(session: Session, width: int) -> list[Line]:
         out += [text(f"{clean(began.scenario)} reads the host before it measures anything", "strong"), BLANK]
         out += wrapped(clean(shlex.join(began.command)), width, "accent", hang=2)
         out += [
-            text("words that come up", "title"),
+            text("WORDS THAT COME UP", "title"),
             *(text(f"{word.name:<14}{word.means}", "dim") for word in WORDS),
         ]
     if plan is not None:

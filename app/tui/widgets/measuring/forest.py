@@ -71,4 +71,4 @@ class Forest(SessionPanel):
         session = self._session()
         rows = forest_lines(session, width - 4, height - 2)
         note = text(outlook(session), "strong")
-        return framed(text("effect so far, 95 % CI", "title"), note, rows, width, height)
+        return framed(text("EFFECT SO FAR, 95 % CI", "title"), note, rows, width, height)

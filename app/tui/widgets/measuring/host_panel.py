@@ -33,4 +33,4 @@ class HostPanel(SessionPanel):
         ]
         pulse += sides[: max(0, room - len(pulse) - len(remarks))]
         rest = [BLANK] * (room - len(pulse) - len(remarks))
-        return framed(text("host", "title"), note, [*pulse, *rest, *remarks], width, height)
+        return framed(text("HOST", "title"), note, [*pulse, *rest, *remarks], width, height)

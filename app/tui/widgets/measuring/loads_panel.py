@@ -50,11 +50,11 @@ class LoadsPanel(SessionPanel):
 
     def lines(self, session: Session, width: int, height: int) -> list[Line]:
         if found := checkup_lines(session, width - 4, height - 2):
-            return framed(text("so far", "title"), BLANK, found, width, height)
+            return framed(text("SO FAR", "title"), BLANK, found, width, height)
         pairs = pairs_of(session)
         if not pairs or (session.samples and not session.workload):
             rows = read_lines(session, width - 4, height - 2)
-            what = "so far" if session.samples else "what is about to be measured"
+            what = "SO FAR" if session.samples else "WHAT IS ABOUT TO BE MEASURED"
             return framed(text(what, "title"), BLANK, rows, width, height)
         more = about_lines(session, width - 4) if len(pairs) < FEW else []
         return card_lines(session, pairs, width, height, more) or self._rows(session, pairs, width, height)
@@ -62,7 +62,7 @@ class LoadsPanel(SessionPanel):
     def _rows(self, session: Session, pairs: Pairs, width: int, height: int) -> list[Line]:
         """A row each; the load under way below them, as far as there is room."""
         most = max(3, min(len(pairs), height - 9)) + 2
-        table = framed(text("loads", "title"), text("levels and effect", "dim"),
+        table = framed(text("LOADS", "title"), text("levels and effect", "dim"),
                        row_lines(session, pairs, width - 4, most - 2), width, most)  # fmt: skip
         below = height - most
         now = next((one for one in pairs if one[0].id == session.workload), pairs[0])

@@ -37,6 +37,7 @@ async def test_any_keys_at_any_height(
     where: str, height: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(SIZES, "small", (80, height))
+    monkeypatch.chdir(tmp_path)  # p saves pictures
     monkeypatch.setattr("app.run.launch.start", lambda *_, **__: pytest.fail("a run was started"))
     monkeypatch.setattr("app.run.launch.stop", lambda *_: pytest.fail("a run was stopped"))
     monkeypatch.setattr("app.tui.children.command.answer", nothing_said)
