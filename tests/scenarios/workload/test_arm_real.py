@@ -30,9 +30,10 @@ SPIN = f'{PYTHON} -S -c "import time\nwhile time.process_time() < 0.2: pass"'
 
 @contextmanager
 def competitors(cpu: int, count: int) -> Iterator[None]:
-    """Busy loops on that CPU."""
+    """Busy loops on that CPU, a session each: all of one session get what the job gets (sched(7), autogroup)."""
     loop = f"import os\nos.sched_setaffinity(0, [{cpu}])\nprint(flush=True)\nwhile True: pass"
-    busy = [subprocess.Popen([PYTHON, "-S", "-c", loop], stdout=subprocess.PIPE) for _ in range(count)]
+    argv = [PYTHON, "-S", "-c", loop]
+    busy = [subprocess.Popen(argv, stdout=subprocess.PIPE, start_new_session=True) for _ in range(count)]
     try:
         for one in busy:
             assert one.stdout is not None and one.stdout.readline()
