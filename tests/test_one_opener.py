@@ -38,6 +38,7 @@ ALLOWED = {
     "probes/system/disk/directory.py": "a directory only (O_DIRECTORY), to ask for its attributes",
     "probes/captured/archive.py": "a captured host's folder, made by mkdtemp",
     **dict.fromkeys(("app/bundle/build.py", "app/bundle/unpack.py"), BUNDLE),
+    "probes/children/start.py": "itself, of which it holds a lock",
     **dict.fromkeys(("app/output_file.py", "app/recording/imported.py", "app/tui/requests.py"), OUTPUT),
     **dict.fromkeys(
         (

@@ -17,6 +17,7 @@ from typing import IO, Any
 
 STARTED_AS = "HOSTDX_STARTED_AS"
 START = "probes/children/start.py"
+MOST_LINKS = 40  # path_resolution(7)
 UNUSED_S = 30 * 86400.0  # an older version's folder goes when nobody started it for so long
 
 
@@ -78,19 +79,15 @@ def prepared(place: str) -> str:
     """Its real path, made where it is not there. Raises Unfit, OSError."""
     if not place.startswith("/"):
         raise Unfit("is no absolute path")
-    parent = os.path.realpath(os.path.dirname(place))  # noqa: PTH120
-    os.makedirs(parent, 0o700, exist_ok=True)  # noqa: PTH103
-    at = parent
-    while True:
-        found = os.lstat(at)
-        if found.st_uid not in (0, os.geteuid()):
-            raise Unfit(f"{at} belongs to uid {found.st_uid}")
-        if found.st_mode & 0o022 and not found.st_mode & stat.S_ISVTX:
-            raise Unfit(f"others may write to {at}")
-        if at == "/":
-            break
-        at = os.path.dirname(at)  # noqa: PTH120
-    place = os.path.join(parent, os.path.basename(place))  # noqa: PTH118, PTH119
+    above, name = os.path.split(place)
+    parent, absent = _on_the_way(above)
+    while absent:
+        try:
+            os.mkdir(os.path.join(parent, absent), 0o700)  # noqa: PTH102, PTH118
+        except FileExistsError:
+            pass  # somebody was quicker: whose it is, the next look tells
+        parent, absent = _on_the_way(above)
+    place = os.path.join(parent, name)  # noqa: PTH118
     try:
         os.mkdir(place, 0o700)  # noqa: PTH102
     except FileExistsError:
@@ -101,6 +98,47 @@ def prepared(place: str) -> str:
     if os.statvfs(place).f_flag & os.ST_NOEXEC:
         raise Unfit("programs may not be executed there (noexec)")
     return place
+
+
+def _on_the_way(directory: str) -> tuple[str, str]:
+    """How far it is there, over its links, and the first name that is not; nobody else rules what is passed.
+
+    Before anything is made: another user's link leads to any place. Raises Unfit, OSError.
+    """
+    at, names, links = "/", directory.split("/")[::-1], 0
+    folder = _safe(at)
+    while names:
+        name = names.pop()
+        if name in ("", "."):
+            continue
+        path = os.path.dirname(at) if name == ".." else os.path.join(at, name)  # noqa: PTH118, PTH120
+        try:
+            found = _safe(path)
+        except FileNotFoundError:
+            if ".." in names:
+                raise
+            return at, name
+        if not stat.S_ISLNK(found.st_mode):
+            at, folder = path, found
+            continue
+        links += 1
+        if folder.st_mode & 0o022 or links > MOST_LINKS:
+            raise Unfit(f"{path} is a link that others may have put there, or one of too many")
+        target = os.readlink(path)  # noqa: PTH115
+        names += target.split("/")[::-1]
+        if target.startswith("/"):
+            at, folder = "/", _safe("/")
+    return at, ""
+
+
+def _safe(path: str) -> os.stat_result:
+    """What it is, a link itself. Raises Unfit where it is another user's or others may write to it, OSError."""
+    found = os.lstat(path)
+    if found.st_uid not in (0, os.geteuid()):
+        raise Unfit(f"{path} belongs to uid {found.st_uid}")
+    if not stat.S_ISLNK(found.st_mode) and found.st_mode & 0o022 and not found.st_mode & stat.S_ISVTX:
+        raise Unfit(f"others may write to {path}")
+    return found
 
 
 def unpacked(bundle: Bundle, place: str) -> str:
@@ -125,9 +163,7 @@ def _unpack(bundle: Bundle, place: str, folder: str) -> None:
 
     for name in os.listdir(place):  # noqa: PTH208
         path = f"{place}/{name}"
-        if name.startswith(".") or (
-            name.startswith("hostdx-") and time.time() - os.lstat(path).st_mtime > UNUSED_S
-        ):
+        if name.startswith(".") or (name.startswith("hostdx-") and _is_unused(path)):
             shutil.rmtree(path, ignore_errors=True)  # of one that was killed here; of an older version
     new = f"{place}/.new"
     os.mkdir(new, 0o700)  # noqa: PTH102
@@ -147,6 +183,22 @@ def _unpack(bundle: Bundle, place: str, folder: str) -> None:
     finally:
         for path in (new, f"{place}/.old"):
             shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_unused(folder: str) -> bool:
+    """Not started for long, and no process is left: each of them holds the file that it began with (start.py)."""
+    import fcntl
+
+    if time.time() - os.lstat(folder).st_mtime <= UNUSED_S:
+        return False
+    try:
+        with open(f"{folder}/{START}") as start:  # noqa: PTH123
+            fcntl.flock(start, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return True  # it could not be started
+    except OSError:
+        return False
+    return True
 
 
 def _make(folder: str, made: set[str]) -> None:

@@ -3,6 +3,7 @@
 A checkout, an installed wheel, a package's folder and what the bundle was unpacked to need no other way.
 """
 
+import fcntl
 import os
 import runpy
 import sys
@@ -11,6 +12,11 @@ TREE = os.path.abspath(__file__).removesuffix("/probes/children/start.py")  # no
 
 
 def main() -> None:
+    held = os.open(__file__, os.O_RDONLY | os.O_CLOEXEC)  # to the process' end: the bundle's sweep sees it
+    try:
+        fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        pass  # a file system without locks
     if TREE not in sys.path:
         sys.path.insert(0, TREE)
     del sys.argv[0]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.bundle import unpack
-from app.bundle.unpack import Bundle, Unfit, places, prepared, unpacked
+from app.bundle.unpack import START, Bundle, Unfit, places, prepared, unpacked
 from tests.needs import ROOT, needs
 from tests.syntax import ROOT as TREE
 
@@ -62,6 +62,28 @@ def test_what_a_killed_one_left_and_what_is_old_goes(bundle: Path, place: Path) 
     assert {p.name for p in place.iterdir()} == {"lock", used.name, Path(folder).name}
 
 
+def test_what_a_process_still_runs_from_stays(bundle: Path, place: Path, tmp_path: Path) -> None:
+    folder = Path(unpacked(Bundle(str(bundle)), str(place)))
+    old, ended = place / "hostdx-0.0.1-abc-cp311-x86_64", place / "hostdx-0.0.2-abc-cp311-x86_64"
+    for tree in (old, ended):
+        (tree / START).parent.mkdir(parents=True)
+        (tree / START).write_bytes((folder / START).read_bytes())
+        (tree / "waits.py").write_text("print(1, flush=True); input()\n")
+        os.utime(tree, (1e9, 1e9))
+    with subprocess.Popen(
+        [sys.executable, "-I", str(old / START), "waits"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None and process.stdout.readline()
+        os.utime(old, (1e9, 1e9))
+        (folder / "app/cli/__init__.py").unlink()
+        unpacked(Bundle(str(bundle)), str(place))
+        assert {p.name for p in place.iterdir()} == {"lock", old.name, folder.name}
+        process.communicate(b"\n")
+    (folder / "app/cli/__init__.py").unlink()
+    unpacked(Bundle(str(bundle)), str(place))
+    assert not old.exists()
+
+
 def test_a_part_that_was_damaged_on_its_way_is_refused(bundle: Path, place: Path, tmp_path: Path) -> None:
     damaged = tmp_path / "damaged.pyz"
     data = bytearray(bundle.read_bytes())
@@ -101,6 +123,54 @@ def test_another_users_directory_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "own", tmp_path / "above/hostdx"):
         with pytest.raises(Unfit):
             prepared(str(path))
+
+
+@needs(ROOT)
+@pytest.mark.parametrize("cache", ["dangling link", "link of root's", "not there"])
+def test_nothing_is_made_where_another_user_rules_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: str
+) -> None:
+    home, etc = tmp_path / "home/alice", tmp_path / "etc"
+    for path in (home, etc):
+        path.mkdir(parents=True)
+    if cache != "not there":
+        (home / ".cache").symlink_to(etc / "nologin")
+    if cache == "dangling link":
+        os.chown(home / ".cache", 1234, -1, follow_symlinks=False)
+    os.chown(home, 1234, -1)
+    before = sorted(tmp_path.rglob("*"))
+    for variable in ("XDG_CACHE_HOME", "TMPDIR"):
+        monkeypatch.setenv(variable, str(home / ".cache"))
+    first, _, last = places()
+    for place in (first, last):
+        with pytest.raises(Unfit):
+            prepared(place)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@needs(ROOT)
+@pytest.mark.parametrize("owner", [0, 1234])
+def test_no_link_in_a_folder_for_everybody_is_followed(tmp_path: Path, owner: int) -> None:
+    """Others may move one of root's there; a folder of root's they cannot."""
+    (everybody := tmp_path / "tmp").mkdir()
+    everybody.chmod(0o1777)
+    (everybody / "link").symlink_to(tmp_path / "absent")
+    os.chown(everybody / "link", owner, -1, follow_symlinks=False)
+    with pytest.raises(Unfit):
+        prepared(f"{everybody}/link/hostdx")
+    assert prepared(f"{everybody}/new/folder/hostdx") == f"{everybody}/new/folder/hostdx"
+    assert not (tmp_path / "absent").exists()
+
+
+def test_a_way_of_our_own_is_made_over_our_own_links(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("a/b")
+    (tmp_path / "loop").symlink_to("loop")
+    assert prepared(f"{tmp_path}/link/c/hostdx") == f"{tmp_path}/a/b/c/hostdx"
+    assert prepared(f"{tmp_path}/link/../hostdx") == f"{tmp_path}/a/hostdx"
+    for path in ("absent/../hostdx", "loop/hostdx"):
+        with pytest.raises((OSError, Unfit)):
+            prepared(f"{tmp_path}/{path}")
+    assert not (tmp_path / "absent").exists() and not (tmp_path / "hostdx").exists()
 
 
 def test_where_none_will_do_one_line_says_why(
