@@ -15,6 +15,7 @@ from scenarios.rules.rule_file import RuleText
 from scenarios.triage import all_rules, apply_rule
 from tests.fakes.hosts.server import CHANNELS, CPU, FEATURES, RINGS, Server
 from tests.scenarios import planted_classes as classes
+from tests.scenarios import planted_services as services
 
 NIC = "sys/class/net/eth0"
 SDB = "sys/block/sdb"  # a hard disk
@@ -214,7 +215,8 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
 ]  # fmt: skip
 
 
-PLANTED += classes.PLANTED
+PLANTED += classes.PLANTED + services.PLANTED
+TRAPS = classes.TRAPS + services.TRAPS
 RULES = written(Path("/nonexistent"), tested=False).rules
 LINES = Path(__file__).parents[1] / "data" / "kernel_log"
 OF_LINES = {
@@ -234,7 +236,7 @@ def test_a_rule_has_a_planted_fault_a_trap_and_a_source(rule: RuleText) -> None:
         if (a.answer, b.answer) == ("found", "fine")
     ]
     alike = any(len(found & fine) >= min(len(found), 2) for found, fine in rows)
-    assert rule.id in {of for of, _ in classes.TRAPS} or rule.log or alike
+    assert rule.id in {of for of, _ in TRAPS} or rule.log or alike
     assert rule.references and all(rule.references)
 
 
@@ -310,9 +312,7 @@ def test_a_choice_is_no_fault(server: Server, trap: Callable[[Server], object]) 
     assert set(found) <= BY_VERSION, {i: f.title for i, f in found.items()}
 
 
-@pytest.mark.parametrize(
-    ("rule", "files"), classes.TRAPS, ids=lambda value: value if isinstance(value, str) else ""
-)
+@pytest.mark.parametrize(("rule", "files"), TRAPS, ids=lambda value: value if isinstance(value, str) else "")
 def test_what_looks_like_a_fault_is_none(server: Server, rule: str, files: dict[str, str]) -> None:
     for path, text in files.items():
         server.put(path, text)

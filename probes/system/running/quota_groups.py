@@ -52,12 +52,14 @@ def folders_with(
         names = host.subfolders(f"{root}{above}")
         for name in names if present(names) else ():
             path = f"{above}/{name}"
-            # a group without the controller has none below it that has it (cgroup-v2.rst, Top-down Constraint)
-            if not any(host.exists(f"{root}{path}/{file}") for file in files):
+            if any(host.exists(f"{root}{path}/{file}") for file in files):
+                if len(found) >= MOST_GROUPS:
+                    return tuple(found), False
+                found.append((root, f"{root}{path}"))
+            # a group without the controller has none below it that has it (cgroup-v2.rst, Top-down Constraint); of a
+            # capture that has nothing of a group itself, those below may still be there
+            elif host.live or host.exists(f"{root}{path}/cgroup.procs"):
                 continue
-            if len(found) >= MOST_GROUPS:
-                return tuple(found), False
-            found.append((root, f"{root}{path}"))
             if depth + 1 < DEEPEST:
                 waiting.append((root, path, depth + 1))
     return tuple(found), True

@@ -11,15 +11,19 @@ from scenarios.rules.expression import Value
 from scenarios.rules.table import Row
 
 LONGEST = 300
-_DISK = r"(?:(?:sd|vd|xvd)[a-z]{1,4}|nvme\d+(?:c\d+)?n\d+|dm-\d+|md\d+|mmcblk\d+|rbd\d+|drbd\d+|bcache\d+)"
+_DISK = r"(?!vdev\b)(?:(?:sd|vd|xvd)[a-z]{1,4}|nvme\d+(?:c\d+)?n\d+|dm-\d+|md\d+|mmcblk\d+|rbd\d+|drbd\d+|bcache\d+)"
 _ADDRESS = r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
 # By kind: of a line that names a card by its own name and by its bus address, its own name counts.
 _NAMES = tuple(
     re.compile(pattern)
     for pattern in (
         rf"\b({_DISK}(?:p?\d+)?)\b",
-        r"NETDEV WATCHDOG: (\S+)|\b((?:en[opsxP]|eth|ib[ps]?|bond|wl|hsn|em|p\dp)\w*\d\w*)(?=[:\s(]| )",
-        r"\b(nvme\d+|ata\d+(?:\.\d\d)?|mpt[23]sas_cm\d+|mlx[45]_\d+|hfi1_\d+|card\d+|(?:scsi )?host\d+)\b",
+        r"NETDEV WATCHDOG: (?!CPU)(\S+)|\b((?:en[opsxP]|eth|ib[ps]?|bond|wl|hsn|em|p\dp)\w*\d\w*)(?=[:\s(]| )",
+        r"\b(nvme\d+|ata\d+(?:\.\d\d)?|mpt[23]sas_cm\d+|mlx[45]_\d+|hfi1_\d+|card\d+|(?:scsi )?host\d+|session\d+)\b",
+        r"\bsd (\d+:\d+:\d+:\d+):|(?:thin: |swap-device \()(\d+:\d+)",
+        r"vdev=(?:/dev/(?:disk/by-\w+/)?)?(\S+?)(?:-part\d+)? ",
+        r"pids controller in (/\S+)",
+        r"Request device \[((?:0000:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])\]",
         rf"(?<![\w:])(?:PCI:)?({_ADDRESS}|0000:[0-9a-f]{{2}}:[0-9a-f]{{2}})(?![\w.]|:[0-9a-f])",
         r"(?i)\b(?:EDAC )?(mc\d+)\b",
         r"(?:server|mds|osd|ceph:?) (\S+?)[,:]? (?:not responding|hung|session lost|OK|down)",

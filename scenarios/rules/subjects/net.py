@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import partial
 
 from probes.host import Host
@@ -142,7 +143,9 @@ def stack_rows(host: Host) -> list[Row] | Absent:
     found = host.once(nics)
     rows = []
     for one in found.values():
-        below = {name: found[name].mtu for name in one.below if name in found}
+        # a capture may keep a port's `master` and not the bridge's `lower_*`
+        ports = one.below or (() if one.physical else _ports(host, one.name, found))
+        below = {name: found[name].mtu for name in ports if name in found}
         mtus = {mtu for mtu in below.values() if present(mtu)}
         if mtus and not one.physical:
             each = ", ".join(f"{name} {mtu}" for name, mtu in below.items() if present(mtu))
@@ -156,6 +159,11 @@ def stack_rows(host: Host) -> list[Row] | Absent:
             }
             rows.append(Row(one.name, columns))
     return rows
+
+
+def _ports(host: Host, bridge: str, known: Iterable[str]) -> tuple[str, ...]:
+    masters = ((name, host.link(f"{ROOT}/{name}/master")) for name in known if name != bridge)
+    return tuple(name for name, to in masters if present(to) and to.rsplit("/", 1)[-1] == bridge)
 
 
 def _duplex(host: Host, base: str, told: str | Absent) -> Value:

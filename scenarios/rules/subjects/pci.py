@@ -44,6 +44,8 @@ def pci_rows(host: Host) -> list[Row] | Absent:
                     if isinstance(link, Absent)
                     else bool(link.device_most and link.port_most),
                     "narrow": link if isinstance(link, Absent) else _narrow(link.now, link.at_most),
+                    "lanes_made_for": link if isinstance(link, Absent) else _lanes(link.device_most),
+                    "slot_lanes": link if isinstance(link, Absent) else _lanes(link.port_most),
                     "rate": link if isinstance(link, Absent) else link.bytes_per_s,
                     "most_rate": link if isinstance(link, Absent) else link.most_bytes_per_s,
                 },
@@ -66,5 +68,10 @@ def _irq_nodes(host: Host, device: PciDevice) -> Value:
 
 def _narrow(now: str, most: str) -> bool:
     """Fewer lanes than both ends have: power saving lowers the speed, never the width."""
-    lanes = [re.search(r" x([0-9]{1,4})$", text) for text in (now, most)]
-    return bool(lanes[0] and lanes[1] and int(lanes[0][1]) < int(lanes[1][1]))
+    few, all_lanes = _lanes(now), _lanes(most)
+    return not isinstance(few, Absent) and not isinstance(all_lanes, Absent) and few < all_lanes
+
+
+def _lanes(link: str) -> int | Absent:
+    found = re.search(r" x([0-9]{1,4})$", link)
+    return int(found[1]) if found else Absent("the number of lanes is not known")

@@ -71,11 +71,11 @@ def _table_counters(host: Host, name: str) -> dict[str, int]:
     """/proc/net/stat: names, then hexadecimal counters of each CPU; `entries` is the same in each line."""
     text = host.text(f"/proc/net/stat/{name}", 1 << 20)
     lines = text.splitlines() if present(text) else []
-    names = lines[0].split() if lines else []
+    names = lines[0].replace(",", " ").split() if lines else []
     wanted = {"entries": "entries", "drop": "drop", "early_drop": "early_drop", "table_fulls": "fulls"}
     found: dict[str, int] = {}
     for line in lines[1:]:
-        for key, word in zip(names, line.split(), strict=False):
+        for key, word in zip(names, line.replace(",", " ").split(), strict=False):
             if key in wanted and re.fullmatch(r"[0-9a-fA-F]{1,16}", word):
                 count = int(word, 16)
                 found[wanted[key]] = count if key == "entries" else found.get(wanted[key], 0) + count
