@@ -167,6 +167,7 @@ def flowed(parts: Iterable[Span], width: int, gap: str = " ") -> list[Line]:
 def _folded(paragraph: str, room: int) -> list[str]:
     """Greedy, at blanks; a word longer than a row is cut, where it can be after one of its slashes: a path's names stay
     whole. By cells: wide characters count two."""
+    room = max(2, room)  # of a panel that has no room left a row takes the widest character all the same
     rows, row, used = [], "", 0
     for word in clean(paragraph).split():
         size = cell_len(word)

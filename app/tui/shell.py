@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 from textual import events
 from textual.actions import ActionParseResult
+from textual.app import ScreenStackError
 from textual.binding import Binding
+from textual.css.query import NoMatches
 from textual.dom import DOMNode
 from textual.screen import Screen
 
@@ -122,6 +124,11 @@ class Shell(Errands):
         ):
             return False
         return await super().run_action(action, default_namespace, namespaces)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """A screen that was just coming gets no parts when the app goes, and a key may find no screen: no mistakes."""
+        if not (self._exit and isinstance(error, NoMatches | ScreenStackError)):
+            super()._handle_exception(error)
 
     def _fatal_error(self) -> None:
         """A mistake of ours: one line, and its traceback in a file. Textual would print every variable's value."""

@@ -1,8 +1,7 @@
 """What takes too long for the suite, at random: nothing crashes, nothing escapes, nothing is left.
 
-    python -m tests.soak [recordings|extremes|trees|pilot|kills|traces ...] [--recordings 20000] [--extremes 20000]
-                         [--trees 5000] [--seconds 600]
-                         [--kills 1000] [--traces 1] [--seed 1]
+    python -m tests.soak [recordings|extremes|trees|pilot|bursts|kills|traces ...] [--recordings 20000]
+                         [--extremes 20000] [--trees 5000] [--seconds 600] [--kills 1000] [--traces 1] [--seed 1]
 
 Without names all of them. `kills` and `traces` need root: they make loop devices and namespaces of their own. Every
 state, lock and directory is below a temporary one; the exit status is 0 where all figures of trouble are 0.
@@ -21,6 +20,7 @@ PARTS = {
     "extremes": "extremes",
     "trees": "trees",
     "pilot": "seconds",
+    "bursts": "seconds",
     "kills": "kills",
     "traces": "traces",
 }

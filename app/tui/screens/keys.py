@@ -87,6 +87,8 @@ class KeysScreen(Base):
             self.query_one("#actions", Picker).action_choose()
 
     def on_picker_chosen(self, event: Picker.Chosen) -> None:
+        if not self.is_current:  # Enter came twice, or Esc after it: this is not the screen to be taken away
+            return
         node = next(n for action, _, _, n in self._actions if action == event.key)
         self.app.pop_screen()  # not awaited: this handler runs in the screen that is being taken away
         self.app.call_later(self.app.run_action, event.key, node)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import msgspec
 import pytest
+from textual.css.query import NoMatches
 
 from app.process import identity
 from app.tui.children.feed import RunFeed
@@ -18,7 +20,7 @@ from app.tui.widgets.picker import Picker
 from app.undo.change_report import Change
 from scenarios import events as ev
 from tests.fakes.streams.story import iosched, storage
-from tests.fakes.terminals.screen import SIZES, feed, grid, keys, opened
+from tests.fakes.terminals.screen import SIZES, feed, grid, keys, opened, settled
 
 
 def running(tmp_path: Path, story: list[ev.AnyEvent], until: float, *, alive: bool = True) -> RunFeed:
@@ -84,6 +86,27 @@ async def test_the_keys_page_keeps_its_filter_until_enter(tmp_path: Path) -> Non
     async with opened(tmp_path, triage="triage") as (app, pilot):
         await keys(pilot, "question_mark", "slash", *"recordings", "enter")
         assert isinstance(app.screen, KeysScreen)
+
+
+async def test_enter_twice_on_the_keys_page_takes_no_other_screen_away(tmp_path: Path) -> None:
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        await keys(pilot, "r", "question_mark")
+        picker = app.screen.query_one(Picker)
+        for _ in range(2):  # a key held down: both before the page is gone
+            picker.post_message(Picker.Chosen(picker, "app.focus_next"))
+        await settled(pilot)
+        assert isinstance(app.screen, RecordingsScreen) and len(app.screen_stack) == 2
+
+
+@pytest.mark.parametrize("leaving", [True, False])
+async def test_a_screen_that_came_too_late_is_a_mistake_only_while_the_program_stays(
+    leaving: bool, tmp_path: Path
+) -> None:
+    with pytest.raises(NoMatches) if not leaving else nullcontext():
+        async with opened(tmp_path, triage="triage") as (app, _):
+            if leaving:
+                app.exit(0)
+            app._handle_exception(NoMatches("of a screen that got no parts"))
 
 
 async def test_ctrl_c_on_a_run_under_way_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import signal
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from app.lines import cells, wrapped
+from app.lines import cells, flowed, wrapped
 from app.recording.reader import load
 from app.report.forms.cells import document_lines
 from app.report.full_report import report
@@ -100,3 +101,18 @@ def test_a_long_path_is_folded_after_a_slash(width: int) -> None:
 def test_a_word_without_a_slash_is_cut_where_the_row_ends() -> None:
     rows = ["".join(part for part, _ in row) for row in wrapped("x" * 50 + "/" + "y" * 50, 40)]
     assert rows == ["x" * 40, "x" * 10 + "/" + "y" * 29, "y" * 21]
+
+
+@pytest.mark.parametrize("width", [-3, 0, 1])
+def test_where_there_is_no_room_a_row_takes_a_character_all_the_same(width: int) -> None:
+    def endless(_number: int, _frame: object) -> None:
+        raise TimeoutError("it folds without end")
+
+    before = signal.signal(signal.SIGALRM, endless)
+    signal.setitimer(signal.ITIMER_REAL, 5.0)
+    try:
+        rows = flowed([("漢字 ab", "text")], width)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert "".join(part for row in rows for part, _ in row).replace(" ", "") == "漢字ab"

@@ -1,0 +1,216 @@
+"""Keys in bursts on every screen, while children answer and terminals change at any turn of the loop: no crash.
+
+As `pilot`, which waits after each key: here nothing waits for anything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import subprocess
+import tempfile
+import time
+import traceback
+from collections.abc import Sequence
+from contextlib import chdir
+from functools import cache
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from textual import events
+from textual.geometry import Size
+
+from app.recording.session import Session
+from app.run.launch import HOSTDX
+from app.tui.children.command import Outcome
+from app.tui.children.event_child import EventChild
+from app.tui.children.feed import RunFeed
+from app.tui.shell import Shell
+from tests.fakes.streams.story import RECORDINGS
+from tests.fakes.terminals.screen import opened
+from tests.soak.figures import Figures
+from tests.soak.pilot import KEYS
+
+BURSTS_EACH = 60
+OFTEN = ("enter", "enter", "escape", "escape", "a", "r", "1", "2", "d", "y", "o", "q")
+KEYS_MOST = 9
+STORIES = ("storage", "iosched", "dstate", "failed", "interrupted", "hostile")
+
+
+@cache
+def _real(argv: tuple[str, ...]) -> Outcome:
+    done = subprocess.run([*HOSTDX, *argv], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    return Outcome(done.stdout, "" if not done.returncode else done.stderr.strip())
+
+
+def _answer(argv: Sequence[str]) -> Outcome:
+    """What the command would say, of a bundled recording where it names one."""
+    if argv[0] == "report":
+        return _real(("report", "demo:storage", *argv[2:]))
+    if argv[0] == "compare":
+        return _real(("compare", "demo:kernel-5-10", "demo:kernel", "--format", "document"))
+    if argv[0] == "undo":
+        change = {"title": "a title", "state": "open", "would": "put it back", "line": "a line"}
+        return Outcome(
+            json.dumps({"schema": "hostdx/1", "changes": [change]}), random.choice(("", "not here"))
+        )
+    if argv[0] == "import":
+        return Outcome("imported it", "")
+    return _real(tuple(argv))
+
+
+async def _late(argv: Sequence[str]) -> Outcome:
+    for _ in range(random.choice((0, 1, 2, 5, 20, 100))):
+        await asyncio.sleep(random.choice((0, 0, 0, 0.001)))
+    return _answer(argv) if random.random() < 0.8 else Outcome("", "not here")
+
+
+class _Ended:
+    stdout = None
+
+    def wait(self, timeout: float | None = None) -> int:
+        return 0
+
+    def send_signal(self, _number: int) -> None: ...
+
+
+class Slow(EventChild):
+    """A child whose events come by and by."""
+
+    def __init__(self, name: str) -> None:
+        self.session, self.ended, self.error, self.before_close = Session(), False, "", None
+        self._rest, self._stderr, self._process = b"", tempfile.TemporaryFile(), _Ended()  # type: ignore[assignment]  # noqa: SIM115
+        self._fd, self._end = os.pipe()
+        os.set_blocking(self._fd, False)
+        os.set_blocking(self._end, False)
+        self._left = (RECORDINGS / f"{name}.jsonl").read_bytes()
+        self._write()
+
+    def _write(self) -> None:
+        if self.ended:
+            return
+        some = random.choice((0, 100, 5000, 60000))
+        with_it = self._left[:some]
+        try:
+            self._left = self._left[os.write(self._end, with_it) :] if with_it else self._left
+        except BlockingIOError:
+            pass
+        if self._left:
+            asyncio.get_running_loop().call_later(random.choice((0, 0.001, 0.01)), self._write)
+        else:
+            os.close(self._end)
+            self._end = -1
+
+    def _release(self) -> None:
+        super()._release()
+        os.close(self._fd)
+        if self._end >= 0:
+            os.close(self._end)
+            self._end = -1
+
+
+class _Runner:
+    def __init__(self, path: Path) -> None:
+        self.left = (RECORDINGS / f"{random.choice(STORIES)}.jsonl").read_bytes()
+        self.file = path.open("wb", buffering=0)
+        self.refused = random.random() < 0.2
+        if self.refused:
+            path.unlink()
+            path.with_suffix(".log").write_text("hostdx: not here")
+        else:
+            asyncio.get_running_loop().call_soon(self.write)
+
+    def write(self) -> None:
+        some = random.choice((300, 5000, 100000))
+        self.file.write(self.left[:some])
+        self.left = self.left[some:]
+        if self.left:
+            asyncio.get_running_loop().call_later(random.choice((0, 0.02)), self.write)
+        else:
+            self.file.close()
+
+    def poll(self) -> int | None:
+        return 2 if self.refused or not self.left else None
+
+
+def soak(seconds: int, seed: int) -> Figures:
+    figures = Figures(f"bursts of keys for {seconds} s (seeds from {seed})")
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        random.seed(seed)
+        print("seed", seed, flush=True)
+        with (
+            tempfile.TemporaryDirectory(prefix="hostdx-soak-") as place,
+            chdir(place),  # p saves pictures
+            patch("app.tui.children.command.answer", _late),
+            patch(
+                "app.tui.screens.before.plan.planner",
+                lambda _argv: Slow(random.choice(("storage", "iosched"))),
+            ),
+            patch("app.tui.screens.home.EventChild", lambda _argv: Slow("storage")),
+            patch("app.tui.screens.home.WATCH_AFTER_S", 0.01),
+            patch("app.tui.shell.STARTED_S", 0.01),
+            patch("app.tui.shell.TICK_S", 0.01),
+            patch("app.tui.requests.EventChild", lambda _argv: Slow("triage")),
+            patch("app.run.launch.start", lambda *_a, recording, **_k: _Runner(recording)),
+            patch("app.run.launch.stop", return_value="not stopped: this is a soak"),
+            patch("app.tui.children.feed.stop", return_value="not stopped: this is a soak"),
+            patch("app.tui.children.feed.running", lambda _began: random.random() < 0.98),
+        ):
+            asyncio.run(_session(seed, Path(place), figures))
+        seed += 1
+    return figures
+
+
+async def _session(seed: int, place: Path, figures: Figures) -> None:
+    pressed: list[str] = []
+
+    def lost(_loop: asyncio.AbstractEventLoop, told: dict[str, Any]) -> None:
+        print(f"seed {seed}: {told['message']}: {' '.join(pressed[-25:])}")
+        if error := told.get("exception"):
+            traceback.print_exception(error)
+            figures.crash(error, f"seed {seed}, {told['message']}: {' '.join(pressed[-12:])}")
+
+    asyncio.get_running_loop().set_exception_handler(lost)
+    run = RunFeed(RECORDINGS / f"{random.choice(STORIES)}.jsonl") if random.random() < 0.4 else None
+    try:
+        async with opened(place, run=run, triage="" if run else "triage", drawn=random.random() < 0.1) as (
+            app,
+            _,
+        ):
+            app.watches_host = run is None
+            if run is None:
+                app.look_around()
+                app.screen.on_screen_resume()
+            for _ in range(BURSTS_EACH):
+                for _ in range(random.randrange(1, KEYS_MOST)):
+                    _press(app, random.choice(KEYS + OFTEN), pressed)
+                if random.random() < 0.1:
+                    size = Size(random.choice((40, 60, 80, 120, 200)), random.randrange(8, 60))
+                    app._driver._size = size  # type: ignore[union-attr]
+                    app.post_message(events.Resize(size, size))
+                    pressed.append(f"{size}")
+                for _ in range(random.choice((0, 1, 3, 10, 30))):
+                    await asyncio.sleep(random.choice((0, 0, 0, 0.002)))
+                figures.good("bursts")
+                if app._exit:
+                    break
+            app.exit(0)
+        figures.good("sessions")
+    except BaseException as error:
+        print(f"seed {seed}: {type(error).__name__}: {' '.join(pressed[-25:])}")
+        traceback.print_exc()
+        if not isinstance(error, Exception):
+            raise
+        figures.crash(error, f"seed {seed}: {' '.join(pressed[-12:])}")
+
+
+def _press(app: Shell, key: str, pressed: list[str]) -> None:
+    pressed.append(key)
+    event = events.Key(key, key if len(key) == 1 else {"space": " ", "slash": "/"}.get(key))
+    event.set_sender(app)
+    assert app._driver is not None
+    app._driver.send_message(event)
