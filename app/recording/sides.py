@@ -62,7 +62,7 @@ def takes(files: Sequence[Path], beside: Sequence[Path] = ()) -> list[Take]:
 
 def _take(path: Path, name: str) -> Take:
     if parts := _column(str(path)):
-        return _of_table(*parts)
+        return _of_table(*parts, name)
     try:
         return take(events_of(path, _decoder), name)
     except BrokenRecording as no_recording:
@@ -81,14 +81,14 @@ def _column(argument: str) -> tuple[Path, str] | None:
     return Path(file), column
 
 
-def _of_table(path: Path, column: str) -> Take:
+def _of_table(path: Path, column: str, name: str) -> Take:
     try:
         found = io500_table.columns(Source.read(path))
     except Refused as why:
         raise Failure(f"{path}: {why.why}; {why.hint}", USAGE) from None
     if column not in found:
         raise Failure(f"{path}: no column {column}; there are: {_names(found)}", USAGE)
-    return imported(found[column], f"{path.name}:{column}")
+    return imported(found[column], name)
 
 
 def _names(found: Iterable[str]) -> str:

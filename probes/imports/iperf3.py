@@ -120,6 +120,7 @@ def parse(source: Source) -> Result:
 
 def _measures(detail: Iperf3, rates: tuple[float, ...]) -> list[Measure]:
     workload = f"iperf3 {detail.protocol or 'TCP'} {'receive' if detail.reverse else 'send'}"
+    conditions = {"streams": str(detail.streams)} if detail.streams else {}
     seconds = detail.duration_s or 0.0
     made = []
     for metric, bits in (
@@ -131,7 +132,7 @@ def _measures(detail: Iperf3, rates: tuple[float, ...]) -> list[Measure]:
             made.append(
                 Measure(
                     workload=workload, metric=metric, value=bits / 8, unit="B/s", seconds=seconds, runs=runs,
-                    judged=metric == "bandwidth received",
+                    judged=metric == "bandwidth received", conditions=conditions,
                 )
             )  # fmt: skip
     for metric, value, unit in (
@@ -143,7 +144,7 @@ def _measures(detail: Iperf3, rates: tuple[float, ...]) -> list[Measure]:
             made.append(
                 Measure(
                     workload=workload, metric=metric, value=float(value), unit=unit, better="less",
-                    seconds=seconds, judged=False,
+                    seconds=seconds, judged=False, conditions=conditions,
                 )
             )  # fmt: skip
     return made

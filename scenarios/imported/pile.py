@@ -37,7 +37,8 @@ class Pile(msgspec.Struct, frozen=True, kw_only=True):
 
 def piled(files: Sequence[Imported], *, series: bool = False) -> Pile:
     """`series`: the user says that the files are one series in time; else a trend needs their own word for it."""
-    own, twins = distinct([file for file in files if not _is_application(file, files)])
+    beside = any(file.result.kind.startswith("io500") for file in files)
+    own, twins = distinct([file for file in files if not (beside and _is_application(file))])
     plain = snapshots(own)
     order = by_conditions(plain)
     found = boxes(plain)
@@ -64,10 +65,9 @@ def piled(files: Sequence[Imported], *, series: bool = False) -> Pile:
     )  # fmt: skip
 
 
-def _is_application(file: Imported, files: Sequence[Imported]) -> bool:
-    """An IOR or Darshan result beside IO500 results is put into their box, not into their series."""
-    beside = any(other.result.kind.startswith("io500") for other in files)
-    return beside and not file.result.kind.startswith("io500") and bool(points_of(file))
+def _is_application(file: Imported) -> bool:
+    """An IOR or Darshan result: beside IO500 results it is put into their box, not into their series."""
+    return not file.result.kind.startswith("io500") and bool(points_of(file))
 
 
 def _members(plain: Sequence[Snapshot], order: Sequence[Snapshot], found: Sequence[Box]) -> list[Member]:

@@ -233,11 +233,12 @@ def _differences(found: Comparison) -> list[Part]:
         if among:
             only_a, only_b = _only(among, "a"), _only(among, "b")
             rows.append((among[0].component, what, only_a, only_b, _moves(among[0], groups)))
+    differ = len(prints.differences)
     parts: list[Part] = [
         Table(("what", "fact", "A", "B", "known to affect"), tuple(rows)),
         say(
-            f"{len(prints.differences)} facts differ and {prints.same} are the same. Facts known to affect "
-            "the loads that changed come first."
+            f"Of {counted(differ + prints.same, 'fact')} {differ} differ{'s' if differ == 1 else ''}. Facts known to "
+            "affect the loads that changed come first."
         ),
     ]
     if left := len(prints.differences) - len(in_lists) - len(shown):
@@ -303,10 +304,15 @@ def _left_out(found: Comparison) -> list[Part]:
             )
     prints = found.fingerprints
     if prints.unknown:
-        items.append((f"{len(prints.unknown)} facts were read on one side only:", listed(prints.unknown, 12)))
+        items.append(
+            (f"{counted(len(prints.unknown), 'fact')} read on one side only:", listed(prints.unknown, 12))
+        )
     if prints.varying:
         items.append(
-            (f"{len(prints.varying)} facts differ within a side as well:", listed(prints.varying, 12))
+            (
+                f"{counted(len(prints.varying), 'fact')} differing within a side as well:",
+                listed(prints.varying, 12),
+            )
         )
     return [Bullets(tuple(items))] if items else []
 

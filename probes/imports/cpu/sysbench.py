@@ -137,14 +137,19 @@ def _measures(run: SysbenchRun, prefix: str) -> list[Measure]:
     ]  # fmt: skip
     if not any(value for _, value, _ in named) and run.events and seconds:
         named.append(("events", run.events / seconds, "1/s"))
-    made = [Measure(workload=workload, metric=n, value=v, unit=u, seconds=seconds) for n, v, u in named if v]
+    conditions = {"threads": str(run.threads)} if run.threads is not None else {}
+    made = [
+        Measure(workload=workload, metric=n, value=v, unit=u, seconds=seconds, conditions=conditions)
+        for n, v, u in named
+        if v
+    ]
     for key, ms in run.lat_ms.items():
         if ms > 0:
             name = {"avg": "mean latency", "min": "least latency", "max": "greatest latency"}.get(key)
             made.append(
                 Measure(
                     workload=workload, metric=name or f"{key} latency", value=ms / 1000, unit="s", better="less",
-                    seconds=seconds, judged=key == "avg",
+                    seconds=seconds, judged=key == "avg", conditions=conditions,
                 )
             )  # fmt: skip
     return made

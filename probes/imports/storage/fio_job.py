@@ -70,20 +70,26 @@ def job(entry: fio_json.JsonJob, common: Mapping[str, object], *, whole: bool = 
         group=integer(entry.groupid) or 0,
         error=integer(entry.error) or 0,
         rw=option("rw", "readwrite"),
-        bs=option("bs", "blocksize"),
+        bs=option("bssplit", "bsrange", "blocksize_range", "bs", "blocksize"),
         iodepth=integer(option("iodepth")),
         numjobs=integer(option("numjobs")),
         ioengine=option("ioengine"),
         direct=option("direct"),
         size=option("size", "filesize"),
         runtime=option("runtime", "timeout"),
-        mix=option("rwmixread"),
+        mix=_mix(option("rwmixread"), option("rwmixwrite")),
         place=option("filename", "directory"),
         options_known=bool(options),
         elapsed_s=number(entry.elapsed),
         hostname=str(entry.hostname)[:200] if entry.hostname else None,
         rates=rates,
     )
+
+
+def _mix(reads: str | None, writes: str | None) -> str | None:
+    """Per cent of reads. Of both fio takes the later one (HOWTO, rwmixwrite); here it is that of writes."""
+    share = integer(writes)
+    return str(100 - share) if share is not None and 0 <= share <= 100 else reads
 
 
 def conditions(job: FioJob) -> dict[str, str]:

@@ -7,6 +7,7 @@ KB are KiB. IOPS are printed in three or four digits; the operations and the run
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from probes.imports.dates import iso
 from probes.imports.model import Refused, Result, Trouble
@@ -128,7 +129,10 @@ def parse(source: Source) -> Result:
             read[-1].line(line)
         else:
             text.append(line[:300])
-    jobs = [_job(one, planned.get(one.name)) for one in read]
+    together = Counter[tuple[str, int]]()  # without group_reporting each of numjobs has a line of its own
+    for one in read:
+        together[one.name, one.group] += one.jobs
+    jobs = [_job(one, planned.get(one.name), together[one.name, one.group]) for one in read]
     if not any(job.rates for job in jobs):
         raise Refused("fio: its text has no line of IOPS", "the run did not end: import a finished one")
     sums = summed(jobs)
@@ -144,9 +148,9 @@ def parse(source: Source) -> Result:
     )  # fmt: skip
 
 
-def _job(one: _Read, planned: re.Match[str] | None) -> FioJob:
+def _job(one: _Read, planned: re.Match[str] | None, numjobs: int) -> FioJob:
     job = FioJob(
-        name=one.name, group=one.group, error=one.error, numjobs=one.jobs,
+        name=one.name, group=one.group, error=one.error, numjobs=numjobs,
         rates={direction: part.rate() for direction, part in one.parts.items()},
     )  # fmt: skip
     if planned is None:

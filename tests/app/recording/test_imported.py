@@ -11,6 +11,7 @@ import pytest
 from app.cli.entry import run_command_line
 from app.recording import imported
 from app.recording.reader import events_of, load
+from app.recording.sides import takes
 from app.report.forms import html, markdown
 from app.report.full_report import report
 from app.report.results.result_parts import result_parts
@@ -223,3 +224,11 @@ def test_results_of_one_file_name_are_named_by_their_folders(
     assert run_command_line(["import", "--json", *map(str, tmp_path.glob("run*/result_summary.txt"))]) == 0
     [odd] = [f for f in json.loads(capsys.readouterr().out)["pile"] if f["id"].startswith("import.odd")]
     assert "run4" in odd["title"] and "find" in odd["title"]
+
+
+def test_columns_of_tables_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    for folder in "ab":
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "t.tsv").write_text("phase\told\nior-hard-read\t1\n")
+    found = takes([tmp_path / folder / "t.tsv:old" for folder in "ab"])
+    assert len({take.name for take in found}) == 2

@@ -42,6 +42,23 @@ def test_options_are_text_and_can_be_global() -> None:
     assert "fio.option-assumed" not in _troubles(result)
 
 
+@pytest.mark.parametrize(
+    ("options", "condition", "said"),
+    [
+        ({"rw": "randrw", "rwmixread": "70"}, "pattern", "randrw 70 % read"),
+        ({"rw": "randrw", "rwmixwrite": "10"}, "pattern", "randrw 90 % read"),
+        ({"rw": "randrw"}, "pattern", "randrw 50 % read"),
+        ({"bs": "4k", "bsrange": "4k-64k"}, "block size", "4k-64k"),
+        ({"bs": "4k", "bssplit": "4k/60:64k/40"}, "block size", "4k/60:64k/40"),
+        ({"bs": "4096"}, "block size", "4 KiB"),
+    ],
+)
+def test_what_the_job_did_is_its_identity(options: dict[str, str], condition: str, said: str) -> None:
+    job = made.fio_job()
+    job["job options"] = options
+    assert {m.conditions[condition] for m in imported(made.fio(job)).measures} == {said}
+
+
 def test_entries_of_one_name_are_summed_without_percentiles() -> None:
     result = imported(made.fio(made.fio_job(), made.fio_job(iops=5000)))
     assert value(result, "job read", "IOPS") == 15_000
@@ -186,6 +203,12 @@ def test_the_normal_text_gives_what_the_json_gives() -> None:
         "pattern": "randread", "block size": "4 KiB", "iodepth": "16", "jobs": "1", "engine": "libaio",
     }  # fmt: skip
     assert not result.contradictions
+
+
+def test_each_of_numjobs_may_have_a_line_of_its_own() -> None:
+    first, second = FIO_TEXT.split("\njob: (groupid=0")
+    result = kinds.parse(Source("f", "\njob: (groupid=0".join((first, second, second)).encode()))
+    assert {m.conditions["jobs"] for m in result.measures} == {"2"}
 
 
 def test_the_text_of_the_second_version_has_kib_and_slashes() -> None:

@@ -252,3 +252,9 @@ def test_iostat_for_humans_names_the_device_last_and_has_units() -> None:
     assert result.kind == "iostat-text" and disk["read IOPS"] == 100.0  # the first report is since boot
     assert disk["read rate"] == 400 * 1024 and disk["write rate"] == 10 * 2**20
     assert disk["write latency"] == pytest.approx(2e-3)
+
+
+@pytest.mark.parametrize(("kind", "name", "said"), [("sysbench", "threads", "4"), ("iperf3", "streams", "1")])
+def test_how_many_at_once_is_part_of_what_was_run(kind: str, name: str, said: str) -> None:
+    result = imported(made.ALL[kind])
+    assert {m.conditions.get(name) for m in result.measures} == {said}
