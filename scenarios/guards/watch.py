@@ -190,6 +190,13 @@ class Watch:
             text += f"; between the blocks tasks waited for I/O {waited} of the time"
         return text
 
+    def cpu_withheld(self, workload: str) -> float:
+        """Share of the CPU time under this load that the hypervisor or our group's CPU quota took; 0 where not told."""
+        own = [one for one in self._seen if one.load.split(" ")[0] == workload]
+        seconds = sum(one.seconds for one in own)
+        held = sum(max(one.steal or 0.0, one.quota or 0.0) * one.seconds for one in own)
+        return held / seconds if seconds else 0.0
+
     def _all_devices(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*self._devices, *(d for ds in self._by_variant.values() for d in ds))))
 

@@ -58,6 +58,7 @@ from scenarios.storage.throttling.caps import throttles, watched_s
 from scenarios.storage.throttling.common_cap import courses_of, recast
 from scenarios.storage.throttling.course import BlockCompletions
 from scenarios.storage.throttling.findings import (
+    cpu_pauses,
     ebs_findings,
     ebs_of,
     is_virtual,
@@ -162,7 +163,8 @@ class Storage(Scenario):
                 await self._loads(run, plan, layout, benches, watch, levels, verdicts, courses)
                 exceeded = ebs_findings(ebs, await asyncio.to_thread(ebs_of, run.host, list(ebs)))
             finally:  # what was measured before a stop is an answer too
-                conclude(run, layout, levels, verdicts, courses, known, exceeded)
+                withheld = {name: watch.cpu_withheld(name) for name in courses}
+                conclude(run, layout, levels, verdicts, courses, withheld, known, exceeded)
 
     async def _loads(
         self,
@@ -200,7 +202,13 @@ class Storage(Scenario):
                 caps = {
                     letter: one
                     for letter, own in by_side().items()
-                    for one in throttles(own, limits[letter], virtual=virtual, turns=turns)
+                    for one in throttles(
+                        own,
+                        limits[letter],
+                        virtual=virtual,
+                        turns=turns,
+                        withheld={name: watch.cpu_withheld(name) for name in own},
+                    )
                     if load.id in one.loads
                 }
                 return recast(verdict, caps)
@@ -364,16 +372,17 @@ def conclude(
     levels: list[Level],
     verdicts: list[ev.Verdict],
     courses: dict[str, list[BlockCompletions]],
+    withheld: dict[str, float],
     known: Sequence[Finding],
     ebs: Sequence[Finding],
 ) -> None:
     """The levels and the findings that stand on them."""
     first, single = layout.targets[0], len(layout.targets) == 1
-    caps = throttles_of(run.host, first, courses)
+    caps = throttles_of(run.host, first, courses, withheld)
     levels = sustained(levels, caps)
     run.emit(Levels(t=run.time(), value=tuple(levels)))
     findings = [*link_findings(layout.targets, levels), *class_findings(levels, layout.targets), *ebs]
-    findings += throttle_findings(run.host, first, caps)
+    findings += [*throttle_findings(run.host, first, caps), *cpu_pauses(courses, withheld)]
     if single or same_device(layout.targets):
         findings += hints(run.host, first, levels)
         others = [*known, *findings]

@@ -20,7 +20,7 @@ from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.knowledge.disks import offers
 from scenarios.rules.texts import texts
 from scenarios.storage.results import Level
-from scenarios.storage.throttling.caps import Limit, Throttle, limits_of, throttles
+from scenarios.storage.throttling.caps import Limit, Throttle, limits_of, paused_by_cpu, throttles
 from scenarios.storage.throttling.course import BlockCompletions, Cap
 
 SAYS = texts("storage")
@@ -29,10 +29,34 @@ LEAST_EXCEEDED_S = 0.1
 
 
 def throttles_of(
-    host: Host, one: Target, courses: Mapping[str, Sequence[BlockCompletions]]
+    host: Host,
+    one: Target,
+    courses: Mapping[str, Sequence[BlockCompletions]],
+    withheld: Mapping[str, float],
 ) -> list[Throttle]:
     """The caps of the disk below a directory, with what the kernel knows of them."""
-    return throttles(courses, limits_below(host, one), virtual=is_virtual(one))
+    return throttles(courses, limits_below(host, one), virtual=is_virtual(one), withheld=withheld)
+
+
+def cpu_pauses(
+    courses: Mapping[str, Sequence[BlockCompletions]], withheld: Mapping[str, float]
+) -> list[Finding]:
+    """The loads whose pauses are this machine's own: what they reach is no figure of the disk."""
+    paused = paused_by_cpu(courses, withheld)
+    if not paused:
+        return []
+    evidence = tuple(
+        SAYS.evidence(
+            "cpu-pauses",
+            load=load_of(name).title,
+            pause=1e9 * cap.pause_s,
+            period=1e9 * cap.period_s,
+            withheld=withheld[name],
+        )
+        for name, cap in paused.items()
+    )
+    loads = " and ".join(load_of(name).title for name in paused)
+    return [SAYS.finding("cpu-pauses", loads=loads, evidence=evidence)]
 
 
 def is_virtual(one: Target) -> bool:

@@ -378,3 +378,13 @@ def test_a_mix_of_readers_and_writers_is_not_blamed_for_itself(tmp_path: Path) -
         machine.clock.advance(0.5)
         watch.end("many-readers", "bfq", Measured(seconds=0.5, values={}, operations=5000, device_bytes=1))
     assert watch.stopped == ""
+
+
+def test_cpu_time_that_the_hypervisor_took_is_told_by_load(tmp_path: Path) -> None:
+    machine, _, watch = started(tmp_path)
+    for stolen in (0, 20):
+        watch.begin()
+        machine.spend(ticks=50, steal=stolen)
+        watch.end("randread", "A", Measured(seconds=0.5, values={}, operations=5000, device_bytes=1))
+    assert watch.cpu_withheld("randread") == pytest.approx(0.1)
+    assert watch.cpu_withheld("randread-4k-qd16") == 0.0

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from probes.system.running.cgroup import IoLimit
-from scenarios.storage.throttling.caps import Limit, limits_of, throttles, watched_s
+from scenarios.storage.throttling.caps import Limit, limits_of, paused_by_cpu, throttles, watched_s
 from scenarios.storage.throttling.course import BlockCompletions
-from scenarios.storage.throttling.findings import cap_words
+from scenarios.storage.throttling.findings import cap_words, cpu_pauses
 from tests.fakes.throttled_disk import Meter, bucket, courses, serial, slices, unmetered
 
 MIB = 1 << 20
@@ -99,6 +99,22 @@ def test_a_cpu_quota_is_not_the_disk_and_only_the_control_tells_them_apart() -> 
         assert said(seen) == {} and watched_s(seen) == 0.0
         [one] = throttles(seen, [own], virtual=True)
         assert one.limit == own
+
+
+def test_pauses_while_cpu_time_is_withheld_are_no_cap_of_the_disk() -> None:
+    """As on a virtual machine whose quota two CPUs use up, and the control's one does not."""
+    paused = measured(randread_4k_qd16=slices(2000, 0.1))
+    [one] = throttles(paused, (), virtual=True, withheld={QD16: 0.003})
+    share = one.caps[0].pause_s / one.caps[0].period_s
+    held = {QD16: 0.25 * share, STREAM: 0.25 * share}
+    assert throttles(paused, (), virtual=True, withheld=held) == []
+    assert list(paused_by_cpu(paused, held)) == [QD16] and paused_by_cpu(paused, {}) == {}
+    [finding] = cpu_pauses(paused, held)
+    assert finding.id == "storage.cpu-pauses" and len(finding.evidence) == 1
+    own = Limit(
+        "IOPS", 2000.0, ("read",), "io.max", "/sys/fs/cgroup/io.max"
+    )  # which is known without the course
+    assert [each.limit for each in throttles(paused, [own], virtual=True, withheld=held)] == [own]
 
 
 @pytest.mark.parametrize("seed", range(20))
