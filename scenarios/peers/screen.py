@@ -1,0 +1,141 @@
+"""The lax screen: for each measure, the centre and spread of like nodes, and which nodes are worth a second look.
+
+One measurement of each node cannot name an odd one: among a thousand, chance puts twenty beyond two deviations. So what
+lies beyond them is only suspect, and is measured again beside peers (`retest.py`).
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from scenarios.compare.odd import LEAST_RUNS
+from scenarios.compare.run_summary import FigureKey
+from scenarios.experiment.statistics.hodges_lehmann import middle_of
+from scenarios.peers.node import Hardware, Node
+from scenarios.peers.population import Parted, parted
+from scenarios.verdict.rule import margin_edge
+
+LEAST_PEERS = (
+    LEAST_RUNS  # nodes of one hardware that have a measure: with fewer there is no spread to speak of
+)
+LAX = 2.0  # deviations from the centre
+DRAWN = 8  # peers that are measured beside the suspects: ClusterKit (NVIDIA) does so
+FLOOR = 0.002  # of a level: printed digits make two results equal that were not
+_MAD = 1.4826  # of a normal distribution: its deviation over the median absolute one
+
+
+class Column(msgspec.Struct, frozen=True, kw_only=True):
+    """One measure of like nodes. `logs`: by node, more is better. `spread`: the standard deviation of one node's log.
+
+    `centre` is the median; where the nodes are `parted` in two, each has the one of its own part (`centre_of`), and the
+    spread is that round it.
+    """
+
+    key: FigureKey
+    group: int
+    logs: dict[str, float]
+    centre: float
+    spread: float
+    parted: Parted | None = None
+
+    def centre_of(self, name: str) -> float:
+        return self.centre if self.parted is None else self.parted.centre_at(self.logs[name])
+
+    def apart(self, name: str) -> float:
+        """The node's log over its peers' centre."""
+        return self.logs[name] - self.centre_of(name)
+
+    def reach(self, margin: float) -> float:
+        """How far off a node is no suspect: less than half of what matters is none either."""
+        return max(LAX * self.spread, margin_edge(margin) / 2)
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """Nodes of one hardware."""
+
+    hardware: Hardware
+    nodes: tuple[str, ...]
+
+
+class Screen(msgspec.Struct, frozen=True, kw_only=True):
+    """`suspects`, the farthest off first, with the places (in `columns`) of the measures that they are suspected in."""
+
+    groups: tuple[Group, ...]
+    columns: tuple[Column, ...]
+    suspects: dict[str, tuple[int, ...]]
+    margin: float
+
+    def group_of(self) -> dict[str, int]:
+        return {name: n for n, group in enumerate(self.groups) for name in group.nodes}
+
+
+def screen(nodes: Sequence[Node], margin: float = 0.05) -> Screen:
+    """`margin`: the smallest difference that matters, as a share. Names are unique."""
+    alike: dict[Hardware, list[Node]] = {}
+    for node in nodes:
+        alike.setdefault(node.hardware, []).append(node)
+    members = sorted(alike.values(), key=len, reverse=True)
+    columns = [
+        column
+        for number, group in enumerate(members)
+        for key in dict.fromkeys(key for node in group for key in node.logs)
+        if (column := _column(key, number, {node.name: node.logs[key] for node in group if key in node.logs}))
+    ]
+    groups = tuple(Group(hardware=g[0].hardware, nodes=tuple(node.name for node in g)) for g in members)
+    return Screen(groups=groups, columns=tuple(columns), suspects=_suspects(columns, margin), margin=margin)
+
+
+def _column(key: FigureKey, group: int, logs: dict[str, float]) -> Column | None:
+    if len(logs) < LEAST_PEERS:
+        return None
+    two = parted(logs)
+    centre = middle_of(sorted(logs.values()))
+    apart = [log - (centre if two is None else two.centre_at(log)) for log in logs.values()]
+    return Column(key=key, group=group, logs=logs, centre=centre, spread=deviation(apart), parted=two)
+
+
+def deviation(apart: Sequence[float]) -> float:
+    """The standard deviation by the median of the absolute distances from the centre, corrected for few values
+    (Croux and Rousseeuw, "Time-efficient algorithms for two highly robust estimators of scale", 1992)."""
+    n = len(apart)
+    return max(FLOOR, _MAD * n / (n - 0.8) * middle_of(sorted(map(abs, apart))))
+
+
+def _suspects(columns: Sequence[Column], margin: float) -> dict[str, tuple[int, ...]]:
+    found: dict[str, list[int]] = {}
+    far: dict[str, float] = {}
+    for place, column in enumerate(columns):
+        reach = column.reach(margin)
+        for name in column.logs:
+            distance = abs(column.apart(name))
+            if distance > reach:
+                found.setdefault(name, []).append(place)
+                far[name] = max(far.get(name, 0.0), distance / column.spread)
+    return {name: tuple(found[name]) for name in sorted(found, key=lambda name: -far[name])}
+
+
+def peers_for(found: Screen, suspects: Iterable[str], seed: int) -> tuple[str, ...]:
+    """Peers to measure beside these suspects: of each of their groups eight that are none, all where there are fewer.
+
+    Other ones with each seed: give each round its own.
+    """
+    groups = found.group_of()
+    draw = random.Random(seed)
+    drawn: list[str] = []
+    for number in sorted({groups[name] for name in suspects if name in groups}):
+        calm = [name for name in found.groups[number].nodes if name not in found.suspects]
+        drawn += draw.sample(calm, min(DRAWN, len(calm)))
+    return tuple(drawn)
+
+
+def smallest_found(column: Column, margin: float, retest_half: float) -> float:
+    """The difference, as a share, that a node must have to pass the screen and the retest in 95 % of the cases.
+
+    `retest_half`: half of an interval of the retest, in logs; 0 where there was none.
+    """
+    sure = 1.645 * column.spread
+    return math.expm1(max(column.reach(margin) + sure, margin_edge(margin) + retest_half))
