@@ -9,17 +9,13 @@ import os
 import pwd
 import stat
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from probes.host import Host
 
 MOST_LINKS = 40  # path_resolution(7)
 
 
-def exposure(host: Host, directory: str) -> str:
+def exposure(directory: str) -> str:
     """One sentence for root; empty for others, whose own rights are all that could be abused, and where nobody can."""
-    who = ruled_by_others(directory) if host.live else ""
+    who = ruled_by_others(directory)
     if not who:
         return ""
     return (

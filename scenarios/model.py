@@ -221,7 +221,7 @@ class Run(Protocol):
 
 def directory_action(host: Host, parent: str) -> Action:
     """A private directory under `parent`, for the plan: with who could interfere there."""
-    return private_directory(parent, exposure(host, parent))
+    return private_directory(parent, exposure(parent) if host.live else "")
 
 
 @asynccontextmanager

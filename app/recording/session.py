@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, NamedTuple, TypeVar
 
-from app.recording.limits import CAPS, finding_key, pair
 from app.recording.progress import share_now
 from scenarios import events as ev
 from scenarios.card import Card, card_of
@@ -15,6 +14,10 @@ from scenarios.finding import SEVERITIES, Finding
 from scenarios.plan import Metric, Plan, Variant, Workload
 
 AResult = TypeVar("AResult", bound=ev.Result)
+
+
+def pair(event: ev.Estimate | ev.Verdict) -> tuple[str, str, str, str]:
+    return (event.workload, event.metric, event.baseline, event.variant)
 
 
 class Session:
@@ -228,8 +231,43 @@ _FOLDS: dict[type, Callable[[Session, Any], None]] = {
     ev.Watched: lambda s, e: s.watched.append(e),
     ev.Pulse: Session._pulse,
     ev.Progress: Session._progress,
-    ev.Found: lambda s, e: s.findings.__setitem__(finding_key(e), e.finding),
+    ev.Found: lambda s, e: s.findings.__setitem__(e.finding.key, e.finding),
     ev.Note: lambda s, e: s.notes.append(e),
     ev.LeftOut: Session._line_left_out,
     ev.Ended: lambda s, e: setattr(s, "ended", e),
+}
+
+
+class Cap(NamedTuple):
+    """At most so many different ones are kept in that place; `key` tells one that is there already, None: never.
+
+    Far above what any run of ours writes: a foreign recording may name fifty thousand workloads.
+    """
+
+    name: str
+    most: int
+    place: Callable[[Session], Collection[Any]]
+    key: Callable[[Any], object] | None = None
+
+
+CAPS: dict[type, Cap] = {
+    ev.Offer: Cap("scenarios", 500, lambda s: s.offers),
+    ev.FactRead: Cap("facts", 20_000, lambda s: s.facts, lambda e: e.label),
+    ev.AbsentFact: Cap("absent facts", 5_000, lambda s: s.absent, lambda e: e.label),
+    ev.Checked: Cap("checks", 2_000, lambda s: s.checks, lambda e: e.rule),
+    ev.Step: Cap("steps", 2_000, lambda s: s.steps, lambda e: e.id),
+    ev.ActionEvent: Cap("changes", 2_000, lambda s: s.actions, lambda e: e.id),
+    ev.Block: Cap("workloads' blocks", 500, lambda s: s.blocks, lambda e: e.workload),
+    ev.Train: Cap("workloads' trains", 500, lambda s: s.trains, lambda e: e.workload),
+    ev.SliceLength: Cap("workloads' slices", 500, lambda s: s.slices, lambda e: e.workload),
+    ev.SampleTaken: Cap("series of samples", 500, lambda s: s.samples, lambda e: e.series),
+    ev.Inside: Cap("variants with samples inside their runs", 64, lambda s: s.inside, lambda e: e.variant),
+    ev.Group: Cap("workloads' groups", 500, lambda s: s.groups, lambda e: e.workload),
+    ev.Estimate: Cap("estimates", 1_000, lambda s: s.estimates, pair),
+    ev.Verdict: Cap("verdicts", 1_000, lambda s: s.verdicts, pair),
+    ev.SeriesVerdict: Cap("verdicts on series", 500, lambda s: s.series),
+    ev.Guard: Cap("disturbances", 5_000, lambda s: s.guards),
+    ev.Watched: Cap("looks of the guards", 20_000, lambda s: s.watched),
+    ev.Found: Cap("findings", 1_000, lambda s: s.findings, lambda e: e.finding.key),
+    ev.Note: Cap("notes", 1_000, lambda s: s.notes),
 }

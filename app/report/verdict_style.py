@@ -5,7 +5,6 @@ from __future__ import annotations
 from scenarios import events as ev
 from scenarios.verdict.word import Word
 
-OPEN = Word.UNDECIDED  # an effect so far: nothing is decided of it
 _ROLES = {Word.SLOWER: "critical", Word.FASTER: "ok", Word.EQUAL: "strong"}
 _COLOURS = {Word.SLOWER: "#d64545", Word.FASTER: "#2f9e5b"}
 

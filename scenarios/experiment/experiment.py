@@ -26,7 +26,7 @@ from scenarios.experiment.scheduler import Lap, Scheduler
 from scenarios.experiment.sequential import BATCH, orders
 from scenarios.experiment.statistics.stats import sign_test
 from scenarios.experiment.wording import not_measured
-from scenarios.verdict.word import Word
+from scenarios.verdict.verdict import withdrawn
 
 Recast = Callable[[ev.Verdict], ev.Verdict]
 T = TypeVar("T")
@@ -191,9 +191,8 @@ class Experiment:
             f"{min(here, there) or 'none'}; those groups are not in the ratio"
         )
         contradicted = verdict.equal or (verdict.faster if worse == verdict.variant else verdict.slower)
-        word = Word.UNDECIDED if contradicted else verdict.verdict
         reason = "; ".join(r for r in (stalls, verdict.reason) if r)
-        return msgspec.structs.replace(verdict, verdict=word, reason=reason)
+        return withdrawn(verdict, reason) if contradicted else msgspec.structs.replace(verdict, reason=reason)
 
     def _plan_looks(self) -> None:
         """By what is known of a group's length now; what was judged until now does not count any more."""

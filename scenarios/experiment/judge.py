@@ -17,7 +17,7 @@ from scenarios.experiment.statistics.stats import Spread
 from scenarios.experiment.wording import drift_text, places_text
 from scenarios.plan import Metric, Workload
 from scenarios.verdict.rule import LARGE_ONLY_BELOW, of_ratio, still
-from scenarios.verdict.word import Word
+from scenarios.verdict.verdict import not_applicable, not_measured, withdrawn
 
 
 class Judge:
@@ -108,7 +108,7 @@ class Judge:
         if drifting := drifts(*self.sides, self.pair):
             drift = {d.variant: (d.first, d.last) for d in drifting}
             said = drift_text(drifting, self.metric.unit)
-            return self._event(t, Word.NOT_APPLICABLE, reason=said, seconds=pace.spent_s, drift=drift)
+            return not_applicable(self._event(t, pace.spent_s, drift=drift), said)
         if not self.decided:
             self._keep(self.comparison.final(pace.group_s), pace, final=True)
         decision = self.decision
@@ -116,8 +116,7 @@ class Judge:
         if decision is not None and decision.undecided:
             places = places_text(decision.scatter) if decision.by_places and decision.scatter else ""
             reason = "; ".join(r for r in (why_ended, decision.reason, places) if r)
-        word = decision.verdict if decision else Word.UNDECIDED
-        return self._event(t, word, reason=reason, decision=decision, delta=self.delta, seconds=self.seconds)
+        return msgspec.structs.replace(self._event(t, self.seconds, decision), reason=reason or None)
 
     def large_only(self, verdict: ev.Verdict, blame: str) -> ev.Verdict:
         """Where most of its groups were disturbed a difference is called as from few: only a large one."""
@@ -129,7 +128,7 @@ class Judge:
             return verdict
         said = f"{self.loud} of {groups} groups were disturbed: only a large difference is called then"
         reason = "; ".join(r for r in (said, blame, verdict.reason) if r)
-        return msgspec.structs.replace(verdict, verdict=Word.UNDECIDED, reason=reason)
+        return withdrawn(verdict, reason)
 
     def broken_off(self, t: float, pace: Pace, reason: str) -> ev.Verdict:
         """Too much was disturbed: nothing is claimed, whatever the numbers say; they are shown all the same.
@@ -141,17 +140,14 @@ class Judge:
         self._keep(self.comparison.final(pace.group_s), pace, final=True)
         decision = self.decision
         if decision is None or decision.ratio is None:
-            return self._event(t, Word.UNDECIDED, reason=reason, seconds=pace.spent_s)
-        return self._event(
-            t, Word.UNDECIDED, reason=reason, decision=decision, delta=self.delta, seconds=self.seconds
-        )
+            return withdrawn(self._event(t, pace.spent_s), reason)
+        return withdrawn(self._event(t, self.seconds, decision), reason)
 
     def not_applicable(self, t: float, pace: Pace, reason: str) -> ev.Verdict:
-        return self._event(t, Word.NOT_APPLICABLE, reason=reason, seconds=pace.spent_s)
+        return not_applicable(self._event(t, pace.spent_s), reason)
 
     def not_started(self, t: float, reason: str, needs_s: float | None = None) -> ev.Verdict:
-        found = self._event(t, Word.NOT_MEASURED, reason=reason)
-        return msgspec.structs.replace(found, seconds_to_decide=needs_s)
+        return msgspec.structs.replace(not_measured(self._event(t), reason), seconds_to_decide=needs_s)
 
     def _keep(self, decision: Decision | None, pace: Pace, *, final: bool) -> None:
         if decision is not None:
@@ -162,24 +158,19 @@ class Judge:
     def _event(
         self,
         t: float,
-        word: Word,
-        *,
-        reason: str | None,
-        decision: Decision | None = None,
-        delta: Spread | None = None,
         seconds: float = 0.0,
+        decision: Decision | None = None,
         drift: dict[str, tuple[float, float]] | None = None,
     ) -> ev.Verdict:
         found = decision or Decision(alpha=self.comparison.share)
-        scatter = found.scatter
+        scatter, delta = found.scatter, self.delta if decision is not None else None
         return ev.Verdict(
             t=t,
             workload=self.workload.id,
             metric=self.metric.name,
             baseline=self.pair[0],
             variant=self.pair[1],
-            verdict=word,
-            reason=reason or None,
+            verdict=found.verdict,
             ratio=found.ratio,
             ci95=found.ci95,
             delta=delta.estimate if delta else None,

@@ -24,7 +24,7 @@ from scenarios.experiment.statistics.distributions import t_quantile
 from scenarios.experiment.statistics.least_squares import Estimate, Fit, least_squares
 from scenarios.experiment.statistics.stats import Better
 from scenarios.verdict import rule
-from scenarios.verdict.word import Judged, Word
+from scenarios.verdict.word import OPEN, Judged, Word
 
 LEAST_ROUNDS = 6
 CALLED_AT = 0.01
@@ -42,16 +42,16 @@ class Trend(msgspec.Struct, Judged, frozen=True):
     of 2 % a round would have been called about eight times out of ten.
     """
 
-    verdict: Word
-    rounds: int
-    slope_per_round: float | None
-    ci95: tuple[float, float] | None
-    p: float | None
-    per_gb: float | None
-    per_gb_ci95: tuple[float, float] | None
-    smallest_effect: float | None
-    shows_after: int | None
-    explain: str
+    verdict: Word = OPEN
+    rounds: int = 0
+    slope_per_round: float | None = None
+    ci95: tuple[float, float] | None = None
+    p: float | None = None
+    per_gb: float | None = None
+    per_gb_ci95: tuple[float, float] | None = None
+    smallest_effect: float | None = None
+    shows_after: int | None = None
+    explain: str = ""
     reason: str | None = None
 
 
@@ -130,7 +130,7 @@ def trend(
         reason = (
             "a round without a value" if ys is None else f"{counted(n, 'round')}, {LEAST_ROUNDS} are needed"
         )
-        return Trend(Word.UNDECIDED, n, None, None, None, None, None, None, None, reason, reason)
+        return Trend(rounds=n, explain=reason, reason=reason)
     xs = [float(i) for i in range(n)]
     line = fit_line(xs, ys, correlation_of(xs, ys))
     span = n - 1.0

@@ -20,7 +20,7 @@ from scenarios.fstrim.plan import AFTER, BEFORE, CLOSING, IDLE, trim_action
 from scenarios.fstrim.results import TrimLedger
 from scenarios.model import Run
 from scenarios.plan import Plan, Workload
-from scenarios.verdict.word import Word
+from scenarios.verdict.verdict import not_applicable
 
 TICK_S = 1.0
 
@@ -144,10 +144,11 @@ class Session:
     def _verdict(self, load: Workload, change: Change | None, reason: str = "") -> None:
         metric = load.metrics[0]
         if change is None:
+            nothing = not_applicable(Change(), reason)
             self.run.emit(
                 ev.Verdict(
                     t=self.run.time(), workload=load.id, metric=metric.name, baseline=IDLE, variant=AFTER,
-                    verdict=Word.NOT_APPLICABLE, reason=reason, delta_unit=metric.unit, control=load.control,
+                    verdict=nothing.verdict, reason=nothing.reason, delta_unit=metric.unit, control=load.control,
                 )
             )  # fmt: skip
             return

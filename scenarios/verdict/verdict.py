@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import TypeVar
 
 import msgspec
 
 from scenarios.verdict.word import Judged, Word
 
 _FARTHEST = 700.0  # in logs: beyond it exp overflows
+AnyJudged = TypeVar("AnyJudged", bound=msgspec.Struct)  # that has a `verdict` and a `reason`
 
 
 class Verdict(msgspec.Struct, Judged, frozen=True, kw_only=True):
@@ -25,6 +27,24 @@ class Verdict(msgspec.Struct, Judged, frozen=True, kw_only=True):
     alpha: float = 0.05
     margin: float = 0.05
     reason: str | None = None
+
+
+def withdrawn(judged: AnyJudged, reason: str | None) -> AnyJudged:
+    """The same figures, of which nothing is decided."""
+    return msgspec.structs.replace(judged, verdict=Word.UNDECIDED, reason=reason or None)
+
+
+def held_equal(judged: AnyJudged, reason: str) -> AnyJudged:
+    """No difference, known from elsewhere than the interval of the figures."""
+    return msgspec.structs.replace(judged, verdict=Word.EQUAL, reason=reason)
+
+
+def not_applicable(judged: AnyJudged, reason: str) -> AnyJudged:
+    return msgspec.structs.replace(judged, verdict=Word.NOT_APPLICABLE, reason=reason)
+
+
+def not_measured(judged: AnyJudged, reason: str) -> AnyJudged:
+    return msgspec.structs.replace(judged, verdict=Word.NOT_MEASURED, reason=reason)
 
 
 def ratio_of(log: float) -> float:

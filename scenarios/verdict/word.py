@@ -63,6 +63,9 @@ class Word(_Questions, StrEnum):
         return self
 
 
+OPEN = Word.UNDECIDED  # of an effect so far: nothing is decided of it
+
+
 class Judged(_Questions):
     """Whatever carries a verdict; `verdict` is its word."""
 

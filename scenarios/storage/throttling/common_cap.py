@@ -11,7 +11,7 @@ from scenarios.events import Verdict
 from scenarios.storage.throttling.caps import SAME, Throttle, near
 from scenarios.storage.throttling.course import STEP_S, BlockCompletions
 from scenarios.storage.throttling.findings import cap_words
-from scenarios.verdict.word import Word
+from scenarios.verdict.verdict import held_equal
 
 NEARLY_EQUAL = 0.25  # of the sides' rates: a cap that is shared out slice by slice scatters
 
@@ -46,10 +46,10 @@ def recast(verdict: Verdict, caps: Mapping[str, Throttle]) -> Verdict:
     if verdict.ratio is None or not near(verdict.ratio, 1.0, NEARLY_EQUAL):
         return verdict  # they had unlike shares of it: what lies under the cap is not known
     reason = f"both at the cap of {cap_words(base)}"
-    return msgspec.structs.replace(
-        verdict, verdict=Word.EQUAL, reason=reason, explain=reason, smallest_effect=None,
-        seconds_to_decide=None, ci95=None, delta_ci95=None,
-    )  # fmt: skip
+    figures = msgspec.structs.replace(
+        verdict, explain=reason, smallest_effect=None, seconds_to_decide=None, ci95=None, delta_ci95=None
+    )
+    return held_equal(figures, reason)
 
 
 def _course(train: Train, sides: Sequence[int]) -> BlockCompletions:

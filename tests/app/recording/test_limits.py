@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from app.recording import reader
-from app.recording.limits import CAPS, RATIO_LIMIT
+from app.recording.limits import RATIO_LIMIT
 from app.recording.reader import BrokenRecording, load
-from app.recording.session import Session
+from app.recording.session import CAPS, Session
 from app.report import result
 from app.report.forms import markdown
 from app.report.full_report import report

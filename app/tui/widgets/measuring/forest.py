@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 from app.lines import Line, framed, pad, text
-from app.recording.limits import pair
 from app.recording.progress import next_look
-from app.recording.session import Session
+from app.recording.session import Session, pair
 from app.report.figures.interval_chart import interval_lines
 from app.tui.widgets.measuring.load_cards import title
 from app.tui.widgets.measuring.standing import margin_of, pairs_of, planned_words

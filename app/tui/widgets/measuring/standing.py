@@ -7,14 +7,14 @@ from typing import NamedTuple
 from app.glyphs import clean
 from app.recording.session import Session
 from app.report.figures.interval_chart import MARGIN, drawable, sound
-from app.report.verdict_style import OPEN, role_of
+from app.report.verdict_style import role_of
 from app.report.wording import load_title, measured, metric_title, workload_title
 from probes import units
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_cells, titled
 from scenarios.plan import Workload
 from scenarios.results.document import Bar
-from scenarios.verdict.word import Word
+from scenarios.verdict.word import OPEN, Word
 
 KNOWN_WITHIN = 2.0  # an interval that goes beyond this factor both ways says nothing yet
 
