@@ -20,7 +20,7 @@ from scenarios.experiment.statistics.hodges_lehmann import middle_of
 from scenarios.peers.node import Node
 from scenarios.peers.screen import Column, Screen
 from scenarios.verdict.rule import Estimate, decide, margin_edge
-from scenarios.verdict.word import Judged, Word
+from scenarios.verdict.word import NOT_YET, OPEN, Judged, Word
 
 FAMILY_ERROR = 0.05
 LEAST_ROUNDS = 2  # of retests behind a name: one wild measurement is none
@@ -116,15 +116,15 @@ def _standing(
             apart.append(one[name].logs[column.key] - column.centre_of(name) - level_then)
             noise += 1 + _MEDIAN / len(beside)
     if not apart:
-        return Standing(node=name, column=place, verdict=Word.NOT_MEASURED, screened=screened)
+        return Standing(node=name, column=place, verdict=NOT_YET, screened=screened)
     effect, count = math.fsum(apart) / len(apart), len(apart)
     variance, freedom = spread
     half = t_quantile(1 - level / 2, freedom) * math.sqrt(variance * noise) / count
     ruling = decide(Estimate(effect, effect - half, effect + half, margin_edge(found.margin)))
     word = ruling.word
     stays = all(off * effect > 0 and abs(off) > margin_edge(found.margin) / 2 for off in apart)
-    if count < LEAST_ROUNDS or (word in (Word.SLOWER, Word.FASTER) and not stays):
-        word = Word.UNDECIDED
+    if count < LEAST_ROUNDS or (word.differs and not stays):
+        word = OPEN
     return Standing(
         node=name, column=place, verdict=word, screened=screened, rounds=count, ratio=math.exp(effect),
         ci95=(math.exp(effect - half), math.exp(effect + half)), half=half,

@@ -64,6 +64,7 @@ class Word(_Questions, StrEnum):
 
 
 OPEN = Word.UNDECIDED  # of an effect so far: nothing is decided of it
+NOT_YET = Word.NOT_MEASURED  # of what is still to be measured
 
 
 class Judged(_Questions):
