@@ -11,6 +11,7 @@ from probes.bench.run.supervised import OUTPUT_BYTES, JobRun, Supervisors, TreeS
 from probes.units import duration, size
 from scenarios.model import Run
 from scenarios.plan import Metric
+from scenarios.where.waits import Waited, waited
 from scenarios.workload.cold import Cold
 from scenarios.workload.command_timeline import Curves
 from scenarios.workload.score import Score
@@ -169,6 +170,7 @@ class JobArm:
         self.allowance = allowance or Allowance()
         self.curves = curves or Curves(run)
         self.devices = devices or LeafBytes(run.host, ())
+        self.waited: dict[float, tuple[Waited, ...]] = {}  # by the wall time of the run, as its block has it
         self.runs = self.failed = self._in_a_row = 0
         self.problem = ""  # why the last one failed
         self._left_said = False
@@ -194,6 +196,8 @@ class JobArm:
         self.devices.begin()
         job = await self.supervisors.run(order, self._sampled)
         moved = self.devices.moved()
+        if job.d_s is not None:
+            self.waited[job.wall_s] = waited(job.waits)
         if self.stay is not None:
             self.stay.check()
         self._tell_left(job)

@@ -7,37 +7,16 @@ from scenarios import events as ev
 from scenarios.experiment.wording import effect_words
 from scenarios.finding import Evidence, Finding
 from scenarios.rules.texts import texts
-from scenarios.workload.arm import BLOCKED, MEMORY, OTHER_D, SYSTEM, USER, WAITING
-from scenarios.workload.results import AtLimit, Part, Split
-from scenarios.workload.split import REST
+from scenarios.workload.difference import WHY_UNKNOWN, WORDS, difference_words, moved_words, wait_words
+from scenarios.workload.parts import Split
+from scenarios.workload.results import AtLimit
 
 SAYS = texts("workload")
-
-WORDS = {
-    USER: "user CPU",
-    SYSTEM: "system CPU",
-    WAITING: "waiting for a CPU",
-    BLOCKED: "waiting for block I/O",
-    MEMORY: "swap and reclaim (memory pressure)",
-    OTHER_D: "other waits that cannot be interrupted (state D; a file system's journal, for example)",
-    REST: "the rest (asleep, and other waits)",
-}
-WHY_UNKNOWN = {
-    WAITING: "waiting for a CPU is in the rest: its processes ended too quickly to be sampled",
-    BLOCKED: "waiting for block I/O is in the other waits and the rest: it needs a control group of its own (root, "
-    "cgroup2), or kernel.task_delayacct=1 before the command starts, and processes that live longer than "
-    "the sampling interval",
-    OTHER_D: "waits in state D are in the rest: there were too many processes at once to sample all of them",
-    MEMORY: "swap and reclaim are in the other waits and the rest: the pressure (PSI) of a control group of its own "
-    "shows them, which needs root, cgroup2 mounted writable and a kernel with PSI on",
-}
 
 
 def finding(verdict: ev.Verdict, found: Split, limit: AtLimit | None = None) -> Finding:
     """Of a verdict on the wall time that is slower or faster. `limit`: what was met at a memory limit."""
-    whole, parts = found.parts[0], found.parts[1:]
-    named = sorted(parts, key=lambda part: -part.difference_s * (1 if whole.difference_s > 0 else -1))[0]
-    cause = WORDS[named.name]
+    cause = moved_words(found)
     if limit is not None and limit.named:
         cause = f"reclaim at the memory limit of {limit.side}"
     return SAYS.finding(
@@ -72,12 +51,13 @@ def sentences(found: Split, limit: AtLimit | None = None) -> list[str]:
     whole, *parts = found.parts
     lines = [
         f"mean wall time of a run: {found.baseline} {number(whole.baseline_s)} s, {found.variant} "
-        f"{number(whole.variant_s)} s: {_words(whole)}, over {found.groups} groups"
+        f"{number(whole.variant_s)} s: {difference_words(whole)}, over {found.groups} groups"
     ]
     if limit is not None:
         lines += limit_sentences(limit)
     for part in sorted(parts, key=lambda part: -abs(part.difference_s)):
-        lines.append(f"of that {WORDS[part.name]}: {_words(part)}")
+        lines.append(f"of that {WORDS[part.name]}: {difference_words(part)}")
+    lines += [f"of the waits, {wait_words(wait)}: {difference_words(wait)}" for wait in found.waits]
     return lines + [WHY_UNKNOWN[name] for name in found.unknown if name in WHY_UNKNOWN]
 
 
@@ -98,15 +78,6 @@ def limit_sentences(limit: AtLimit) -> list[str]:
         lines.append(f"for {number(limit.all_wait_s)} s a run all tasks of {limit.side} waited for memory")
     lines.append(
         f"reclaim that a command does itself, and the faults after it, are its own system CPU and its own waits: "
-        f"{limit.paid.name} together {_words(limit.paid)}"
+        f"{limit.paid.name} together {difference_words(limit.paid)}"
     )
     return lines
-
-
-def _words(part: Part) -> str:
-    low, high = part.ci95_s
-    return f"{_signed(part.difference_s)} s (95 % CI {_signed(low)} to {_signed(high)} s)"
-
-
-def _signed(seconds: float) -> str:
-    return f"{'−' if seconds < 0 else '+'}{number(abs(seconds))}"

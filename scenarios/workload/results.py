@@ -7,32 +7,20 @@ from typing import ClassVar
 import msgspec
 
 from scenarios import ranges as of
+from scenarios.results.document import Part as ReportPart
 from scenarios.results.result import Result
-
-
-class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds of wall time a run: mean of either side, difference (variant - baseline) with its 95 % interval."""
-
-    name: str
-    baseline_s: of.Value
-    variant_s: of.Value
-    difference_s: of.Value
-    ci95_s: tuple[of.Value, of.Value]
-
-
-class Split(msgspec.Struct, frozen=True, kw_only=True):
-    """`parts`: the whole (`wall`) first, then those that are known and the rest. `unknown`: not told from the rest."""
-
-    baseline: str
-    variant: str
-    groups: of.Number
-    parts: tuple[Part, ...]
-    unknown: tuple[str, ...]
+from scenarios.workload.parts import Part, Split
 
 
 class Splits(Result, frozen=True, tag="workload.where/1"):
     name: ClassVar[str] = "where"
     value: tuple[Split, ...]
+
+    @property
+    def parts(self) -> tuple[ReportPart, ...]:
+        from scenarios.workload.difference import table  # what runs commands comes along
+
+        return tuple(part for found in self.value for part in table(found))
 
 
 class AtLimit(msgspec.Struct, frozen=True, kw_only=True):

@@ -149,7 +149,7 @@ class CommandUnderVariants(Scenario):
             workloads=(wanted.load,),
             steps=(PlannedStep("measure", "measure and judge", budget),),
             reads=(
-                "/proc/PID/{io,stat,schedstat,sched,smaps_rollup} of the command's own processes",
+                "/proc/PID/{io,stat,schedstat,sched,smaps_rollup,syscall,wchan} of the command's own processes",
                 "/proc/diskstats",
                 "taskstats, as root: how long each task waited, reported at its end; other programs' are "
                 "not kept",
@@ -233,7 +233,8 @@ async def _compare(run: Run, wanted: Request, arms: list[JobArm]) -> None:
         watch=watch_for(run),
         pairs=wanted.pairs,
     )
-    splits = {pair: found for pair in wanted.pairs if (found := split(blocks, *pair))}
+    waits = {(arm.variant, wall_s): found for arm in arms for wall_s, found in arm.waited.items()}
+    splits = {pair: found for pair in wanted.pairs if (found := split(blocks, *pair, waits))}
     if splits:
         run.emit(Splits(t=run.time(), value=tuple(splits.values())))
     limits = {pair: met for pair in splits if (met := at_limit(blocks, *pair))}

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
+
+import msgspec
 
 from scenarios import events as ev
 from scenarios.experiment.statistics.distributions import t_quantile
 from scenarios.experiment.statistics.stats import deviation
+from scenarios.where.waits import Waited, leading
 from scenarios.workload.arm import (
     ALL_WAIT,
     BLOCKED,
@@ -29,14 +32,18 @@ from scenarios.workload.arm import (
     WAITING,
     WALL,
 )
-from scenarios.workload.results import AtLimit, Part, Split
+from scenarios.workload.difference import REST
+from scenarios.workload.parts import BlockedOn, Part, Split
+from scenarios.workload.results import AtLimit
 
+Waits: TypeAlias = Mapping[tuple[str, float], Sequence[Waited]]
 PARTS = (USER, SYSTEM, WAITING, BLOCKED, MEMORY, OTHER_D)
-REST = "rest"
 LEAST_S = 1e-9  # the clock's own step: less is what the division leaves of nothing
 PAID_IN = (SYSTEM, BLOCKED, MEMORY, OTHER_D)  # what a limit is paid in
 ELSEWHERE = (USER, WAITING, REST)
 FAR_LESS = 0.1  # the other side meets a limit at most so often
+LEAST_WAIT = 0.002  # of the wall time of a run
+MOST_WAITS = 12
 STALLED = 0.1  # of the difference is stalls for memory at least: else it was met, and cheap (old page cache dropped)
 
 
@@ -56,28 +63,75 @@ def divided(values: Mapping[str, float], known: Sequence[str]) -> dict[str, floa
     return {WALL: wall, **parts, REST: rest if rest > LEAST_S else 0.0}
 
 
+def blocked(parts: Mapping[str, float], waits: Sequence[Waited]) -> dict[str, float]:
+    """One run's waits in seconds of its wall time, by their keys; they divide what is known of its parts, no more."""
+    totals = {
+        True: math.fsum(parts.get(name, 0.0) for name in (BLOCKED, OTHER_D)),
+        False: parts[REST],
+    }
+    found: dict[str, float] = {}
+    for hard, total in totals.items():
+        weights = {w.what: w.thread_s if hard else w.alone_s for w in waits if w.hard == hard}
+        whole = math.fsum(weights.values())
+        for what, weight in weights.items():
+            if weight > 0:
+                found[_key(what, hard)] = total * weight / whole
+    return found
+
+
+def _key(what: str, hard: bool) -> str:
+    return f"{'D' if hard else 'S'} {what}"
+
+
 class Groups(NamedTuple):
-    """Groups that count, with every run of either side divided; `known` parts are in all of them."""
+    """Groups that count, with every run of either side divided; `known` parts are in all of them.
+
+    `calls` of each wait, by its key, with thread seconds of all runs; empty where some run's waits are not known.
+    """
 
     known: list[str]
     runs: list[dict[str, list[dict[str, float]]]]
+    calls: dict[str, dict[str, float]]
+
+    @property
+    def lines(self) -> int:
+        """Intervals that stand beside each other."""
+        return len(self.known) + 1 + len(self.calls)
 
     def part(self, baseline: str, variant: str, *names: str) -> Part:
         """These parts together."""
         one, other = (
-            [_mean([math.fsum(run[name] for name in names) for run in sides[side]]) for sides in self.runs]
+            [
+                _mean([math.fsum(run.get(name, 0.0) for name in names) for run in sides[side]])
+                for sides in self.runs
+            ]
             for side in (baseline, variant)
         )
         differences = [b - a for a, b in zip(one, other, strict=True)]
         n, mean = len(differences), _mean(differences)
-        half = t_quantile(0.975, n - 1) * deviation(differences) / math.sqrt(n)
+        error = deviation(differences) / math.sqrt(n)
+        half = t_quantile(0.975, n - 1) * error
+        wide = t_quantile(1 - 0.025 / self.lines, n - 1) * error
         return Part(
             name=", ".join(names),
             baseline_s=_mean(one),
             variant_s=_mean(other),
             difference_s=mean,
             ci95_s=(mean - half, mean + half),
+            differs=abs(mean) > wide,
         )
+
+    def waits(self, baseline: str, variant: str) -> tuple[BlockedOn, ...]:
+        """The largest difference first; small ones on both sides are left out."""
+        found = []
+        for key, calls in self.calls.items():
+            part = self.part(baseline, variant, key)
+            fields = msgspec.structs.asdict(part) | {"name": key[2:]}
+            found.append(BlockedOn(**fields, calls=leading(calls), hard=key.startswith("D")))
+        whole = self.part(baseline, variant, WALL)
+        least = LEAST_WAIT * max(whole.baseline_s, whole.variant_s)
+        shown = [wait for wait in found if max(wait.baseline_s, wait.variant_s) >= least]
+        return tuple(sorted(shown, key=lambda wait: -abs(wait.difference_s))[:MOST_WAITS])
 
 
 def steady(blocks: Sequence[ev.Block], baseline: str, variant: str) -> list[ev.Block]:
@@ -87,21 +141,34 @@ def steady(blocks: Sequence[ev.Block], baseline: str, variant: str) -> list[ev.B
     ]
 
 
-def groups_of(blocks: Sequence[ev.Block], baseline: str, variant: str) -> Groups | None:
+def groups_of(
+    blocks: Sequence[ev.Block], baseline: str, variant: str, waits: Waits | None = None
+) -> Groups | None:
     """None with fewer than 2. A part that is missing in one run is not known."""
+    waits = waits or {}
     both = steady(blocks, baseline, variant)
     known = [name for name in PARTS if all(name in b.values for b in both)]
+    told = all((b.variant, b.values[WALL]) in waits for b in both)
     groups: dict[int, dict[str, list[dict[str, float]]]] = {}
+    calls: dict[str, dict[str, float]] = {}
     for block in both:
         sides = groups.setdefault(block.group, {baseline: [], variant: []})
-        sides[block.variant].append(divided(block.values, known))
+        run = divided(block.values, known)
+        own = waits[block.variant, block.values[WALL]] if told else ()
+        sides[block.variant].append({**run, **blocked(run, own)})
+        for wait in own:
+            sums = calls.setdefault(_key(wait.what, wait.hard), {})
+            for name, seconds in wait.calls.items():
+                sums[name] = sums.get(name, 0.0) + seconds
     whole = [sides for sides in groups.values() if all(sides.values())]
-    return Groups(known, whole) if len(whole) >= 2 else None
+    return Groups(known, whole, calls) if len(whole) >= 2 else None
 
 
-def split(blocks: Sequence[ev.Block], baseline: str, variant: str) -> Split | None:
-    """Over the groups that count; None with fewer than 2."""
-    groups = groups_of(blocks, baseline, variant)
+def split(
+    blocks: Sequence[ev.Block], baseline: str, variant: str, waits: Waits | None = None
+) -> Split | None:
+    """Over the groups that count; None with fewer than 2. `waits` of each run, by its variant and wall time."""
+    groups = groups_of(blocks, baseline, variant, waits)
     if groups is None:
         return None
     return Split(
@@ -110,6 +177,7 @@ def split(blocks: Sequence[ev.Block], baseline: str, variant: str) -> Split | No
         groups=len(groups.runs),
         parts=tuple(groups.part(baseline, variant, name) for name in (WALL, *groups.known, REST)),
         unknown=tuple(name for name in PARTS if name not in groups.known),
+        waits=groups.waits(baseline, variant),
     )
 
 

@@ -14,9 +14,11 @@ from probes.process_stat import own_stat
 MOST_PROCESSES = 4000  # a fork bomb does not keep us looking
 MOST_THREADS = 4000
 FEW = 64  # processes whose threads are looked at in every sample
+TICKS_SHARE = 0.05  # of a total may come of the rounding of its threads' starts
 PASSES = 50  # of stopping what forks faster than it is found
 KILLING_S = 5.0
 AT_ONCE = 1 << 14  # bytes a read
+_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def descendants(of: int) -> list[int]:
@@ -82,11 +84,12 @@ def end(of: int, grace_s: float, reap: Callable[[], None]) -> tuple[int, int]:
 
 
 class ThreadTime(NamedTuple):
-    """Of one thread: nanoseconds on a CPU and waiting for one, clock ticks waiting for block I/O."""
+    """Of one thread: nanoseconds on a CPU and waiting for one; clock ticks: block I/O, and its age."""
 
     ran_ns: int
     waited_ns: int
     blocked_ticks: int
+    age_ticks: int
 
 
 class TreeTime:
@@ -94,12 +97,10 @@ class TreeTime:
 
     def __init__(self) -> None:
         self._now: dict[int, ThreadTime] = {}
-        self._before = ThreadTime(0, 0, 0)  # of threads whose number was given to another one
+        self._before = ThreadTime(0, 0, 0, 0)  # of threads whose number was given to another one
         self._migrated: dict[int, int] = {}
-        self.in_d = 0  # threads in uninterruptible sleep at the last look
 
     def at(self, pids: list[int]) -> None:
-        self.in_d = 0
         for pid in pids[:FEW]:
             for thread in _threads(pid)[:MOST_THREADS]:
                 self._thread(pid, thread)
@@ -110,8 +111,8 @@ class TreeTime:
         numbers = wholes(times[:2])
         if numbers is None or len(numbers) < 2 or stat is None:
             return
-        self.in_d += stat.state == "D"
-        spent = ThreadTime(numbers[0], numbers[1], stat.blocked_ticks)
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS - stat.start_ticks
+        spent = ThreadTime(numbers[0], numbers[1], stat.blocked_ticks, max(0, int(age)))
         last = self._now.get(thread)
         if last is not None and spent.ran_ns < last.ran_ns:
             self._before = _sum(self._before, last)
@@ -125,6 +126,13 @@ class TreeTime:
     def migrations(self) -> int | None:
         """Between CPUs, of all threads seen; None where the kernel does not tell (CONFIG_SCHED_DEBUG)."""
         return sum(self._migrated.values()) if self._migrated else None
+
+    @property
+    def asleep_s(self) -> float | None:
+        """Thread seconds neither on a CPU nor waiting for one; None where the clock ticks are too coarse for it."""
+        total = self.total
+        found = total.age_ticks / _TICKS - (total.ran_ns + total.waited_ns) / 1e9
+        return found if len(self._now) / _TICKS <= TICKS_SHARE * found else None
 
     @property
     def total(self) -> ThreadTime:

@@ -15,6 +15,7 @@ from typing import Self, TypeAlias
 import msgspec
 
 from probes.bench.measured import BenchRefused
+from probes.bench.profile.wait_samples import Wait
 from probes.bench.run import process_tree
 from probes.children.own_module import own_module
 
@@ -51,8 +52,8 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     peak_rss_bytes  of the largest process; None where it is below what the launcher itself had (execve(2) keeps it).
     read_bytes      from block devices, `written_bytes` to be written there (getrusage(2)); None where not counted.
     waited_s        thread seconds in a run queue, `blocked_s` waiting for block I/O (None: delay accounting is off).
-    d_s             thread seconds in uninterruptible sleep (state D), as seen at the looks, 20 times a second at most;
-                    None with too many processes at once.
+    d_s             thread seconds in uninterruptible sleep (state D), as sampled 100 times a second at most; None with
+                    too many processes at once, and then there are no `waits`: in which calls its threads waited.
     refetching_s    thread seconds waiting for pages that had been taken away (in `blocked_s` too), `reclaiming_s` in
                     reclaim of its own (mostly system CPU); None unless each task told its delays at its end (root).
     seen            share of its CPU time whose threads `waited_s` and `blocked_s` rest on: 1 where each told at its
@@ -84,6 +85,7 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     waited_s: float
     blocked_s: float | None
     d_s: float | None
+    waits: tuple[Wait, ...] = ()
     refetching_s: float | None
     reclaiming_s: float | None
     seen: float

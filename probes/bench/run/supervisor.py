@@ -20,6 +20,7 @@ from typing import Any
 from probes.bench.engine.loads.memory_policy import prefer_node
 from probes.bench.engine.parent_death import tie_to
 from probes.bench.engine.priority import set_priority
+from probes.bench.profile.wait_samples import WaitSamples
 from probes.bench.run import energy, group_counters, perf_events, process_tree, taskstats
 from probes.bench.run.command_timeline import Inside, Sample
 from probes.number_text import whole
@@ -33,6 +34,7 @@ ENERGY_S = 1.0
 PSS_S = 0.2  # between two samples of the tree's PSS, and at least so often as long as one takes:
 PSS_COST = 200
 PSS_SAMPLES = 3  # with fewer, a short run's start would pass for its peak
+SEEN = 0.9  # of the CPU time at least: else its threads' time is not known
 _DELAYS = "/proc/sys/kernel/task_delayacct"
 
 
@@ -79,8 +81,8 @@ class Supervisor:
         self.reaped: set[int] = set()
         self.began_ns = 0
         self.next_pss = self.next_energy = 0.0
-        self.last_look = 0.0
-        self.d_s: float | None = 0.0  # thread seconds in state D
+        self.waits = WaitSamples()
+        self.many = False  # processes at once, more than are looked at
         self.io: list[int] | None = [0, 0] if os.access("/proc/self/io", os.R_OK) else None
         self.status: int | None = None
         self.ended_ns = 0
@@ -120,6 +122,8 @@ class Supervisor:
         self.exits.hear()
         told = taskstats.spent(self.exits.of(os.getpid()), self.reaped, cpu_s)
         self.exits.end()
+        waits = self.waits.rows(self._asleep_s(told, looked))
+        self.waits.close()
         delays = _delays_on()
         blocked_s = spent.blocked_ticks / os.sysconf("SC_CLK_TCK") if told is None else told.blocked_s
         return {
@@ -140,7 +144,8 @@ class Supervisor:
             "blocked_s": blocked_s if delays else None,
             "refetching_s": told.refetching_s if told is not None and delays else None,
             "reclaiming_s": told.reclaiming_s if told is not None and delays else None,
-            "d_s": self.d_s,
+            "d_s": None if self.many else sum(wait.thread_s for wait in waits if wait.state == "D"),
+            "waits": () if self.many else waits,
             "seen": looked if told is None else 1.0,
             "looked": looked,
             "peak_pss_bytes": self.peak_pss if self.pss_samples >= PSS_SAMPLES else None,
@@ -154,6 +159,11 @@ class Supervisor:
             "output": self.output.rest() if self.output is not None else "",
             "output_bytes": self.output.bytes if self.output is not None else 0,
         }
+
+    def _asleep_s(self, told: taskstats.TaskTime | None, looked: float) -> float | None:
+        if told is not None:
+            return told.asleep_s
+        return self.look.asleep_s if looked >= SEEN else None
 
     def _start(self) -> tuple[int, str]:
         """When it began (perf_counter_ns) and why it could not."""
@@ -228,8 +238,7 @@ class Supervisor:
         for fd in tails:
             poll.register(fd, select.POLLIN | select.POLLHUP)
         until = time.monotonic() + self.order["at_most_s"]
-        self.last_look = time.monotonic()
-        next_look = self.last_look + LOOK_S / 5
+        next_look = time.monotonic() + LOOK_S / 5
         while True:
             self._reap()
             if self.status is not None:
@@ -242,12 +251,16 @@ class Supervisor:
                 pids = process_tree.descendants(os.getpid())
                 self.look.at(pids)
                 self.exits.hear()
+                self.waits.follow(pids)
                 cost_s = time.process_time() - began
                 self._sample(pids)
                 if self._wrote_too_much(pids):
                     return "bytes"
                 next_look = time.monotonic() + max(LOOK_S, LOOK_COST * cost_s)
-            ready = poll.poll(max(0, min(until, next_look) - time.monotonic()) * 1000 + 1)
+            if time.monotonic() >= self.waits.due:
+                self.waits.look()
+            next_at = min(until, next_look, self.waits.due)
+            ready = poll.poll(max(0, next_at - time.monotonic()) * 1000 + 1)
             for fd, _ in ready:
                 if fd == 0:
                     return "told"
@@ -269,9 +282,7 @@ class Supervisor:
     def _sample(self, pids: list[int]) -> None:
         """After a look at the threads; what has a bound of its own."""
         now = time.monotonic()
-        many = len(pids) > process_tree.FEW
-        self.d_s = None if many or self.d_s is None else self.d_s + self.look.in_d * (now - self.last_look)
-        self.last_look = now
+        self.many = self.many or len(pids) > process_tree.FEW
         if now >= self.next_energy:
             self.energy.look()
             self.next_energy = now + ENERGY_S

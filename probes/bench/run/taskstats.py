@@ -26,6 +26,7 @@ MOST = 50_000  # tasks of the whole host kept: with more nothing is told
 OLDEST, ODD = 9, 15  # versions: thrashing is told since 9; 15 alone has fields in between
 _DELAYS = struct.Struct("=Q8xQ8xQ8xQ")  # from 24: CPU, block I/O, swap-in; time on a CPU (exact)
 _PARENT = struct.Struct("=II")  # from 128: the task, its parent's process
+_AGE = struct.Struct("=Q")  # from 144: microseconds since its start
 _RECLAIM = struct.Struct("=Q8xQ")  # from 320: reclaim, thrashing
 _LEAST_BYTES = 344
 _RCV_MOST = 1 << 16
@@ -44,6 +45,12 @@ class Ended(NamedTuple):
     swapping_ns: int
     reclaiming_ns: int
     thrashing_ns: int
+    age_us: int = 0
+
+    @property
+    def asleep_ns(self) -> int:
+        """Neither on a CPU nor waiting for one."""
+        return max(0, 1000 * self.age_us - self.ran_ns - self.waited_ns)
 
     @property
     def refetching_ns(self) -> int:
@@ -121,12 +128,15 @@ class Exits:
 
 
 class TaskTime(NamedTuple):
-    """Seconds of all threads together. `refetching_s` is in `blocked_s` too, `reclaiming_s` in part in the CPU time."""
+    """Seconds of all threads together. `refetching_s` is in `blocked_s` too, `reclaiming_s` in part in the CPU time;
+    `asleep_s`: neither on a CPU nor waiting for one.
+    """
 
     waited_s: float
     blocked_s: float
     refetching_s: float
     reclaiming_s: float
+    asleep_s: float
 
 
 def spent(ended: list[Ended] | None, reaped: set[int], cpu_s: float) -> TaskTime | None:
@@ -140,6 +150,7 @@ def spent(ended: list[Ended] | None, reaped: set[int], cpu_s: float) -> TaskTime
         sum(one.blocked_ns for one in ended) / 1e9,
         sum(one.refetching_ns for one in ended) / 1e9,
         sum(one.reclaiming_ns for one in ended) / 1e9,
+        sum(one.asleep_ns for one in ended) / 1e9,
     )
 
 
@@ -161,12 +172,13 @@ def _ended(stats: bytes) -> Ended | None:
     if len(stats) < _LEAST_BYTES:
         return None
     (version,) = struct.unpack_from("=H", stats)
+    (age_us,) = _AGE.unpack_from(stats, 144)
     if version < OLDEST or version == ODD:
         return None
     waited, blocked, swapping, ran = _DELAYS.unpack_from(stats, 24)
     task, parent = _PARENT.unpack_from(stats, 128)
     reclaiming, thrashing = _RECLAIM.unpack_from(stats, 320)
-    return Ended(task, parent, ran, waited, blocked, swapping, reclaiming, thrashing)
+    return Ended(task, parent, ran, waited, blocked, swapping, reclaiming, thrashing, age_us)
 
 
 def descendants(ended: list[Ended], ancestor: int) -> list[Ended]:

@@ -22,10 +22,11 @@ from scenarios import events as ev
 from scenarios.experiment.schedule.guarded import GuardedBlocks
 from scenarios.plan import Plan
 from scenarios.workload.arm import BLOCKED, CPU, OTHER_D, SYSTEM, USER, WAITING, WALL, JobArm
+from scenarios.workload.difference import REST
 from scenarios.workload.group import lacking, place
-from scenarios.workload.results import Part
+from scenarios.workload.parts import Part
 from scenarios.workload.scenario import CommandUnderVariants
-from scenarios.workload.split import REST, split
+from scenarios.workload.split import split
 from scenarios.workload.variants import job
 from tests.fakes.run import FakeRun
 from tests.needs import TASKSTATS, needs, not_here

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from scenarios import events as ev
+from scenarios.where.waits import Waited
 from scenarios.workload.arm import BLOCKED, MEMORY, OTHER_D, OWN_RECLAIM, SYSTEM, USER, WAITING, WALL
+from scenarios.workload.difference import REST, lines_of, moved
 from scenarios.workload.findings import sentences, undecided
-from scenarios.workload.split import REST, divided, split
+from scenarios.workload.split import divided, split
 
 
 def block(variant: str, group: int, **values: float) -> ev.Block:
@@ -76,3 +80,45 @@ def test_reclaim_that_each_task_told_is_memory_and_not_system_cpu_as_well() -> N
     assert found[SYSTEM] == pytest.approx(0.3) and found[MEMORY] == 1.2 and found[REST] == pytest.approx(0.1)
     assert divided(told | {OWN_RECLAIM: 3.0}, (USER, SYSTEM, MEMORY))[SYSTEM] == 0.0
     assert divided(told, (USER, SYSTEM))[SYSTEM] == 1.0  # memory is not known of all runs
+
+
+def waits(**seconds: float) -> tuple[Waited, ...]:
+    """In D on a directory lock, asleep for a socket."""
+    return (
+        Waited("directory-lock", True, {"unlink": seconds["lock"]}, seconds["lock"], 0.0),
+        Waited("network", False, {"recvfrom": 1.0}, 9.0, seconds["socket"]),
+    )
+
+
+def test_waits_divide_the_exact_parts_and_the_first_line_names_the_largest() -> None:
+    blocks, told = [], {}
+    for group, noise in enumerate((0.0, 0.1, -0.1, 0.05, 0.02)):
+        for variant, lock in (("A", 0.0), ("B", 4.0)):
+            one = block(variant, group, wall=10 + lock + noise, user=6.0, system=1.0, waited=0.0, blocked=0.0)
+            one.values[OTHER_D] = lock
+            blocks.append(one)
+            told[variant, one.values[WALL]] = waits(lock=lock / 3, socket=0.3)  # seen a third of the time
+    found = split(blocks, "A", "B", told)
+    assert found is not None
+    by_name = {wait.name: wait for wait in found.waits}
+    assert by_name["directory-lock"].difference_s == pytest.approx(4.0)
+    assert by_name["directory-lock"].differs and by_name["directory-lock"].calls == ("unlink",)
+    parts = {part.name: part for part in found.parts}
+    assert by_name["network"].variant_s == pytest.approx(parts[REST].variant_s)
+    largest, alike = moved(found)
+    assert [part.name for part in largest] == ["directory-lock"]
+    assert {part.name for part in alike} == {USER, SYSTEM}
+    lines = math.fsum(part.difference_s for part in lines_of(found))
+    assert lines == pytest.approx(parts[WALL].difference_s), "each second stands in one line"
+
+
+def test_a_run_whose_waits_are_not_known_leaves_them_undivided() -> None:
+    blocks = [
+        block(v, g, wall=10.0 + g, user=6.0, system=1.0, waited=0.0, blocked=2.0)
+        for g in range(3)
+        for v in ("A", "B")
+    ]
+    found = split(blocks, "A", "B", {("A", 10.0): waits(lock=1.0, socket=1.0)})
+    assert found is not None and found.waits == ()
+    assert {part.name for part in lines_of(found)} >= {BLOCKED, REST}
+    assert not any(part.differs for part in found.parts)

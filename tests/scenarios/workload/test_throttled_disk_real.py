@@ -14,8 +14,8 @@ from probes.bench.run.supervised import Supervisors
 from probes.host import Host
 from probes.types import Absent
 from scenarios.workload.arm import BLOCKED, OTHER_D, WALL, JobArm
+from scenarios.workload.difference import REST
 from scenarios.workload.group import lacking, limit, place
-from scenarios.workload.split import REST
 from scenarios.workload.variants import job
 from tests.fakes.run import FakeRun
 from tests.needs import ROOT, needs, not_here

@@ -1,0 +1,155 @@
+"""In which call and at which place in the kernel the threads of a tree wait: /proc/PID/task/TID/{stat,syscall,wchan},
+100 times a second. For a light child: standard library only.
+
+Each look stands for the time since the look before. Samples divide totals that are known exactly; they are no totals:
+a wait that is shorter than our own waking is seen too seldom. Own processes need no root (PTRACE_MODE_READ for wchan,
+PTRACE_MODE_ATTACH for syscall; kernel: fs/proc/base.c); what a file does not tell is left empty.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+EVERY_S = 0.01
+COST = 64  # a look takes at most so small a share of the time between two: 1.6 % of a core
+LONGEST_S = 0.1  # that a look stands for: we were stopped, or had no CPU
+MOST_THREADS = 64  # looked at in a look; of more, so many in turn, each counted for several
+MOST_KINDS = 512  # of waits kept: a program cannot make us remember without end
+UNKNOWN = -2  # no system call was told; -1: none is under way (a page fault)
+MOST_FACTOR = 3.0  # between what was sampled and what is exact
+FOR_CHILDREN = ("do_wait", "kernel_wait4")
+
+
+class Wait(NamedTuple):
+    """Threads that were in `state` (D: cannot be interrupted, S: asleep) in one call at one place of the kernel.
+
+    thread_s  thread seconds.
+    alone_s   wall seconds in which nothing of the tree ran, wanted to run or was in D, divided among those that slept
+              then; who waits for a child of the tree counts only where all do.
+    """
+
+    state: str
+    call: int
+    place: str
+    thread_s: float
+    alone_s: float
+
+
+class _Thread:
+    def __init__(self, proc: str, pid: int, tid: str) -> None:
+        self.files: dict[str, int] = {}
+        for name in ("stat", "syscall", "wchan"):
+            try:
+                self.files[name] = os.open(f"{proc}/{pid}/task/{tid}/{name}", os.O_RDONLY | os.O_CLOEXEC)
+            except OSError:
+                continue
+
+    def read(self, name: str) -> bytes:
+        try:
+            return os.pread(self.files[name], 512, 0) if name in self.files else b""
+        except OSError:  # it has ended, or may no longer be read
+            return b""
+
+    def close(self) -> None:
+        for fd in self.files.values():
+            os.close(fd)
+
+
+class WaitSamples:
+    """`follow` the tree's processes as often as they are listed, `look` when `due`; `rows` at the end, then `close`."""
+
+    def __init__(self, proc: str = "/proc") -> None:
+        self._proc = proc
+        self._threads: dict[tuple[int, str], _Thread] = {}
+        self._order: list[tuple[int, str]] = []
+        self._at = 0
+        self._seen: dict[tuple[str, int, str], list[float]] = {}
+        self._last = time.monotonic()
+        self.due = self._last + EVERY_S
+
+    def follow(self, pids: Sequence[int]) -> None:
+        living: set[tuple[int, str]] = set()
+        for pid in pids[:MOST_THREADS]:
+            try:
+                living |= {(pid, tid) for tid in os.listdir(f"{self._proc}/{pid}/task")[:MOST_THREADS]}  # noqa: PTH208
+            except OSError:
+                continue
+            if len(living) > 4 * MOST_THREADS:
+                break
+        for key in [key for key in self._threads if key not in living]:
+            self._threads.pop(key).close()
+        self._order = sorted(living)
+
+    def look(self) -> None:
+        began, cost = time.monotonic(), time.process_time()
+        passed = min(LONGEST_S, began - self._last)
+        self._last = began
+        count = min(MOST_THREADS, len(self._order))
+        chosen = [self._order[(self._at + n) % len(self._order)] for n in range(count)]
+        self._at += count
+        self._account([self._one(key) for key in chosen], passed, len(self._order) / max(1, count))
+        self.due = began + max(EVERY_S, COST * (time.process_time() - cost))
+
+    def _one(self, key: tuple[int, str]) -> tuple[str, int, str]:
+        thread = self._threads.get(key)
+        if thread is None:
+            if len(self._threads) >= 2 * MOST_THREADS:  # open files are bounded too
+                self._threads.pop(next(iter(self._threads))).close()
+            thread = self._threads[key] = _Thread(self._proc, *key)
+        state = thread.read("stat").rpartition(b") ")[2][:1].decode("ascii", "replace")
+        if state not in ("D", "S"):
+            return state, UNKNOWN, ""
+        call, place = thread.read("syscall"), thread.read("wchan")
+        return state, call_number(call), place_name(place)
+
+    def _account(self, found: Sequence[tuple[str, int, str]], passed: float, each: float) -> None:
+        sleeping = [one for one in found if one[0] == "S"]
+        others = [one for one in sleeping if one[2] not in FOR_CHILDREN] or sleeping
+        busy = any(state in ("R", "D") for state, _, _ in found)
+        for one in found:
+            if one[0] in ("D", "S") and (one in self._seen or len(self._seen) < MOST_KINDS):
+                self._seen.setdefault(one, [0.0, 0.0])[0] += passed * each
+        for one in others if not busy else ():
+            if one in self._seen:
+                self._seen[one][1] += passed / len(others)
+
+    def rows(self, asleep_s: float | None) -> list[Wait]:
+        """Divides `asleep_s`, the exact thread seconds of all waits; None: as sampled."""
+        return scaled([Wait(*key, *spent) for key, spent in self._seen.items()], asleep_s)
+
+    def close(self) -> None:
+        for thread in self._threads.values():
+            thread.close()
+        self._threads.clear()
+
+
+def scaled(rows: Sequence[Wait], asleep_s: float | None) -> list[Wait]:
+    """Who waits for a child waits long and is sampled well: the others' sum is made exact."""
+    children = sum(row.thread_s for row in rows if row.place in FOR_CHILDREN)
+    others = sum(row.thread_s for row in rows) - children
+    if asleep_s is None or others <= 0 or asleep_s <= children:
+        return list(rows)
+    factor = (asleep_s - children) / others
+    if not 1 / MOST_FACTOR <= factor <= MOST_FACTOR:  # it is not of the same threads, then
+        return list(rows)
+    return [
+        row if row.place in FOR_CHILDREN else row._replace(thread_s=row.thread_s * factor) for row in rows
+    ]
+
+
+def call_number(text: bytes) -> int:
+    """Of /proc/PID/syscall: `257 0x... ...`, `-1 0x... 0x...` or `running`."""
+    first = text.split(b" ", 1)[0].strip()
+    try:
+        return max(UNKNOWN, min(int(first), 1 << 16))
+    except ValueError:
+        return UNKNOWN
+
+
+def place_name(text: bytes) -> str:
+    """Of /proc/PID/wchan, which is `0` for nothing; a symbol's name is short and of few characters."""
+    name = text.decode("ascii", "replace").strip()[:96]
+    return name if name != "0" and name.replace("_", "").replace(".", "").isalnum() else ""

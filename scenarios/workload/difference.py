@@ -1,0 +1,128 @@
+"""The words and the table of a difference: what moved most, in points of the baseline's wall time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from probes.units import number
+from scenarios.results.document import Cell, Strong, Table, say
+from scenarios.results.document import Part as ReportPart
+from scenarios.where.waits import words
+from scenarios.workload.arm import BLOCKED, MEMORY, OTHER_D, SYSTEM, USER, WAITING, WALL
+from scenarios.workload.parts import BlockedOn, Part, Split
+
+REST = "rest"
+LEAST_POINT = 0.01  # of the wall time: smaller parts are not named in the first line
+NAMED = 3
+
+WORDS = {
+    USER: "user CPU",
+    SYSTEM: "system CPU",
+    WAITING: "waiting for a CPU",
+    BLOCKED: "waiting for block I/O",
+    MEMORY: "swap and reclaim (memory pressure)",
+    OTHER_D: "other waits that cannot be interrupted (state D; a file system's journal, for example)",
+    REST: "the rest (asleep, and other waits)",
+}
+WHY_UNKNOWN = {
+    WAITING: "waiting for a CPU is in the rest: its processes ended too quickly to be sampled",
+    BLOCKED: "waiting for block I/O is in the other waits and the rest: it needs a control group of its own (root, "
+    "cgroup2), or kernel.task_delayacct=1 before the command starts, and processes that live longer than "
+    "the sampling interval",
+    OTHER_D: "waits in state D are in the rest: there were too many processes at once to sample all of them",
+    MEMORY: "swap and reclaim are in the other waits and the rest: the pressure (PSI) of a control group of its own "
+    "shows them, which needs root, cgroup2 mounted writable and a kernel with PSI on",
+}
+DIVIDED = (BLOCKED, OTHER_D, REST)  # by the waits, where these are known
+
+
+def lines_of(found: Split) -> list[Part]:
+    """What the first line chooses from: each second of the wall time in one of them."""
+    parts = [part for part in found.parts[1:] if not found.waits or part.name not in DIVIDED]
+    return [*parts, *found.waits]
+
+
+def moved(found: Split) -> tuple[list[Part], list[Part]]:
+    """The parts that moved along with the whole or against it, the largest first, and those that are likely alike.
+
+    With no part beyond its interval the largest along with the whole stands alone: `differs` tells which it is.
+    """
+    whole = found.parts[0]
+    least = LEAST_POINT * whole.baseline_s
+    ranked = sorted(lines_of(found), key=lambda part: -abs(part.difference_s))
+    sure = [part for part in ranked if part.differs and abs(part.difference_s) >= least]
+    along = [part for part in ranked if part.difference_s * whole.difference_s > 0]
+    alike = [part for part in ranked if part.name in (USER, SYSTEM) and part not in sure]
+    return sure[:NAMED] or along[:1], [part for part in alike if _holds_zero(part)]
+
+
+def moved_words(found: Split) -> str:
+    """`+14 points blocked in unlink and openat on a directory lock (rwsem), +3 points system CPU; user CPU equal`."""
+    largest, alike = moved(found)
+    told = ", ".join(f"{_points(part, found)} {_named(part)}" for part in largest)
+    if not told:
+        told = "no part of it stands out"
+    elif not largest[0].differs:
+        told = f"most of it {told} (inconclusive: its interval holds 0)"
+    equal = [WORDS[part.name] for part in alike if part not in largest]
+    return told + (f"; {' and '.join(equal)} equal within the interval" if equal else "")
+
+
+def _named(part: Part) -> str:
+    return wait_words(part) if isinstance(part, BlockedOn) else WORDS[part.name]
+
+
+def wait_words(wait: BlockedOn) -> str:
+    """`blocked in unlink and openat on a directory lock (rwsem)`."""
+    calls = f" in {' and '.join(wait.calls)}" if wait.calls and wait.calls != ("no call",) else ""
+    return f"{'blocked' if wait.hard else 'asleep'}{calls} on {words(wait.name)}"
+
+
+def _points(part: Part, found: Split) -> str:
+    wall = found.parts[0].baseline_s
+    return (
+        f"{signed(100 * part.difference_s / wall)} points" if wall > 0 else f"{signed(part.difference_s)} s"
+    )
+
+
+def table(found: Split) -> Iterator[ReportPart]:
+    """The first line, then each part and below the parts what was waited for."""
+    yield say(Strong(f"{found.variant} against {found.baseline}: "), moved_words(found))
+    header = (
+        "part",
+        f"{found.baseline} s",
+        f"{found.variant} s",
+        "difference s",
+        "95 % CI s",
+        "points",
+        "differs",
+    )
+    named = [("wall time" if part.name == WALL else WORDS[part.name], part) for part in found.parts]
+    rows = [*named, *((wait_words(wait), wait) for wait in found.waits)]
+    yield Table(header, tuple(_row(words_, part, found) for words_, part in rows), frozenset({1, 2, 3, 4, 5}))
+
+
+def _row(name: str, part: Part, found: Split) -> tuple[Cell, ...]:
+    low, high = part.ci95_s
+    return (
+        name,
+        number(part.baseline_s),
+        number(part.variant_s),
+        signed(part.difference_s),
+        f"{signed(low)} to {signed(high)}",
+        _points(part, found).removesuffix(" points"),
+        "yes" if part.differs else "not shown",
+    )
+
+
+def _holds_zero(part: Part) -> bool:
+    return part.ci95_s[0] <= 0 <= part.ci95_s[1]
+
+
+def difference_words(part: Part) -> str:
+    low, high = part.ci95_s
+    return f"{signed(part.difference_s)} s (95 % CI {signed(low)} to {signed(high)} s)"
+
+
+def signed(seconds: float) -> str:
+    return f"{'−' if seconds < 0 else '+'}{number(abs(seconds))}"

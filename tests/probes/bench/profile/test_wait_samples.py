@@ -1,0 +1,136 @@
+"""Samples of waits, on made-up /proc trees: what is counted, what stands for how much, and what hostile files do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from probes.bench.profile import wait_samples
+from probes.bench.profile.syscall_names import call_name, names
+from probes.bench.profile.wait_samples import UNKNOWN, Wait, WaitSamples, call_number, place_name, scaled
+
+
+def thread(proc: Path, pid: int, tid: int, state: str, syscall: str = "", wchan: str = "") -> None:
+    folder = proc / f"{pid}/task/{tid}"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "stat").write_text(f"{tid} (a) b) ) {state} 1 1")
+    (folder / "syscall").write_text(syscall)
+    (folder / "wchan").write_text(wchan)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Its first element is the time; a look costs nothing."""
+    now = [100.0]
+    monkeypatch.setattr(wait_samples.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(wait_samples.time, "process_time", lambda: 0.0)
+    return now
+
+
+def looked(proc: Path, pids: list[int], clock: list[float], looks: int = 10) -> dict[str, Wait]:
+    samples = WaitSamples(str(proc))
+    samples.follow(pids)
+    for _ in range(looks):
+        clock[0] += 0.01
+        samples.look()
+    found = {wait.place: wait for wait in samples.rows(None)}
+    samples.close()
+    return found
+
+
+def test_threads_in_d_count_each_and_who_waits_for_a_child_does_not_stand_alone(
+    tmp_path: Path, clock: list[float]
+) -> None:
+    thread(tmp_path, 7, 7, "S", "61 0x1", "do_wait")
+    for tid in (8, 9):
+        thread(tmp_path, tid, tid, "D", "87 0x0 0x1", "do_unlinkat")
+    thread(tmp_path, 10, 10, "R", "running", "0")
+    found = looked(tmp_path, [7, 8, 9, 10], clock)
+    assert found["do_unlinkat"] == Wait("D", 87, "do_unlinkat", pytest.approx(0.2), 0.0)  # type: ignore[arg-type]
+    assert found["do_wait"].thread_s == pytest.approx(0.1) and found["do_wait"].alone_s == 0.0
+    assert len(found) == 2, "who runs waits for nothing"
+
+
+def test_where_all_sleep_the_time_is_divided_among_those_that_wait_for_no_child(
+    tmp_path: Path, clock: list[float]
+) -> None:
+    thread(tmp_path, 7, 7, "S", "61 0x1", "do_wait")
+    thread(tmp_path, 8, 8, "S", "202 0x1", "futex_wait_queue")
+    thread(tmp_path, 8, 9, "S", "230 0x1", "hrtimer_nanosleep")
+    found = looked(tmp_path, [7, 8], clock)
+    assert found["futex_wait_queue"].alone_s == pytest.approx(0.05)
+    assert found["hrtimer_nanosleep"].alone_s == pytest.approx(0.05)
+    assert found["do_wait"].alone_s == 0.0
+    only = looked(tmp_path, [7], clock)
+    assert only["do_wait"].alone_s == pytest.approx(0.1)
+
+
+def test_of_many_threads_some_are_looked_at_in_turn_and_stand_for_all(
+    tmp_path: Path, clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wait_samples, "MOST_THREADS", 4)
+    for tid in range(20, 28):
+        thread(tmp_path, 5, tid, "D", "1 0", "a_place" if tid < 24 else "b_place")
+    monkeypatch.setattr(wait_samples, "MOST_THREADS", 8)
+    samples = WaitSamples(str(tmp_path))
+    samples.follow([5])
+    monkeypatch.setattr(wait_samples, "MOST_THREADS", 4)
+    for _ in range(20):
+        clock[0] += 0.01
+        samples.look()
+    found = {wait.place: wait.thread_s for wait in samples.rows(None)}
+    samples.close()
+    assert found == {"a_place": pytest.approx(0.8), "b_place": pytest.approx(0.8)}
+
+
+def test_a_look_after_a_stop_stands_for_little_and_a_dear_look_is_taken_seldom(
+    tmp_path: Path, clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thread(tmp_path, 5, 5, "D", "1 0", "a_place")
+    samples = WaitSamples(str(tmp_path))
+    samples.follow([5])
+    clock[0] += 60.0
+    cpu = iter((1.0, 1.01))
+    monkeypatch.setattr(wait_samples.time, "process_time", lambda: next(cpu))
+    samples.look()
+    (row,) = samples.rows(None)
+    samples.close()
+    assert row.thread_s == pytest.approx(wait_samples.LONGEST_S)
+    assert samples.due - clock[0] == pytest.approx(0.01 * wait_samples.COST)
+
+
+def test_samples_divide_what_is_exact_and_leave_the_wait_for_children_as_it_is() -> None:
+    rows = [Wait("S", 61, "do_wait", 2.0, 0.0), Wait("D", 74, "a", 0.3, 0.0), Wait("D", 1, "b", 0.1, 0.0)]
+    assert [row.thread_s for row in scaled(rows, 2.8)] == pytest.approx([2.0, 0.6, 0.2])
+    assert scaled(rows, None) == rows
+    assert scaled(rows, 1.9) == rows, "less than the sampled wait for children: of other threads"
+    assert scaled(rows, 9.0) == rows, "a factor that no bias of sampling makes"
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        (b"257 0x1 0x2", 257),
+        (b"-1 0x1 0x2", -1),
+        (b"running", UNKNOWN),
+        (b"", UNKNOWN),
+        (b"9" * 300, 1 << 16),
+    ],
+)
+def test_calls_are_numbers_or_unknown(text: bytes, number: int) -> None:
+    assert call_number(text) == number
+
+
+def test_a_place_is_a_symbol_or_nothing() -> None:
+    assert place_name(b"do_unlinkat") == "do_unlinkat"
+    assert place_name(b"folio_wait_bit.part.0\n") == "folio_wait_bit.part.0"
+    assert place_name(b"0") == place_name(b"[red]x[/]") == place_name(b"\x1b[2J") == place_name(b"") == ""
+
+
+def test_calls_have_the_names_of_their_machine() -> None:
+    assert (names("x86_64")[87], names("x86_64")[74]) == ("unlink", "fsync")
+    assert (names("aarch64")[35], names("aarch64")[82]) == ("unlinkat", "fsync")
+    assert names("vax") == {}
+    assert call_name(9999, names("x86_64")) == "call 9999" and call_name(-1, {}) == "no call"
+    assert call_name(UNKNOWN, {}) == ""

@@ -1,0 +1,56 @@
+"""What a wait is for: places and calls as kernels tell them."""
+
+from __future__ import annotations
+
+import pytest
+
+from probes.bench.profile.syscall_names import names
+from probes.bench.profile.wait_samples import Wait
+from scenarios.where.waits import PLACE, kind_of, kinds, leading, waited, words
+
+
+@pytest.mark.parametrize(
+    ("state", "call", "place", "kind"),
+    [
+        ("D", "unlink", "do_unlinkat", "directory-lock"),  # Linux 6.18
+        ("D", "openat", "rwsem_down_write_slowpath", "directory-lock"),  # 5.10
+        ("D", "write", "rwsem_down_write_slowpath", "file-lock"),
+        ("D", "no call", "rwsem_down_read_slowpath", "memory-map-lock"),
+        ("D", "fsync", "jbd2_log_wait_commit", "journal"),
+        ("D", "fsync", "folio_wait_bit", "disk-sync"),
+        ("D", "fsync", "", "disk-sync"),
+        ("D", "read", "folio_wait_bit_common", "disk"),
+        ("D", "write", "balance_dirty_pages", "dirty-limit"),
+        ("S", "futex", "futex_wait_queue", "futex"),
+        ("S", "clock_nanosleep", "hrtimer_nanosleep", "sleep"),
+        ("S", "wait4", "do_wait", "child"),
+        ("S", "read", "pipe_read", "pipe"),
+        ("D", "read", "strange_place", PLACE + "strange_place"),
+        ("S", "read", "", PLACE),
+    ],
+)
+def test_each_has_its_kind(state: str, call: str, place: str, kind: str) -> None:
+    assert kind_of(state, call, place) == kind
+    assert words(kind)
+
+
+def test_all_kinds_of_one_name_have_the_same_words() -> None:
+    by_id: dict[str, set[str]] = {}
+    for kind in kinds():
+        by_id.setdefault(kind.id, set()).add(kind.words)
+    assert len(by_id) >= 15 and all(len(told) == 1 for told in by_id.values())
+
+
+def test_samples_of_one_kind_go_together_with_their_calls() -> None:
+    number = {name: n for n, name in names().items()}
+    if not number:
+        number = {"unlink": 87, "openat": 257, "fsync": 74}
+    rows = [
+        Wait("D", number["fsync"], "jbd2_log_wait_commit", 3.0, 0.0),
+        Wait("D", number["fsync"], "jbd2_complete_transaction", 1.0, 0.0),
+        Wait("S", number["fsync"], "jbd2_log_wait_commit", 1.0, 0.5),
+    ]
+    first, second = waited(rows)
+    assert (first.what, first.hard, first.thread_s) == ("journal", True, 4.0)
+    assert (second.hard, second.alone_s) == (False, 0.5)
+    assert leading({"fsync": 8.0, "openat": 1.5, "write": 0.1, "": 3.0}) == ("fsync", "openat")
