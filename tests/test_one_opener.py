@@ -55,7 +55,7 @@ ALLOWED = {
             "probes/bench/net/lab.py", "probes/bench/net/quiet_cpu.py", "probes/bench/net/scheduling_delay.py",
             "probes/bench/run/process_tree.py", "probes/bench/run/supervisor.py", "probes/system/apic.py",
             "probes/system/kernel_log.py", "probes/system/pcie_tags.py", "probes/system/running/processes.py",
-            "scenarios/workload/settings.py",
+            "scenarios/workload/settings.py", "probes/bench/profile/wait_samples.py",
         ),
         KERNELS,
     ),
