@@ -16,6 +16,7 @@ from probes.private_directory import Inode, PrivateDirectory
 from probes.types import Absent, Json, entry
 from scenarios import events as ev
 from scenarios.card import Card
+from scenarios.declared_options import COMMON_OPTIONS
 from scenarios.finding import Finding, NextStep
 from scenarios.plan import Option, Plan
 
@@ -241,29 +242,6 @@ async def own_directory(run: Run, parent: str) -> AsyncIterator[PrivateDirectory
             yield private
         finally:
             private.close()
-
-
-COMMON_OPTIONS: tuple[Option, ...] = (
-    Option(
-        name="budget",
-        kind="number",
-        help="time for measuring, without the preparation: 90, 90s, 2m",
-        least=1.0,
-        most=86400.0,
-        unit="s",
-    ),
-    # Below half a per cent no host decides within a day; a half and more is no margin but a factor.
-    Option(
-        name="margin",
-        kind="number",
-        default=0.05,
-        help="smallest effect that matters: 0.05 or 5%",
-        least=0.005,
-        most=0.5,
-        unit="share",
-    ),
-    Option(name="seed", kind="integer", help="seed of the random order (recorded; random if not given)"),
-)
 
 
 class Scenario(Protocol):

@@ -11,7 +11,8 @@ import click
 from probes import units
 from probes.types import Json
 from scenarios import option_value
-from scenarios.model import COMMON_OPTIONS, Scenario
+from scenarios.declared_options import COMMON_OPTIONS
+from scenarios.model import Scenario
 from scenarios.plan import Option
 
 DIRECTORIES = "dir"  # the option that may also be given as arguments

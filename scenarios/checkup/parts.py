@@ -9,7 +9,8 @@ import msgspec
 from probes.host import Host
 from probes.types import Json
 from scenarios import registry
-from scenarios.model import COMMON_OPTIONS, Options, Refused, Scenario, Usage
+from scenarios.declared_options import COMMON_OPTIONS
+from scenarios.model import Options, Refused, Scenario, Usage
 from scenarios.plan import Option, Plan
 
 TIMES = ("budget", "seconds")  # the options by which a scenario is told how long
@@ -43,7 +44,7 @@ class Part(msgspec.Struct, frozen=True):
         return max(0.0, self.plan.seconds - self.plan.measuring_s)
 
 
-def declared(scenario: Scenario) -> tuple[Option, ...]:
+def own_and_common(scenario: Scenario) -> tuple[Option, ...]:
     own = {option.name for option in scenario.options}
     common = COMMON_OPTIONS if scenario.measures else ()
     return (*scenario.options, *(option for option in common if option.name not in own))
@@ -51,7 +52,7 @@ def declared(scenario: Scenario) -> tuple[Option, ...]:
 
 def values(scenario: Scenario, options: Options, seconds: float) -> dict[str, Json]:
     """What the part is told: the directories and the margin of the checkup, and its share of the time."""
-    names = {option.name: option for option in declared(scenario)}
+    names = {option.name: option for option in own_and_common(scenario)}
     found: dict[str, Json] = {}
     directories: list[Json] = list(options.strings("dir"))
     if directories and "dir" in names:
@@ -117,7 +118,7 @@ def _part(host: Host, options: Options, scenario: Scenario) -> Part:
     try:
         if why := scenario.blocked(host):
             return Part(scenario, None, why)
-        told = Options(values(scenario, options, scenario.checkup_s), declared(scenario))
+        told = Options(values(scenario, options, scenario.checkup_s), own_and_common(scenario))
         plan = scenario.plan(host, told).sealed()
     except (Refused, Usage) as why:
         return Part(scenario, None, str(why).removeprefix(f"{scenario.id}: "))

@@ -12,11 +12,12 @@ from scenarios import events as ev
 from scenarios.card import Card
 from scenarios.checkup import CARD
 from scenarios.checkup.directories import chosen, named_by
-from scenarios.checkup.parts import TIMES, Part, by_suspicion, declared, parts, shares, values
+from scenarios.checkup.parts import TIMES, Part, by_suspicion, own_and_common, parts, shares, values
 from scenarios.checkup.ranking import LOUD, answer, item, ranked, rule, unmeasured
 from scenarios.checkup.results import CheckupAnswer
+from scenarios.declared_options import declared
 from scenarios.finding import Finding
-from scenarios.model import COMMON_OPTIONS, Options, Outcome, Run, Scenario
+from scenarios.model import Options, Outcome, Run, Scenario
 from scenarios.option_value import arguments
 from scenarios.plan import Option, Plan, PlannedStep, Written
 from scenarios.results.result import Item, State
@@ -42,27 +43,7 @@ class Checkup(Scenario):
     answers: ClassVar[str] = "one ranked list: causes, what is cleared, what stays open"
     takes_s: ClassVar[float] = BUDGET_S
     measures: ClassVar[bool] = False  # its parts do, each under the lock of its own run
-    options: ClassVar[tuple[Option, ...]] = (
-        Option(
-            name="dir",
-            kind="path",
-            multiple=True,
-            help="directory that matters; the first one is the baseline (default: $TMPDIR, /var/tmp, "
-            "and at most two that findings of triage about storage name)",
-        ),
-        Option(
-            name="budget",
-            kind="number",
-            default=BUDGET_S,
-            help="time for all of it: 300, 5m",
-            least=30.0,
-            most=86400.0,
-            unit="s",
-        ),
-        Option(name="all", kind="flag", help="measure the rest even after a clear answer"),
-        Option(name="only", kind="text", multiple=True, help="a scenario to run; others are left out"),
-        next(option for option in COMMON_OPTIONS if option.name == "margin"),
-    )
+    options: ClassVar[tuple[Option, ...]] = declared(__file__, budget_s=BUDGET_S)
 
     def blocked(self, host: Host) -> str:
         return "" if host.live else "a captured tree cannot be measured; `hostdx triage --root` reads it"
@@ -197,7 +178,7 @@ class Checkup(Scenario):
         told = {
             name: value for name, value in values(part.scenario, options, 0.0).items() if name not in TIMES
         }
-        argv = arguments(told, declared(part.scenario))
+        argv = arguments(told, own_and_common(part.scenario))
         return unmeasured(part.scenario, reason, shlex.join(["hostdx", "run", part.id, *argv]))
 
     def _tell(self, run: Run, items: list[Item], *, ended: bool) -> None:

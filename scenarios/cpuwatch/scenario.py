@@ -18,6 +18,7 @@ from scenarios import events as ev
 from scenarios.card import Card
 from scenarios.cpuwatch import CARD
 from scenarios.cpuwatch.findings import WatchedJob, findings
+from scenarios.declared_options import declared
 from scenarios.model import Options, Refused, Run, Scenario, Usage
 from scenarios.plan import Option, Plan, PlannedStep
 
@@ -40,24 +41,7 @@ class Cpuwatch(Scenario):
     answers: ClassVar[str] = "watches a process tree, a control group or a user"
     takes_s: ClassVar[float] = DEFAULT_S
     measures: ClassVar[bool] = False
-    options: ClassVar[tuple[Option, ...]] = (
-        Option(name="pid", kind="integer", help="a process and all its descendants", least=1),
-        Option(
-            name="cgroup",
-            kind="text",
-            help="a control group: its path as in /proc/PID/cgroup, or its directory",
-        ),
-        Option(name="user", kind="text", help="all processes of a user (name or number)"),
-        Option(name="expect", kind="number", help="cores that the job asked for", least=0.01),
-        Option(
-            name="seconds",
-            kind="number",
-            default=DEFAULT_S,
-            help="how long to watch: 60, 60s, 5m",
-            least=LEAST_S,
-            unit="s",
-        ),
-    )
+    options: ClassVar[tuple[Option, ...]] = declared(__file__, default_s=DEFAULT_S, least_s=LEAST_S)
 
     def blocked(self, host: Host) -> str:
         return "" if host.live else "a captured tree cannot be watched"

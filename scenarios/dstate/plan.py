@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from scenarios.model import Options, Usage
-from scenarios.plan import Option, Plan, PlannedStep
+from scenarios.plan import Plan, PlannedStep
 
 DEFAULT_S = 60.0
 WATCH = "watch the tasks' states"
@@ -16,15 +16,6 @@ READS = (
     "/sys/kernel/debug/block/*/hctx*/sched_tags",
     "io.max and blkio.throttle.* of a stuck task's control groups",
     "the kernel's log",
-)
-OPTIONS: tuple[Option, ...] = (
-    Option(
-        name="seconds",
-        kind="number",
-        default=DEFAULT_S,
-        help="how long to watch: 60, 60s, 5m; 0 watches until it is stopped",
-        unit="s",
-    ),
 )
 
 

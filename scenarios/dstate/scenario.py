@@ -10,8 +10,9 @@ from probes.host import Host
 from probes.system.kernel_log import Follower, hung_tasks
 from probes.types import Absent
 from scenarios.card import Card
+from scenarios.declared_options import declared
 from scenarios.dstate import CARD
-from scenarios.dstate.plan import DEFAULT_S, OPTIONS, WATCH, make
+from scenarios.dstate.plan import DEFAULT_S, WATCH, make
 from scenarios.dstate.reporting import Report
 from scenarios.dstate.watch import Watching, read
 from scenarios.model import Options, Run, Scenario
@@ -44,7 +45,7 @@ class Dstate(Scenario):
     checkup_s: ClassVar[float] = 10.0
     checkup_first: ClassVar[bool] = True
     measures: ClassVar[bool] = False
-    options: ClassVar[tuple[Option, ...]] = OPTIONS
+    options: ClassVar[tuple[Option, ...]] = declared(__file__, default_s=DEFAULT_S)
 
     def blocked(self, host: Host) -> str:
         return (

@@ -20,6 +20,7 @@ from probes.system.software.kernel import kernel
 from probes.types import present
 from scenarios import events as ev
 from scenarios.card import Card
+from scenarios.declared_options import declared
 from scenarios.fstrim import CARD
 from scenarios.fstrim.facts import facts
 from scenarios.fstrim.layout import Layout
@@ -33,7 +34,7 @@ from scenarios.fstrim.rules import RULES
 from scenarios.fstrim.series import one_round
 from scenarios.fstrim.session import Session
 from scenarios.guards.watch import Watch, watch_for
-from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Step, own_directory
+from scenarios.model import Options, Refused, Run, Scenario, Step, own_directory
 from scenarios.plan import Option, Plan
 from scenarios.triage import apply_rule
 
@@ -62,31 +63,7 @@ class Fstrim(Scenario):
     takes_s: ClassVar[float] = 210.0
     needs: ClassVar[str] = "root for the trim; --dir"
     remembers: ClassVar[bool] = True  # the rounds of each file system
-    options: ClassVar[tuple[Option, ...]] = (
-        Option(name="dir", kind="path", required=True, help="directory on the file system in question"),
-        Option(
-            name="round", kind="flag", help="add one round to the series of this file system; does not trim"
-        ),
-        Option(
-            name="workload",
-            kind="text",
-            help="your own command instead of the built-in load; its TMPDIR is on the disk",
-        ),
-        Option(
-            name="again",
-            kind="flag",
-            help="trim again directly after the last trim, to see what fstrim -v claims then",
-        ),
-        Option(
-            name="idle",
-            kind="number",
-            help="length of the idle control: 60, 60s, 2m; the trim and its settling get the same time "
-            "(default: 60)",
-            unit="s",
-        ),
-        Option(name="state", kind="path", help="where the rounds are kept", hidden=True),
-        *COMMON_OPTIONS,
-    )
+    options: ClassVar[tuple[Option, ...]] = declared(__file__)
 
     def __init__(
         self,

@@ -18,6 +18,7 @@ from probes.system.running.tasks import tasks_in_d
 from probes.types import present
 from scenarios import events as ev
 from scenarios.card import Card
+from scenarios.declared_options import declared
 from scenarios.experiment.budget import Budget, share
 from scenarios.experiment.interleaved import compare
 from scenarios.experiment.schedule.guarded import values_of
@@ -35,7 +36,7 @@ from scenarios.iosched.layout import DEFAULT_BUDGET_S, ORDER, Layout, PairLoad, 
 from scenarios.iosched.plan import make
 from scenarios.iosched.switch import MixedArm, MixedWatch, Switcher
 from scenarios.iosched.target import Target
-from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, own_directory
+from scenarios.model import Options, Refused, Run, Scenario, own_directory
 from scenarios.plan import Option, Plan
 
 # On a host with a storm of hanging tasks a switch hangs as well, and makes it worse.
@@ -63,45 +64,7 @@ class Iosched(Scenario):
     answers: ClassVar[str] = "changes a setting and puts it back"
     takes_s: ClassVar[float] = DEFAULT_BUDGET_S + PREPARING_S
     needs: ClassVar[str] = "root, --dir"
-    options: ClassVar[tuple[Option, ...]] = (
-        Option(name="dir", kind="path", required=True, help="directory on the device"),
-        Option(
-            name="scheduler",
-            kind="text",
-            multiple=True,
-            help="scheduler to compare with (default: those that suit this class of device)",
-        ),
-        Option(
-            name="ioprio",
-            kind="flag",
-            default=False,
-            help="also measure two groups of readers of different I/O priority",
-        ),
-        Option(
-            name="system-disk",
-            kind="flag",
-            default=False,
-            help="allow a disk that carries /, /boot, /usr, /var, swap or the journal",
-        ),
-        Option(
-            name="size",
-            kind="bytes",
-            help="size of the file that is read (default: 1 GiB or 5 % of the free space)",
-        ),
-        Option(
-            name="most-written",
-            kind="bytes",
-            help="limit of what the run writes (default: enough to saturate the disk, at most 64 GiB)",
-        ),
-        Option(
-            name="load",
-            kind="text",
-            multiple=True,
-            help=f"measure only this load ({', '.join(ORDER)})",
-        ),
-        Option(name="scale", kind="number", default=1.0, hidden=True, help="factor on the blocks' lengths"),
-        *COMMON_OPTIONS,
-    )
+    options: ClassVar[tuple[Option, ...]] = declared(__file__, loads=", ".join(ORDER))
 
     def blocked(self, host: Host) -> str:
         if not host.live:

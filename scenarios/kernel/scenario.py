@@ -19,6 +19,7 @@ from probes.bench.measured import BenchRefused, Measured, NotApplicable
 from probes.host import Host
 from scenarios import events as ev
 from scenarios.card import Card
+from scenarios.declared_options import declared
 from scenarios.guards.watch import Watch, told, watch_for
 from scenarios.kernel import CARD, reboots
 from scenarios.kernel.findings import Figures, findings
@@ -32,7 +33,7 @@ from scenarios.kernel.plan import (
     SIZE_BYTES,
     Layout,
 )
-from scenarios.model import COMMON_OPTIONS, Earlier, Options, Refused, Run, Scenario, SoFar, own_directory
+from scenarios.model import Earlier, Options, Refused, Run, Scenario, SoFar, own_directory
 from scenarios.plan import Option, Plan
 from scenarios.triage import suspects
 
@@ -51,23 +52,8 @@ class Kernel(Scenario):
     )
     answers: ClassVar[str] = "records a battery of everyday loads with the host's fingerprint, for `compare`"
     takes_s: ClassVar[float] = DEFAULT_BUDGET_S + 5
-    options: ClassVar[tuple[Option, ...]] = (
-        Option(name="dir", kind="path", help="directory to measure in (default: $TMPDIR or /var/tmp)"),
-        Option(name="size", kind="bytes", help=f"size of the test file (default: {units.size(SIZE_BYTES)})"),
-        Option(name="before", kind="flag", help="this boot is side A of a comparison across a reboot"),
-        Option(
-            name="after",
-            kind="flag",
-            help="this boot is side B of it; compares, and names the boots still to be measured",
-        ),
-        Option(
-            name="order",
-            kind="choice",
-            choices=reboots.ORDERS,
-            default=reboots.ORDERS[0],
-            help="boots wanted: A B B A separates a drift from an effect, six boots give narrow intervals",
-        ),
-        *(option for option in COMMON_OPTIONS if option.name != "margin"),
+    options: ClassVar[tuple[Option, ...]] = declared(
+        __file__, size=units.size(SIZE_BYTES), orders=list(reboots.ORDERS), order=reboots.ORDERS[0]
     )
 
     def __init__(self, stretch: dict[str, float] | None = None) -> None:

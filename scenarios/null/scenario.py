@@ -20,12 +20,13 @@ from probes.host import Host
 from probes.private_directory import PrivateDirectory
 from scenarios import events as ev
 from scenarios.card import Card
+from scenarios.declared_options import declared
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.load_schedule import ScheduledLoad, campaign
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.guards.watch import watch_for
-from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Step, own_directory
+from scenarios.model import Options, Refused, Run, Scenario, Step, own_directory
 from scenarios.null import CARD
 from scenarios.null.findings import findings, reach
 from scenarios.null.plan import (
@@ -58,11 +59,7 @@ class Null(Scenario):
     suspect: ClassVar[str] = "noise"
     checkup_s: ClassVar[float] = 20.0
     checkup_first: ClassVar[bool] = True
-    options: ClassVar[tuple[Option, ...]] = (
-        Option(name="dir", kind="path", help="directory to measure in (default: $TMPDIR or /var/tmp)"),
-        Option(name="size", kind="bytes", help="size of each test file (default: 256 MiB)"),
-        *COMMON_OPTIONS,
-    )
+    options: ClassVar[tuple[Option, ...]] = declared(__file__)
 
     def __init__(self, stretch: float = 0.0) -> None:
         """`stretch` plants a latency longer by this share into the second one: for tests, not for users."""

@@ -18,7 +18,7 @@ from probes.system.processor.topology import Topology, topology
 from probes.system.running.allowed import allowed
 from probes.types import present
 from scenarios.experiment.load_schedule import MAY_BE_LEFT_OUT
-from scenarios.model import COMMON_OPTIONS, Options, Usage, directory_action
+from scenarios.model import Options, Usage, directory_action
 from scenarios.numa.machine import Machine, machine
 from scenarios.numa.measurement import locality
 from scenarios.numa.measurement.memory import Target, fitting, targets
@@ -26,7 +26,7 @@ from scenarios.numa.measurement.trains import ASKING, STREAMING, Side, metrics
 from scenarios.numa.picture import picture
 from scenarios.numa.placements import full, loopback, placements, variant_line, why_not
 from scenarios.numa.settings import source_problem
-from scenarios.plan import Option, Plan, PlannedStep, Variant, Workload
+from scenarios.plan import Plan, PlannedStep, Variant, Workload
 
 DEFAULT_BUDGET_S = 60.0
 # Shares of the budget: what a CPU and a memory need for intervals of a few per cent, the rest for the comparisons.
@@ -37,42 +37,6 @@ WORK = "compress"  # branches, tables in the first-level cache, and a second-lev
 NEAR, FAR = "near", "far"
 MOST_COPIERS = 16
 SMALL, HUGE = "small", "huge"
-
-OPTIONS: tuple[Option, ...] = (
-    Option(
-        name="dir",
-        kind="path",
-        help="directory on the disk that is read from its own node and from a far one",
-    ),
-    Option(
-        name="bios", kind="path", help="file with saved BIOS attributes (Redfish JSON, racadm, sum, OneCLI)"
-    ),
-    Option(
-        name="redfish",
-        kind="text",
-        help="URL (https) of the management controller; user and password from the environment or netrc",
-    ),
-    Option(
-        name="redfish-ca",
-        kind="path",
-        help="file with the certificate that the management controller must have",
-    ),
-    Option(
-        name="only",
-        kind="choice",
-        choices=("all", "read"),
-        default="all",
-        help="all: read and measure; read: measure nothing",
-    ),
-    Option(
-        name="workers",
-        kind="integer",
-        default=0,
-        help="workers of the placements (default: one a core)",
-        least=0,
-    ),
-    *COMMON_OPTIONS,
-)
 
 
 class Layout(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ from probes.system.processor.cpu import brand, cpu
 from probes.types import Absent, present
 from scenarios import events as ev
 from scenarios.card import Card
+from scenarios.declared_options import declared
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.load_schedule import ScheduledLoad, campaign
@@ -36,7 +37,6 @@ from scenarios.numa.plan import (
     DISK_SHARE,
     LEAST_ROUNDS,
     MEMORY_SHARE,
-    OPTIONS,
     STRESS_SHARE,
     Layout,
     lay_out,
@@ -77,7 +77,7 @@ class Numa(Scenario):
     takes_s: ClassVar[float] = 68.0
     suspect: ClassVar[str] = "CPUs, memory and their placement"
     checkup_s: ClassVar[float] = 60.0
-    options: ClassVar[tuple[Option, ...]] = OPTIONS
+    options: ClassVar[tuple[Option, ...]] = declared(__file__)
 
     def __init__(self, stretch: dict[str, float] | None = None) -> None:
         """`stretch` plants longer operations into a placement, as a share: for tests, not for users."""

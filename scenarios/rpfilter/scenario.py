@@ -18,6 +18,7 @@ from probes.system.network.packet_rates import PacketRates, packet_counters, rat
 from probes.types import Absent
 from scenarios import events as ev
 from scenarios.card import Card
+from scenarios.declared_options import declared
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.groups import level_values
@@ -73,31 +74,13 @@ class Rpfilter(Scenario):
     checkup_s: ClassVar[float] = 30.0
     needs: ClassVar[str] = "nft; root, or unprivileged user namespaces"
     reads_anyway: ClassVar[bool] = True
-    options: ClassVar[tuple[Option, ...]] = (
-        Option(
-            name="all",
-            kind="flag",
-            help="also measure loose, strict, mark, IPv4, rp_filter 0/1/2, TCP with and without offloads",
-        ),
-        Option(
-            name="routes",
-            kind="integer",
-            help=f"routes in the table that is searched, at most {MOST_ROUTES} (default: this host's)",
-        ),
-        Option(name="link", kind="number", help="line rate in Gbit/s, where the card does not report it"),
-        Option(name="again", kind="flag", help="no rule against itself: must not differ", hidden=True),
-        Option(
-            name="block", kind="number", default=BLOCK_S, help="seconds of a block", hidden=True, unit="s"
-        ),
-        Option(
-            name="rates", kind="number", default=RATES_S, help="seconds of counting", hidden=True, unit="s"
-        ),
-        Option(
-            name="budget",
-            kind="number",
-            help=f"time for measuring: 90, 90s, 2m (default {BUDGET_S:.0f} s, with --all {BUDGET_ALL_S:.0f} s)",
-            unit="s",
-        ),
+    options: ClassVar[tuple[Option, ...]] = declared(
+        __file__,
+        most_routes=MOST_ROUTES,
+        block_s=BLOCK_S,
+        rates_s=RATES_S,
+        budget_s=BUDGET_S,
+        budget_all_s=BUDGET_ALL_S,
     )
 
     def __init__(self, start: Callable[[str], Awaitable[Bench]] | None = None) -> None:

@@ -24,6 +24,7 @@ from probes.host import Host
 from probes.types import Absent
 from scenarios import events as ev
 from scenarios.card import Card
+from scenarios.declared_options import declared
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.groups import level_values
@@ -34,7 +35,7 @@ from scenarios.files.arm import StorageArm
 from scenarios.files.target import Target
 from scenarios.finding import Finding
 from scenarios.guards.watch import Watch, watch_for
-from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Step, Usage, own_directory
+from scenarios.model import Options, Refused, Run, Scenario, Step, Usage, own_directory
 from scenarios.plan import Option, Plan, Workload
 from scenarios.storage import CARD
 from scenarios.storage.findings import (
@@ -84,34 +85,7 @@ class Storage(Scenario):
     takes_s: ClassVar[float] = DEFAULT_BUDGET_S + 15
     suspect: ClassVar[str] = "the disk"
     checkup_s: ClassVar[float] = 90.0
-    options: ClassVar[tuple[Option, ...]] = (
-        Option(
-            name="dir",
-            kind="path",
-            multiple=True,
-            help="directory to measure in; the first one is the baseline",
-        ),
-        Option(
-            name="size",
-            kind="bytes",
-            help="size of the test files that are read (default: 1 GiB or 5 % of the free space)",
-        ),
-        Option(
-            name="most-bytes",
-            kind="bytes",
-            help="most that the run may write to the disks; 8G is the default, which fast disks use up in seconds",
-            least=1 << 20,
-        ),
-        Option(
-            name="pid",
-            kind="integer",
-            multiple=True,
-            help="also measure how long this process waits for I/O",
-            least=1,
-        ),
-        Option(name="cgroup", kind="text", help="also measure how long this cgroup waits for I/O"),
-        *COMMON_OPTIONS,
-    )
+    options: ClassVar[tuple[Option, ...]] = declared(__file__)
 
     def __init__(self, stretch: dict[str, float] | None = None, only: tuple[str, ...] = ()) -> None:
         """`stretch` plants a longer latency into variants and `only` restricts the loads: for tests, not for users."""

@@ -13,9 +13,10 @@ from probes.bench.run.supervised import Supervisors
 from probes.host import Host
 from probes.types import Absent
 from scenarios.card import Card
+from scenarios.declared_options import declared
 from scenarios.experiment.interleaved import compare
 from scenarios.guards.watch import watch_for
-from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Usage
+from scenarios.model import Options, Refused, Run, Scenario, Usage
 from scenarios.option_redaction import Discretion
 from scenarios.plan import Option, Plan, PlannedStep
 from scenarios.workload import CARD
@@ -52,86 +53,7 @@ class CommandUnderVariants(Scenario):
     )
     takes_s: ClassVar[float] = BUDGET_S
     needs: ClassVar[str] = "--cmd, --variant"
-    options: ClassVar[tuple[Option, ...]] = (
-        Option(name="cmd", kind="text", secret=True, help="the command, split into words, without a shell"),
-        Option(
-            name="variant",
-            kind="text",
-            secret=True,
-            multiple=True,
-            help="'name: words': NAME=VALUE, cwd=, cmd=, wrap=, cpus=0-3, node=0, nice=, ionice=, memory.max=, "
-            "sysctl:NAME=, ...; first: baseline",
-        ),
-        Option(name="file", kind="path", help="TOML file with these options and the variants"),
-        Option(
-            name="cwd", kind="path", help="directory in which the command runs (default: the current one)"
-        ),
-        Option(name="prepare", kind="text", secret=True, help="command before each run, not timed"),
-        Option(
-            name="cleanup",
-            kind="text",
-            secret=True,
-            help="command once for each variant at the end, not timed",
-        ),
-        Option(
-            name="score",
-            kind="text",
-            help="where the score is in its output: a regular expression with one group around the number (the last "
-            "match counts), or json:name.name where all of it is one JSON document",
-        ),
-        Option(
-            name="score-better",
-            kind="choice",
-            choices=("more", "less"),
-            default="more",
-            help="whether a higher or a lower score is better",
-        ),
-        Option(
-            name="at-most",
-            kind="number",
-            default=600.0,
-            least=0.1,
-            most=86400.0,
-            help="seconds after which a run is stopped and not counted",
-        ),
-        Option(
-            name="cold",
-            kind="text",
-            multiple=True,
-            help="file or folder dropped from the page cache before each run; all: the host's whole cache",
-        ),
-        Option(
-            name="most-bytes", kind="bytes", help="stop when all runs together have written this much: 10G"
-        ),
-        Option(
-            name="series",
-            kind="integer",
-            least=LEAST_SERIES,
-            most=120,
-            help="number of runs of one variant, for the trend from run to run",
-        ),
-        Option(
-            name="treat",
-            kind="text",
-            secret=True,
-            help="command between the runs of a series, not timed, such as 'fstrim -v /scratch': did it "
-            "break the trend?",
-        ),
-        Option(
-            name="every",
-            kind="integer",
-            least=2,
-            most=60,
-            help="number of runs between two treatments (default: 5)",
-        ),
-        Option(
-            name="private",
-            kind="flag",
-            default=False,
-            help="record digests instead of environment values and command lines, and no standard error",
-        ),
-        *COMMON_OPTIONS,
-    )
+    options: ClassVar[tuple[Option, ...]] = declared(__file__, least_series=LEAST_SERIES)
 
     def plan(self, host: Host, options: Options) -> Plan:
         cwd = options.string("cwd") or _here()

@@ -11,12 +11,13 @@ from probes.host import Host
 from probes.system.nodes.memory import memory
 from probes.types import present
 from scenarios.card import Card, Complaint
+from scenarios.declared_options import COMMON_OPTIONS
 from scenarios.experiment.interleaved import compare
 from scenarios.experiment.schedule.switch import Switch, SwitchedArm, setting
 from scenarios.experiment.wording import effect_words
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.guards.watch import watch_for
-from scenarios.model import COMMON_OPTIONS, Options, Run, Scenario, directory_action, own_directory
+from scenarios.model import Options, Run, Scenario, directory_action, own_directory
 from scenarios.plan import Option, Plan, PlannedStep, Variant, timed_command
 from scenarios.results.result import Result
 

@@ -14,7 +14,7 @@ from app.output_file import deliver
 from app.report.result import encoded
 from scenarios import events as ev
 from scenarios.compare.comparison import Comparison
-from scenarios.model import COMMON_OPTIONS
+from scenarios.declared_options import COMMON_OPTIONS
 
 FORMS = ("md", "html", "json", "csv", "document")  # the last one is for our own screen, which draws it
 

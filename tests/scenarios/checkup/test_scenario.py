@@ -23,8 +23,9 @@ from scenarios.checkup import scenario as scenario_module
 from scenarios.checkup.parts import Part, by_suspicion, shares
 from scenarios.checkup.results import CheckupAnswer
 from scenarios.checkup.scenario import CLEAR, Checkup
+from scenarios.declared_options import COMMON_OPTIONS
 from scenarios.finding import Finding, NextStep, Remedy
-from scenarios.model import COMMON_OPTIONS, Options, Outcome, Scenario
+from scenarios.model import Options, Outcome, Scenario
 from scenarios.plan import Option, Plan, Written
 from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun
