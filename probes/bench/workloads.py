@@ -1,11 +1,13 @@
-"""The built-in engine's loads, as data: what a block does, and which other tool would measure the same.
+"""The built-in engine's loads, as data (`loads.toml`): what a block does, and which other tool would measure the same.
 
 Most important first, as in the design: what most jobs feel. One process a worker: a queue depth of N is N workers.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -15,8 +17,6 @@ from probes.bench.command_line import fio_directory, pasted
 Kind: TypeAlias = Literal["read", "write", "metadata", "cpu"]
 
 MIB = 1 << 20
-# 256 operations. At 1.7 GB/s (seen on a virtual disk) 18 blocks of half a second would write 15 GiB.
-MOST_STREAMED_A_BLOCK = 256 * MIB
 WRITTEN_AT_MOST = 256 * MIB
 MOST_PLACES, FEW_PLACES = 64, 16
 READ_AT_LEAST = 16 * MIB  # of a place, where there are many: what is written to has a quarter, 2 MiB a stream
@@ -24,7 +24,7 @@ UNIT = FEW_PLACES * MIB
 NAMES_AT_ONCE = 16  # files that the metadata load makes, looks up and deletes in one cycle
 
 
-class Load(msgspec.Struct, frozen=True, kw_only=True):
+class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One kind of load. `metric` is the leading one, `better` its good direction. Bytes and seconds.
 
     workers     processes, each with one operation in flight: the queue depth.
@@ -55,78 +55,9 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     control: bool = False
 
 
-LOADS: tuple[Load, ...] = (
-    Load(
-        id="randread-4k-qd1",
-        title="random read 4k QD1",
-        kind="read",
-        metric="IOPS",
-        unit="IOPS",
-        why="one read at a time (queue depth 1), its latency: databases, small files, starting programs",
-    ),
-    Load(
-        id="randread-4k-qd16",
-        title="random read 4k QD16",
-        kind="read",
-        metric="IOPS",
-        unit="IOPS",
-        workers=16,
-        why="16 reads at a time (queue depth 16), what the device does in parallel: NVMe beats SATA there",
-    ),
-    Load(
-        id="fsync-4k-qd1",
-        title="synced write 4k QD1",
-        kind="write",
-        metric="IOPS",
-        unit="IOPS",
-        sync=True,
-        budget_share=0.5,  # the streams come after it
-        why="one write at a time, on the disk before the next: databases, mail; shows power-loss protection",
-    ),
-    Load(
-        id="metadata",
-        title="create/stat/delete",
-        kind="metadata",
-        metric="ops/s",
-        unit="ops/s",
-        why="small files made and deleted: unpacking, building; the file system more than the disk",
-    ),
-    Load(
-        id="read-1m-qd8",
-        title="stream read 1M x8",
-        kind="read",
-        metric="MB/s",
-        unit="MB/s",
-        block_bytes=MIB,
-        workers=8,
-        sequential=True,
-        slice_operations=2,  # 16 MiB
-        why="8 streams of 1 MiB reads: event files",
-    ),
-    Load(
-        id="write-1m-qd8",
-        title="stream write 1M x8",
-        kind="write",
-        metric="MB/s",
-        unit="MB/s",
-        block_bytes=MIB,
-        workers=8,
-        sequential=True,
-        min_operations=16,
-        slice_operations=2,
-        slice_s=0.01,  # in 5 ms a virtual disk takes 30 % more of them, in 20 ms as much, at twice the wear
-        most_bytes=MOST_STREAMED_A_BLOCK,
-        why="8 streams of 1 MiB writes: output and checkpoints",
-    ),
-    Load(
-        id="cpu",
-        title="CPU only",
-        kind="cpu",
-        metric="iterations/s",
-        unit="iterations/s",
-        control=True,
-        why="touches no disk: if it differs, the comparison is not about the disk",
-    ),
+LOADS = msgspec.convert(
+    tomllib.loads(Path(__file__).with_name("loads.toml").read_text(encoding="utf-8"))["load"],
+    tuple[Load, ...],
 )
 
 IDS: tuple[str, ...] = tuple(load.id for load in LOADS)
