@@ -23,10 +23,14 @@ def argv(*arguments: str) -> list[str]:
 
 def environment(directory: Path) -> dict[str, str]:
     """State and locks of its own."""
+    return {**os.environ, **own_state(directory), "LC_ALL": "C.UTF-8"}
+
+
+def own_state(directory: Path) -> dict[str, str]:
     own = {"XDG_STATE_HOME": str(directory / "state"), "XDG_RUNTIME_DIR": str(directory / "run")}
     for path in own.values():
         Path(path).mkdir(mode=0o700, exist_ok=True)
-    return {**os.environ, **own, "LC_ALL": "C.UTF-8"}
+    return own
 
 
 def hostdx(directory: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:

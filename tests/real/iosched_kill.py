@@ -6,10 +6,12 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.app.launcher import hostdx, started
 from tests.real.loop_disk import LoopDisk
+from tests.real.polled import within
 
 SHORT = ("--yes", "--scale", "0.03", "--budget", "40", "--size", "64M", "--scheduler", "bfq")
 # its workers meet no disk, so what counts, the switches, begins at once
@@ -80,6 +82,22 @@ def left_behind(place: Path, disk: LoopDisk, before: dict[str, bytes]) -> list[s
     problems += [f"journal left: {path}" for path in journals(place)]
     problems += [f"process left: {pid}" for pid in ours(place)]
     return problems
+
+
+def killed_while_switched(argv: Sequence[str], env: Mapping[str, str], place: Path, disk: LoopDisk) -> None:
+    """Starts the words of `hostdx` with an iosched run, and kills the runner once the scheduler is another one."""
+    quiet = subprocess.DEVNULL
+    runner = subprocess.Popen(
+        [*argv, "run", "iosched", "--dir", str(disk.directory), *ONLY_SWITCHED],
+        env=env, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True, cwd="/",
+    )  # fmt: skip
+    try:
+        assert within(lambda: "[bfq]" in disk.read("scheduler") or runner.poll() is not None, 60)
+        assert runner.poll() is None and journals(place)
+        os.kill(runner.pid, signal.SIGKILL)
+    finally:
+        runner.kill()
+        runner.wait()
 
 
 def kill_once(place: Path, disk: LoopDisk, after_s: float, *, supervisor_too: bool = False) -> list[str]:

@@ -2,8 +2,8 @@
 
     python -m tests.release [-o DIRECTORY]
 
-Each artefact runs `triage`, `null`, the report of demo:storage (the same in all) and the app's first screen. What this
-machine has no program for is said and left out.
+Each artefact runs `triage`, `null`, the report of demo:storage (the same in all) and the app's first screen; as root an
+iosched run of each is killed and undone. What this machine has no program for is said and left out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 from app import __version__
+from tests import needs
+from tests.app.launcher import own_state
 from tests.fakes.terminals.terminal import Terminal
+from tests.real.iosched_kill import killed_while_switched, left_behind
+from tests.real.loop_disk import LoopDisk
+from tests.real.polled import within
+from tests.release import own_python
 from tests.release.packages import deb, rpm, staged
 from tests.syntax import ROOT
 
@@ -45,6 +51,28 @@ def from_source(place: Path) -> Iterator[Startable]:
         yield artefact, [str(own / "bin/hostdx")]
 
 
+def by_tool(place: Path) -> Iterator[Startable]:
+    """The wheel as who has uv or pipx installs it."""
+    [wheel] = place.glob("*.whl")
+    for tool in ("uv", "pipx"):
+        own = place / tool
+        folders = {
+            "UV_TOOL_DIR": "tools",
+            "UV_TOOL_BIN_DIR": "bin",
+            "PIPX_HOME": "tools",
+            "PIPX_BIN_DIR": "bin",
+        }
+        env = {name: str(own / folder) for name, folder in folders.items()}
+        words = (
+            ["uv", "tool", "install", "-q", "--python"] if tool == "uv" else ["pipx", "install", "--python"]
+        )
+        if shutil.which(tool) is None or subprocess.run([tool, "--version"], capture_output=True).returncode:
+            print(f"left out: {tool} install: there is no {tool} here", flush=True)
+            continue
+        _said(*words, sys.executable, str(wheel), **env)
+        yield wheel, [str(own / "bin/hostdx")]
+
+
 def bundled(place: Path) -> Iterator[Startable]:
     bundle = place / "hostdx.pyz"
     [hostdx] = place.glob("venv-*.whl/bin/hostdx")
@@ -57,6 +85,13 @@ def bundled(place: Path) -> Iterator[Startable]:
 def packaged(place: Path) -> Iterator[Startable]:
     machine, bundle = os.uname().machine, place / "hostdx.pyz"
     tree = staged(bundle, place / "tree", machine)
+    if why := own_python.lacking():
+        print(f"left out: the build with a Python of its own: {why}", flush=True)
+    else:
+        made = own_python.folder(tree, place)
+        (major, minor), file = own_python.newest_glibc(made)
+        print(f"the build with a Python of its own needs glibc {major}.{minor} ({file})", flush=True)
+        yield own_python.archived(made, place, __version__, machine), [str(made / "hostdx")]
     for kind, needed, unpack in (
         (deb, "dpkg-deb", "dpkg-deb -x {0} {1}"),
         (rpm, "rpmbuild", "cd {1} && rpm2cpio {0} | cpio -idm --quiet"),
@@ -73,12 +108,8 @@ def packaged(place: Path) -> Iterator[Startable]:
 
 def smoke(start: Sequence[str], place: Path) -> tuple[str, list[float]]:
     """The report, and the seconds of three starts. Raises what shows that it does not work."""
-    env = {
-        name: str(place / name.lower()) for name in ("XDG_STATE_HOME", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME")
-    }
-    for path in env.values():
-        Path(path).mkdir(0o700, parents=True)
-    (place / "work").mkdir()
+    (place / "work").mkdir(parents=True)
+    env = {"XDG_CACHE_HOME": str(place / "cache"), **own_state(place)}
     seconds = []
     for _ in range(3):
         began = time.perf_counter()
@@ -92,6 +123,13 @@ def smoke(start: Sequence[str], place: Path) -> tuple[str, list[float]]:
         terminal.wait("hostdx")
     finally:
         terminal.close()
+    if why := needs.missing(needs.ROOT, needs.LOOP):
+        print(f"left out: a killed run: {why}", flush=True)
+    else:
+        with LoopDisk(place) as disk:
+            before = disk.queue()
+            killed_while_switched(start, os.environ | env, place, disk)
+            assert within(lambda: not left_behind(place, disk, before), 60), left_behind(place, disk, before)
     return _said(*start, "report", "demo:storage", "--format", "json", **env), seconds
 
 
@@ -115,13 +153,13 @@ def main() -> int:
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-release-") as made:
         place = Path(made)
         for number, (artefact, start) in enumerate(
-            chain(from_source(place), bundled(place), packaged(place))
+            chain(from_source(place), by_tool(place), bundled(place), packaged(place))
         ):
             report, seconds = smoke(start, place / f"smoke-{number}")
             reports.add(report)
             first, *later = seconds
             size = artefact.stat().st_size / 1e6
-            by = Path(start[0]).name if len(start) > 1 else "-"
+            by = Path(start[0]).name if len(start) > 1 else Path(start[0]).parents[1].name
             print(
                 f"{artefact.name:40} {by:12} {size:5.1f} MB, first start {first:.2f} s, then {min(later):.2f} s",
                 flush=True,

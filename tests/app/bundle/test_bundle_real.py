@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ import pytest
 from app.bundle.unpack import STARTED_AS
 from tests.app.launcher import environment
 from tests.needs import LOOP, ROOT, needs
-from tests.real.iosched_kill import ONLY_SWITCHED, journals, kill_all, left_behind
+from tests.real.iosched_kill import kill_all, killed_while_switched, left_behind
 from tests.real.loop_disk import LoopDisk
 from tests.real.polled import within
 
@@ -107,34 +105,8 @@ def test_a_users_command_does_not_inherit_how_it_was_started(bundle: Path, place
 def test_a_killed_run_is_undone_from_it(bundle: Path, place: Path, supervisor_too: bool) -> None:
     with LoopDisk(place) as disk:
         before = disk.queue()
-        argv: Sequence[str] = (
-            sys.executable,
-            str(bundle),
-            "run",
-            "iosched",
-            "--dir",
-            str(disk.directory),
-            *ONLY_SWITCHED,
-        )
-        quiet = subprocess.DEVNULL
-        runner = subprocess.Popen(
-            argv,
-            env=_environment(place),
-            stdin=quiet,
-            stdout=quiet,
-            stderr=quiet,
-            start_new_session=True,
-            cwd="/",
-        )
-        try:
-            assert within(lambda: "[bfq]" in disk.read("scheduler") or runner.poll() is not None, 60)
-            assert runner.poll() is None and journals(place)
-            os.kill(runner.pid, signal.SIGKILL)
-            if supervisor_too:
-                kill_all(place)
-        finally:
-            runner.kill()
-            runner.wait()
+        killed_while_switched([sys.executable, str(bundle)], _environment(place), place, disk)
         if supervisor_too:
+            kill_all(place)
             ran(bundle, place, "undo")
         assert within(lambda: not left_behind(place, disk, before), 60), left_behind(place, disk, before)
