@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from probes.bench.command_line import fio_directory, pasted
+from probes.safe_read import read_named
 
 Kind: TypeAlias = Literal["read", "write", "metadata", "cpu"]
 
@@ -55,11 +56,8 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     control: bool = False
 
 
-LOADS = msgspec.convert(
-    tomllib.loads(Path(__file__).with_name("loads.toml").read_text(encoding="utf-8"))["load"],
-    tuple[Load, ...],
-)
-
+_LOADS = Path(__file__).with_name("loads.toml")
+LOADS = msgspec.convert(tomllib.loads(read_named(_LOADS, 1 << 16).decode())["load"], tuple[Load, ...])
 IDS: tuple[str, ...] = tuple(load.id for load in LOADS)
 
 

@@ -53,7 +53,7 @@ def from_source(place: Path) -> Iterator[Startable]:
 
 def by_tool(place: Path) -> Iterator[Startable]:
     """The wheel as who has uv or pipx installs it."""
-    [wheel] = place.glob("*.whl")
+    [wheel] = place.glob("hostdx-*.whl")
     for tool in ("uv", "pipx"):
         own = place / tool
         folders = {
