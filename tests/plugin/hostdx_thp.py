@@ -11,7 +11,6 @@ from probes.host import Host
 from probes.system.nodes.memory import memory
 from probes.types import present
 from scenarios.card import Card, Complaint
-from scenarios.declared_options import COMMON_OPTIONS
 from scenarios.experiment.interleaved import compare
 from scenarios.experiment.schedule.switch import Switch, SwitchedArm, setting
 from scenarios.experiment.wording import effect_words
@@ -62,7 +61,7 @@ class Thp(Scenario):
     options: ClassVar[tuple[Option, ...]] = (
         Option(name="command", kind="text", required=True, help="what is run and timed"),
         Option(name="dir", kind="path", default="/var/tmp", help="where its working directory is made"),
-        *COMMON_OPTIONS,
+        *Scenario.options,
     )
 
     def blocked(self, host: Host) -> str:

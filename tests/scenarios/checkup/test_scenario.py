@@ -23,7 +23,6 @@ from scenarios.checkup import scenario as scenario_module
 from scenarios.checkup.parts import Part, by_suspicion, shares
 from scenarios.checkup.results import CheckupAnswer
 from scenarios.checkup.scenario import CLEAR, Checkup
-from scenarios.declared_options import COMMON_OPTIONS
 from scenarios.finding import Finding, NextStep, Remedy
 from scenarios.model import Options, Outcome, Scenario
 from scenarios.plan import Option, Plan, Written
@@ -39,7 +38,7 @@ class Fake(Scenario):
     takes_s: ClassVar[float] = 60.0
     options: ClassVar[tuple[Option, ...]] = (
         Option(name="dir", kind="path", help="", multiple=True),
-        *COMMON_OPTIONS,
+        *Scenario.options,
     )
 
     def __init__(
