@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 
 from probes import units
 from probes.system.processor.caches import CacheKind
-from probes.system.processor.cpulist import as_list, parse_list
+from probes.system.processor.cpulist import MOST_CPUS, as_list, parse_list
 from probes.units import counted, listed
 from scenarios.numa.machine import CoreGroup, DeviceShape, Machine, NodeOrSocket
 
@@ -28,13 +29,14 @@ def picture(it: Machine, columns: int = COLUMNS) -> tuple[str, ...]:
     if not it.places:
         return ("no description of the processors could be read",)
     lines = [*_head(it), ""]
-    folded = _folded(it)
+    folded, hang = _folded(it), defaultdict[int | None, list[DeviceShape]](list)
+    for device in it.devices:
+        hang[device.node].append(device)
     for run in folded[:_MOST_RUNS]:
-        lines += _place(it, run)
+        lines += _place(it, run, hang)
     if more := sum(map(len, folded[_MOST_RUNS:])):
         lines.append(f"and {more} more nodes, unlike these")
-    elsewhere = [d for d in it.devices if d.node is None]
-    lines += [f"node unknown: {words}" for words in _devices(elsewhere)]
+    lines += [f"node unknown: {words}" for words in _devices(hang.get(None, []))]
     lines += [*_distances(it), *_limits(it)]
     return tuple(part for line in lines for part in _fit(line, columns))
 
@@ -111,7 +113,22 @@ def _alike(one: NodeOrSocket, other: NodeOrSocket) -> bool:
     return near and (one.cores, one.caches, one.kind) == (other.cores, other.caches, other.kind)
 
 
-def _place(it: Machine, run: tuple[NodeOrSocket, ...]) -> Iterator[str]:
+def _together(run: tuple[NodeOrSocket, ...]) -> frozenset[int]:
+    """Their CPUs; no CPU is in two nodes, so lists of more than a machine has are not read."""
+    found: set[int] = set()
+    told = 0
+    for place in run:
+        cpus = parse_list(place.cpus) or frozenset()
+        told += len(cpus)
+        if told > MOST_CPUS:
+            break
+        found |= cpus
+    return frozenset(found)
+
+
+def _place(
+    it: Machine, run: tuple[NodeOrSocket, ...], hang: Mapping[int | None, list[DeviceShape]]
+) -> Iterator[str]:
     first = run[0]
     word = "node" if it.places_are_nodes else "socket"
     numbers = as_list(frozenset(place.number for place in run))
@@ -136,12 +153,11 @@ def _place(it: Machine, run: tuple[NodeOrSocket, ...]) -> Iterator[str]:
         parts.append(f"{words} {as_list(sockets)}")
     yield f"{name:<9} {', '.join(part for part in parts if part)}"
     if first.cpus:
-        together = frozenset[int]().union(*(parse_list(place.cpus) or () for place in run))
-        yield f"{_INDENT}CPUs {as_list(together)}"
+        yield f"{_INDENT}CPUs {as_list(_together(run))}"
     if not it.places_are_nodes:
         return
     for place in run:
-        for words in _devices([d for d in it.devices if d.node == place.number]):
+        for words in _devices(hang.get(place.number, [])):
             yield f"{_INDENT}{words}" if len(run) == 1 else f"{_INDENT}node {place.number}: {words}"
 
 

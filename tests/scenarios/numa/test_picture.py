@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -134,3 +135,29 @@ def test_thousands_of_unlike_nodes_are_counted_and_not_compared(monkeypatch: pyt
     lines = picture(msgspec.structs.replace(_large(), places=many))
     assert "and 4984 more nodes, unlike these" in lines
     assert len(compared) < 20 * len(many)
+
+
+def test_lists_of_cpus_that_overlap_are_read_up_to_one_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+    parse = numa_picture.parse_list
+    monkeypatch.setattr(numa_picture, "parse_list", lambda text: read.append(text) or parse(text))
+    place = msgspec.structs.replace(_large().places[1], cpus="0-40000")
+    many = tuple(msgspec.structs.replace(place, number=n) for n in range(500))
+    picture(msgspec.structs.replace(_large(), places=many))
+    assert len(read) <= 4
+
+
+class _Counted(tuple[DeviceShape, ...]):
+    walks = 0
+
+    def __iter__(self) -> Iterator[DeviceShape]:
+        self.walks += 1
+        return super().__iter__()
+
+
+def test_the_devices_are_walked_once_however_many_nodes_there_are() -> None:
+    place = _large().places[1]
+    many = tuple(msgspec.structs.replace(place, number=n) for n in range(500))
+    devices = _Counted(DeviceShape("NIC", f"eth{n}", n) for n in range(500))
+    assert len(picture(msgspec.structs.replace(_large(), places=many, devices=devices))) > 500
+    assert devices.walks == 1
