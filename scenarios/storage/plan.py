@@ -166,8 +166,8 @@ def alone(one: Target) -> str:
     links = [device.link.now for device in one.devices if present(device.link)]
     if not classes and not links:
         return (
-            f"one directory: what {one.leaf_names} should give is not known (a virtual or loop device, or "
-            "an unknown class), so its values are not judged; name a second directory to compare"
+            f"one directory: what {one.leaf_names} should give is not known (a virtual or loop device, or an unknown "
+            "class); the run says for which uses its values are good, and which classes are nearest"
         )
     against = [f"what a {title} usually gives" for title in classes] + [f"its link ({now})" for now in links]
     return f"one directory: its values are compared with {' and '.join(dict.fromkeys(against))}"
