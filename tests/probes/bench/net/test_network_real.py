@@ -194,7 +194,7 @@ def test_killed_with_the_parent() -> None:
     assert within(lambda: namespace not in namespaces_in_use())
 
 
-@needs(ROOT)
+@needs(ROOT, program("nft"))
 def test_without_root_in_a_user_namespace() -> None:
     """As user nobody, by the same code: only the way into the namespaces differs."""
     script = textwrap.dedent(
