@@ -14,7 +14,7 @@ from probes.system.disk.drive.transport import emulated
 from probes.system.disk.smart import physical, smart_reports
 from probes.types import Absent, present
 from probes.units import counted
-from scenarios.finding import Finding
+from scenarios.finding import Finding, Severity
 from scenarios.rule import Inapplicable, Rule, Unreadable
 from scenarios.rules.texts import texts
 from scenarios.storage.write_caches import differing
@@ -144,7 +144,8 @@ def _array_findings(name: str, missing: int, busy: str, told: str, doing: str) -
         members = counted(missing, "member")
         yield SAYS.finding("raid-degraded", subject=name, missing=missing, members=members, source=told)
     if busy in {"resync", "recover", "recovery", "check", "repair", "reshape"}:
-        yield SAYS.finding("raid-busy", subject=name, busy=busy, source=doing)
+        severity: Severity = "notice" if busy == "check" else "warning"  # a check is planned, and gives way
+        yield SAYS.finding("raid-busy", subject=name, busy=busy, source=doing, severity=severity)
 
 
 def smart(host: Host) -> Iterator[Finding]:

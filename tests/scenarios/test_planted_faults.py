@@ -162,6 +162,7 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("net.conntrack-drops", "warning", {"proc/net/stat/nf_conntrack": "entries drop early_drop\n0a ffff 0\n0a 1 0\n"}),
     ("net.neighbours", "warning", {"proc/net/stat/arp_cache": "entries table_fulls\n0400 ffff\n"}),
     ("net.iommu", "notice", {f"{NIC}/device/iommu_group/type": "DMA"}),
+    ("net.small-mtu", "warning", {f"{NIC}/mtu": "576"}),
     ("net.queue-length", "notice", {f"{NIC}/tx_queue_len": "1"}),
     ("tcp.window", "warning", {f"{SYS}/net/ipv4/tcp_moderate_rcvbuf": "0"}),
     ("tcp.memory", "warning", {f"{SYS}/net/ipv4/tcp_mem": "1 2 300", "proc/net/sockstat": "TCP: inuse 4 mem 290"}),

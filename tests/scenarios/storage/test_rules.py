@@ -130,17 +130,20 @@ def test_a_sleeping_link_is_a_hint(tmp_path: Path, policy: str, ids: list[str]) 
     assert all("echo max_performance" in f.remedy[0].commands[0] for f in found)
 
 
-def test_a_degraded_array_is_critical_and_a_resync_a_warning(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("action", "severity"), [("recover", "warning"), ("check", "notice")])
+def test_a_degraded_array_is_critical_and_a_planned_check_a_notice(
+    tmp_path: Path, action: str, severity: str
+) -> None:
     base = "sys/devices/virtual/block/md0"
     put(tmp_path, f"{base}/size", "1000\n")
     put(tmp_path, f"{base}/md/degraded", "1\n")
-    put(tmp_path, f"{base}/md/sync_action", "recover\n")
+    put(tmp_path, f"{base}/md/sync_action", f"{action}\n")
     link(tmp_path, "sys/block/md0", "../devices/virtual/block/md0")
     link(tmp_path, "sys/class/block/md0", "../../devices/virtual/block/md0")
     found = list(storage.raid_state(Host(str(tmp_path))))
     assert {(f.id, f.severity) for f in found} == {
         ("storage.raid-degraded", "critical"),
-        ("storage.raid-busy", "warning"),
+        ("storage.raid-busy", severity),
     }
 
 

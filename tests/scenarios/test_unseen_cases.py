@@ -1,0 +1,54 @@
+"""Faults, kernel lines and odd but healthy hosts that were written down before anybody looked at the rules for them.
+
+What the rules made of them then stands in tests/benchmarks/README.md; here they are kept with what was mended since. A
+case without a rule is a choice, or a fault that is not looked for.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.hosts.server import Server
+from tests.scenarios.test_planted_faults import RULES, findings, log
+
+DATA = Path(__file__).parents[1] / "data" / "unseen"
+LINES = [tuple(line.split("\t", 1)) for line in (DATA / "lines.tsv").read_text().splitlines()]
+FAULTS: dict[str, Any] = json.loads((DATA / "faults.json").read_text())
+OF_THE_LOG = [rule.id for rule in RULES if rule.id.startswith(("log.", "gpu.log"))]
+
+
+@pytest.fixture(scope="module")
+def healthy(tmp_path_factory: pytest.TempPathFactory) -> Server:
+    return Server(tmp_path_factory.mktemp("server"))
+
+
+def told(server: Server, files: dict[str, str], *only: str) -> dict[str, str]:
+    """The severity of each finding."""
+    with server.planted():
+        for path, text in files.items():
+            server.put(path, text)
+        return {name: one.severity for name, one in findings(server.root, *only).items()}
+
+
+@pytest.mark.parametrize(("rule", "line"), [row for row in LINES if row[0] != "-"])
+def test_a_line_of_a_fault_is_found(healthy: Server, rule: str, line: str) -> None:
+    assert told(healthy, log(line), rule)
+
+
+def test_no_line_of_a_healthy_host_accuses(healthy: Server) -> None:
+    for line in (DATA / "healthy_lines.txt").read_text().splitlines():
+        assert not {"warning", "critical"} & set(told(healthy, log(line), *OF_THE_LOG).values()), line
+
+
+@pytest.mark.parametrize("name", [name for name, fault in FAULTS.items() if fault["rule"]])
+def test_a_fault_is_found(healthy: Server, name: str) -> None:
+    assert told(healthy, FAULTS[name]["files"], FAULTS[name]["rule"])
+
+
+@pytest.mark.parametrize(("name", "files"), list(json.loads((DATA / "healthy.json").read_text()).items()))
+def test_an_odd_host_is_not_accused(healthy: Server, name: str, files: dict[str, str]) -> None:
+    assert not {"warning", "critical"} & set(told(healthy, files).values())
