@@ -28,6 +28,7 @@ from scenarios.declared_options import declared
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.groups import level_values
+from scenarios.experiment.level import level_interval
 from scenarios.experiment.load_schedule import ScheduledLoad, campaign
 from scenarios.experiment.schedule.guarded import GuardedBlocks, values_of
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
@@ -50,7 +51,6 @@ from scenarios.storage.findings import (
 from scenarios.storage.first_answer import first_answer, hints
 from scenarios.storage.ground import sentence
 from scenarios.storage.known import known_of
-from scenarios.storage.level import level_interval
 from scenarios.storage.plan import DEFAULT_BUDGET_S, JOB_S, Layout, make
 from scenarios.storage.results import JobWait, JobWaits, Level, Levels
 from scenarios.storage.single_directory import measure_alone

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from probes.bench.engine import histogram, loops
 from probes.bench.engine.completions import completions
-from probes.bench.engine.loads import calls
+from probes.bench.engine.loads import calls, corners
 from probes.bench.engine.loads.metadata import Names
 from probes.bench.engine.loads.new_files import NewFiles
 from probes.bench.engine.priority import set_priority
@@ -180,6 +180,11 @@ def prepared(spec: Spec, source: Source) -> tuple[Loop, Callable[[int], None], O
         return _metadata(spec)
     if kind == "churn":
         return _churn(spec, source)
+    if kind == "corner":
+        size = spec["block_bytes"]
+        writes = size and spec["corner"] in ("write", "create")
+        turns = source.shared_turns(size) if writes else iter(())
+        return corners.prepared(spec, turns, source.read_buffer(max(1, size)))
     if kind == "cpu":
         counting = itertools.count()
         return (

@@ -33,9 +33,14 @@ class Spec(TypedDict, total=False):
     file_bytes: int
     # names and inodes
     folder: str
-    stem: int
+    stem: int | str
     names: int
     links: bool
+    # IO500's corners: records `stride` bytes apart, names, what find looks for
+    corner: str
+    stride: int
+    wanted: str
+    since_ns: int
     # calls, and loads on CPUs of their own
     call: str
     cpu: int

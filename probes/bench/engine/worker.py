@@ -17,12 +17,16 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 
+from probes.bench.engine import residency
 from probes.bench.engine.barrier import Meeting
 from probes.bench.engine.fill import fill
+from probes.bench.engine.loads import corners
 from probes.bench.engine.operations import Source, run_block
 from probes.bench.engine.parent_death import be_expendable, tie_to
 from probes.bench.engine.slices import run_train
 from probes.bench.engine.spec import Command
+
+LOOKED_AT = 64  # small files whose residency is asked, a worker
 
 
 def commands() -> Iterator[Command]:
@@ -95,6 +99,11 @@ def serve(
                 for fd in command["fds"]:
                     os.fdatasync(fd)
                 answer(to, done=True)
+            case "drop":
+                answer(to, done=True, resident=max(map(residency.drop, command["fds"])))
+            case "drop names":
+                names = corners.names_of(command)
+                answer(to, done=True, resident=residency.drop_named(command["fds"][0], names, LOOKED_AT))
             case "train":
                 answer(to, done=True, **run_train(command, source, meeting, ready))
             case "block":

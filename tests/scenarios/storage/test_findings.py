@@ -16,6 +16,7 @@ from probes.system.disk.mounts import Mount, Placement
 from probes.system.disk.queue import QueueLimits
 from probes.types import Absent
 from scenarios.events import Verdict
+from scenarios.experiment.level import level_interval
 from scenarios.files.target import Target
 from scenarios.knowledge.disks import disk_class, endurance_share
 from scenarios.plan import Plan, Variant, Written
@@ -28,7 +29,6 @@ from scenarios.storage.findings import (
     level,
     link_findings,
 )
-from scenarios.storage.level import level_interval
 from scenarios.storage.plan import alone, sentences
 from scenarios.storage.scenario import scope_of
 from scenarios.storage.targets import differences, fill_level, same_device, variant

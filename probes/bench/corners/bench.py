@@ -1,0 +1,278 @@
+"""IO500's corners with the built-in engine: one block of a corner after the other, in the order that IO500 has.
+
+Every block of writes makes new files (the same ones, cut off before), every read is of files that were written
+completely and lie in no page cache; names are made, asked, found, read and deleted cycle by cycle.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import time
+from collections.abc import Mapping
+
+from probes.bench.corners.corner import BY_ID, EASY_BYTES, FOUND, HARD_FILE_BYTES, Corner, Side
+from probes.bench.disk.budget import WriteBudget
+from probes.bench.disk.cache import cache_check
+from probes.bench.disk.flush import flush
+from probes.bench.disk.preparation import Progress, fill
+from probes.bench.engine.files import FileSet, TestFile
+from probes.bench.engine.pool import Pool, WorkerFailed
+from probes.bench.engine.spec import BlockReply, Spec
+from probes.bench.measured import BenchRefused, Measured, NotApplicable
+from probes.host import Host
+from probes.private_directory import HOLD, PrivateDirectory
+from probes.system.disk.diskstats import grown, moved_bytes
+from probes.system.disk.failing import whose_error
+
+TARGET_S = 0.4  # of a block
+LONGEST_S = 20.0  # after it a block of reads or writes is ended, however little it moved
+LEAD_S = 0.002
+FLUSH_S = 60.0
+RESIDENT = 0.01  # share of the pages that may lie in memory before a read
+FIRST_NAMES, LEAST_NAMES, MOST_NAMES = 100, 25, 20_000  # of a worker, on each side
+SLOWEST_S = 1.0  # that the names of a cycle may take in a corner that is slower than making them
+FIRST_RECORDS = {"easy": 4, "hard": 64}  # of a worker
+LEAST_RECORDS = 2
+LEAST_S, MOST_PASSES = 0.1, 100  # of stat and find
+CYCLES = 12  # at least as many must fit into what may be written
+
+
+class Cached(NotApplicable):
+    """What would be read lies in this host's memory."""
+
+
+class CornerBench:
+    """One directory. Not for two tasks at once.
+
+    private      a directory of our own below it, made, removed and closed by the caller.
+    leaves       kernel names of the disks below; empty: reads are checked against the page cache alone.
+    size_bytes   of the files that are read, on each side; a block writes at most half of it on each.
+    most_names   of files that all workers may make in a cycle, on each side (free inodes).
+    stretch      a planted latency for tests, by corner: 1.0 makes every operation twice as long.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        private: PrivateDirectory,
+        leaves: tuple[str, ...],
+        size_bytes: int,
+        workers: int,
+        seed: int,
+        budget: WriteBudget,
+        *,
+        most_names: int = MOST_NAMES,
+        stretch: Mapping[str, float] | None = None,
+    ) -> None:
+        self.host, self.private, self.leaves = host, private, leaves
+        self.size_bytes, self.workers, self.seed, self.budget = size_bytes, workers, seed, budget
+        self.most_names = min(MOST_NAMES, most_names // workers)
+        self.stretch = dict(stretch or {})
+        self.direct = False
+        self._files = FileSet()
+        self._pool = Pool(())
+        self._folders: dict[Side, list[int]] = {"easy": [], "hard": []}
+        self._rates: dict[str, float] = {}  # operations a second of all workers, by corner
+        self._at: dict[str, int] = {}  # the record that a worker reads next, by corner
+        self._made: dict[Side, list[int]] = {}  # names of each worker in this cycle
+        self._cycle = 0
+        self._since_ns = 0
+        self._fixed: dict[str, int] = {}
+
+    @property
+    def names(self) -> int:
+        """Files of the last cycle, on both sides together."""
+        return sum(sum(made) for made in self._made.values())
+
+    async def prepare(self, progress: Progress | None) -> None:
+        """Makes and fills the files that are read. Raises BenchRefused with one line; `close` frees all of it."""
+        laid = await asyncio.to_thread(self._lay)
+        self._pool = Pool((*(file.fd for file in self._files), *self._all_folders()))
+
+        def written() -> int | None:
+            return moved_bytes(self.host, self.leaves, "write")
+
+        named = [(self.private.path, file) for file in laid]
+        await fill(self._pool, named, self.budget, written, progress)
+        for file in (*self._files.of("read hard"), *self._files.of("write hard")):
+            # 47,008 is no multiple of a sector: these go through the page cache from now on
+            fcntl.fcntl(file.fd, fcntl.F_SETFL, fcntl.fcntl(file.fd, fcntl.F_GETFL) & ~os.O_DIRECT)
+        await self._pool.ensure(self.workers)
+
+    def _lay(self) -> list[TestFile]:
+        self._files.begin()
+        each = max(EASY_BYTES, self.size_bytes // self.workers // EASY_BYTES * EASY_BYTES)
+        whole = -(-self.size_bytes // 4096) * 4096
+        wanted = [("read easy", each)] * self.workers + [("read hard", whole)]
+        wanted += [("write easy", 0)] * self.workers + [("write hard", 0)]
+        laid = [self._files.lay(kind, self.private.fd, self.private.path, size) for kind, size in wanted]
+        files = [file for file in laid if file is not None]
+        if len(files) < len(wanted):
+            raise BenchRefused(f"{self.private.path}: closed while the test files were made")
+        self.direct = all(file.direct for file in self._files.of("write easy"))
+        try:
+            for rank in range(self.workers):
+                self._folders["easy"].append(self._folder(f"easy-{rank}"))
+            self._folders["hard"].append(self._folder("hard"))
+        except OSError as error:
+            said = f"{error.strerror}{whose_error(self.private.path, error.errno)}"
+            raise BenchRefused(f"{self.private.path}: {said}; name another directory") from error
+        return [file for file in files if file.bytes]
+
+    def _folder(self, name: str) -> int:
+        os.mkdir(name, 0o700, dir_fd=self.private.fd)
+        return os.open(name, HOLD, dir_fd=self.private.fd)
+
+    def _all_folders(self) -> list[int]:
+        return [fd for side in self._folders.values() for fd in side]
+
+    def begin(self, cycle: int, *, last_pilot: bool) -> None:
+        """Before a cycle. After the last pilot every block keeps its size: the interval is over like blocks."""
+        self._cycle = cycle
+        self._made = {}
+        self._since_ns = time.time_ns() - 10**9
+        self._fixed = {} if cycle == 0 or last_pilot else self._fixed
+
+    async def block(self, corner: Corner) -> Measured:
+        """Raises NotApplicable, WriteBudgetSpent, WorkerFailed."""
+        specs = self._specs(corner)
+        ours = sum(spec["most"] or 0 for spec in specs) * corner.record_bytes
+        if corner.what in ("write", "create"):
+            self.budget.check(ours)
+        if corner.what in ("read", "open"):
+            await self._drop(corner, specs)
+        kind = "read" if corner.what == "read" else "write"
+        before = moved_bytes(self.host, self.leaves, kind) if self.leaves and corner.moves else None
+        try:
+            replies = await self._pool.block(specs, LEAD_S)
+        except WorkerFailed as why:
+            said = f"{self.private.path}: {why}{whose_error(self.private.path, why.errno)}"
+            raise BenchRefused(said) from why
+        after = moved_bytes(self.host, self.leaves, kind) if before is not None else None
+        measured = _measured(corner, replies, grown(before, after))
+        self._went(corner, specs, replies, measured)
+        if corner.what == "read" and (cached := cache_check(measured)):
+            raise Cached(f"cached: {cached}")
+        return measured
+
+    def _went(self, corner: Corner, specs: list[Spec], replies: list[BlockReply], measured: Measured) -> None:
+        if measured.seconds > 0:
+            self._rates[corner.id] = measured.operations / measured.seconds
+        if corner.what in ("write", "create"):
+            self.budget.spend(measured.bytes, measured.device_bytes if corner.moves else None)
+        if corner.what == "create":
+            self._made[corner.side] = [reply["n"] for reply in replies]
+        if corner.what == "read":
+            self._at[corner.id] = self._at.get(corner.id, 0) + max(spec["most"] or 0 for spec in specs)
+
+    def _specs(self, corner: Corner) -> list[Spec]:
+        common: Spec = {
+            "kind": "corner", "corner": corner.what, "seed": self.seed + self._cycle, "slices": [LONGEST_S],
+            "at_most_s": LONGEST_S, "stretch": self.stretch.get(corner.id, 0.0), "block_bytes": corner.record_bytes,
+        }  # fmt: skip
+        if corner.moves:
+            return [{**common, **self._records(corner, rank)} for rank in range(self.workers)]
+        if corner.what == "find":
+            made = sum(sum(names) for names in self._made.values())
+            common |= {"fds": self._all_folders(), "wanted": FOUND, "since_ns": self._since_ns}
+            made *= self._passes(corner, made)
+            return [{**common, "block_bytes": HARD_FILE_BYTES, "least": made, "most": made}]
+        assert corner.side != "all"
+        folders, side = self._folders[corner.side], corner.side
+        new = [self._names(corner)] * self.workers
+        made_by = new if corner.what == "create" else self._made[side]
+        passes = self._passes(corner, sum(made_by)) if corner.what == "stat" else 1
+        common |= {"slices": [10 * LONGEST_S], "at_most_s": 10 * LONGEST_S}
+        return [
+            {
+                **common, "fds": [folders[rank % len(folders)]], "stem": f"{self._cycle}.{rank}", "names": count,
+                "least": passes * count, "most": passes * count,
+            }
+            for rank, count in enumerate(made_by)
+        ]  # fmt: skip
+
+    def _records(self, corner: Corner, rank: int) -> Spec:
+        """Its file or its records of the shared one; reads are of what the next worker's are, as ior's -C."""
+        files = self._files.of(f"{corner.what} {corner.side}")
+        turned = (rank + 1) % self.workers if corner.what == "read" else rank
+        file = files[turned % len(files)]
+        size, shared = corner.record_bytes, len(files) == 1
+        stride = size * (self.workers if corner.side == "hard" else 1)
+        count = self._count(corner)
+        at = 0
+        if corner.what == "read":
+            held = file.bytes // stride
+            count = min(count, held)
+            at = self._at.get(corner.id, 0)
+            if at + count > held:
+                at = self._at[corner.id] = 0
+        first = at * stride + (turned * size if shared and corner.side == "hard" else 0)
+        return {"fds": [file.fd], "first": first, "stride": stride, "least": count, "most": count}
+
+    def _count(self, corner: Corner) -> int:
+        """Records of a worker in a block."""
+        if corner.id not in self._fixed:
+            rate = self._rates.get(corner.id)
+            wanted = FIRST_RECORDS[corner.side] if rate is None else int(rate * TARGET_S / self.workers)
+            of_all = self.size_bytes // 2
+            if corner.what == "write":
+                of_all = min(of_all, self.budget.left_bytes // (2 * CYCLES))
+            most = of_all // (corner.record_bytes * self.workers)
+            self._fixed[corner.id] = max(LEAST_RECORDS, min(wanted, most))
+        return self._fixed[corner.id]
+
+    def _names(self, corner: Corner) -> int:
+        """Files of a worker: what is made in `TARGET_S`, and goes through the slowest of the other corners in a second."""
+        if corner.id not in self._fixed:
+            of_side = [BY_ID[f"mdtest-{corner.side}-{what}"] for what in ("delete", "stat")]
+            rates = [self._rates[one.id] * SLOWEST_S for one in of_side if one.id in self._rates]
+            made = self._rates.get(corner.id)
+            wanted = FIRST_NAMES if made is None else int(min(made * TARGET_S, *rates) / self.workers)
+            self._fixed[corner.id] = max(1, min(max(LEAST_NAMES, wanted), self.most_names))
+        return self._fixed[corner.id]
+
+    def _passes(self, corner: Corner, names: int) -> int:
+        """How often what changes nothing goes through the names: a few thousand are looked at in milliseconds."""
+        rate = self._rates.get(corner.id, 0.0)
+        return max(1, min(MOST_PASSES, int(rate * LEAST_S / max(1, names))))
+
+    async def _drop(self, corner: Corner, specs: list[Spec]) -> None:
+        """Nothing of what is read next may lie in the page cache. Raises Cached."""
+        try:
+            if corner.what == "read":
+                fds = sorted({fd for spec in specs for fd in spec["fds"]})
+                replies = await self._pool.each("drop", [{"fds": fds}])
+            else:
+                await flush(self.private, FLUSH_S)
+                replies = await self._pool.each("drop names", specs)
+        except WorkerFailed as why:
+            raise Cached(f"cached: whether pages are in memory cannot be told here ({why})") from why
+        share = max(float(reply["resident"]) for reply in replies)
+        if share > RESIDENT:
+            raise Cached(f"cached: {100 * share:.0f} % of the pages stayed in this host's memory")
+
+    async def close(self) -> None:
+        """Ends the workers and closes the files; what has names is removed with the private directory."""
+        await self._pool.close()
+        await asyncio.to_thread(self._files.close)
+        for fd in self._all_folders():
+            os.close(fd)
+        self._folders = {"easy": [], "hard": []}
+
+
+def _measured(corner: Corner, replies: list[BlockReply], device_bytes: int | None) -> Measured:
+    """Everybody's operations over the time of the slowest, as ior and mdtest have it."""
+    seconds = max(reply["ns"] for reply in replies) / 1e9
+    operations = sum(reply["n"] for reply in replies)
+    moved = operations * corner.record_bytes
+    value = (moved if corner.moves else operations) / seconds if seconds > 0 else 0.0
+    return Measured(
+        seconds=seconds,
+        values={corner.metric: value},
+        operations=operations,
+        bytes=moved,
+        device_bytes=device_bytes,
+        cpu_s=sum(piece["cpu"] for reply in replies for piece in reply["slices"]),
+    )

@@ -1,0 +1,68 @@
+"""The corners of IO500: easy and hard patterns of ior and mdtest, and find, as blocks of a few tenths of a second.
+
+What each does is IO500's own definition (Kunkel, Bent, Lofstead, Markomanolis, "Establishing the IO-500 benchmark",
+2017, and the io500 program's phase_*.c): ior-easy writes a file a process in transfers of 2 MiB, ior-hard 47,008 bytes
+a record, all processes in turn in one shared file; mdtest-easy makes empty files in a directory a process, mdtest-hard
+files of 3,901 bytes in one shared directory; find looks at all of these for a name, a size and a time.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+EASY_BYTES = 2 << 20
+HARD_BYTES = 47_008
+HARD_FILE_BYTES = 3_901
+FOUND = "01"  # part of the names that find looks for, as IO500's
+
+Side: TypeAlias = Literal["easy", "hard", "all"]
+What: TypeAlias = Literal["write", "read", "create", "stat", "open", "delete", "find"]
+
+
+class Corner(msgspec.Struct, frozen=True):
+    """`load` is what both sides share, `metric` "bandwidth" in B/s or "IOPS"; `record_bytes` 0: none is moved."""
+
+    id: str
+    load: str
+    side: Side
+    what: What
+    record_bytes: int = 0
+
+    @property
+    def metric(self) -> str:
+        return "bandwidth" if self.moves else "IOPS"
+
+    @property
+    def unit(self) -> str:
+        return "B/s" if self.moves else "IOPS"
+
+    @property
+    def moves(self) -> bool:
+        """Whether bytes are what is measured."""
+        return self.what in ("write", "read")
+
+
+CORNERS: tuple[Corner, ...] = (
+    Corner("ior-easy-write", "ior-write", "easy", "write", EASY_BYTES),
+    Corner("ior-hard-write", "ior-write", "hard", "write", HARD_BYTES),
+    Corner("ior-easy-read", "ior-read", "easy", "read", EASY_BYTES),
+    Corner("ior-hard-read", "ior-read", "hard", "read", HARD_BYTES),
+    Corner("mdtest-easy-write", "mdtest-write", "easy", "create"),
+    Corner("mdtest-hard-write", "mdtest-write", "hard", "create", HARD_FILE_BYTES),
+    Corner("find", "find", "all", "find"),
+    Corner("mdtest-easy-stat", "mdtest-stat", "easy", "stat"),
+    Corner("mdtest-hard-stat", "mdtest-stat", "hard", "stat"),
+    Corner("mdtest-hard-read", "mdtest-read", "hard", "open", HARD_FILE_BYTES),
+    Corner("mdtest-easy-delete", "mdtest-delete", "easy", "delete"),
+    Corner("mdtest-hard-delete", "mdtest-delete", "hard", "delete"),
+)
+BY_ID = {corner.id: corner for corner in CORNERS}
+# in IO500's order: what a later one needs, an earlier one made
+LOADS: tuple[str, ...] = tuple(dict.fromkeys(corner.load for corner in CORNERS))
+
+
+def of_load(load: str) -> tuple[Corner, ...]:
+    """Easy and hard, or the one that there is."""
+    return tuple(corner for corner in CORNERS if corner.load == load)

@@ -1,0 +1,228 @@
+"""All corners in turn, cycle by cycle: easy and hard of a load beside each other, in a drawn order.
+
+A cycle is the unit of inference: what else the host and the file system do drifts, and both sides of a load see it
+alike. The first two cycles find out how large a block must be; from then on every block of a corner is of one size.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from statistics import median
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from probes.bench.corners.bench import Cached
+from probes.bench.corners.corner import CORNERS, LOADS, Corner, of_load
+from probes.bench.measured import Measured, NotApplicable, WriteBudgetSpent
+from scenarios import events as ev
+from scenarios.box.results import Level
+from scenarios.experiment.groups import Group
+from scenarios.experiment.level import level_interval
+from scenarios.experiment.schedule.guarded import GuardedBlocks
+from scenarios.experiment.statistics.stats import over_groups
+from scenarios.guards.watch import Watch
+from scenarios.model import Run, Step
+from scenarios.plan import Workload
+from scenarios.verdict.rule import Estimate, decide, margin_edge
+from scenarios.verdict.verdict import interval_of, ratio_of
+from scenarios.verdict.word import Word
+
+PILOTS = 2
+EASY, HARD = "easy", "hard"
+FEWEST_GROUPS = 4
+NEEDS = {  # what a corner works with, another one made
+    "find": ("mdtest-easy-write", "mdtest-hard-write"),
+    "mdtest-easy-stat": ("mdtest-easy-write",),
+    "mdtest-easy-delete": ("mdtest-easy-write",),
+    "mdtest-hard-stat": ("mdtest-hard-write",),
+    "mdtest-hard-read": ("mdtest-hard-write",),
+    "mdtest-hard-delete": ("mdtest-hard-write",),
+}
+
+
+class Bench(Protocol):
+    """What measures: `CornerBench`, or a test's own. `names`: files of a cycle."""
+
+    @property
+    def direct(self) -> bool: ...
+
+    @property
+    def names(self) -> int: ...
+
+    def begin(self, cycle: int, *, last_pilot: bool) -> None: ...
+
+    async def block(self, corner: Corner) -> Measured: ...
+
+
+class Cycles:
+    """`levels` and `verdicts` hold at any time, of what was measured until then; `ended`: why before the budget."""
+
+    def __init__(
+        self, run: Run, bench: Bench, workloads: Sequence[Workload], watch: Watch | None, scope: str
+    ) -> None:
+        self.run, self.bench, self.scope = run, bench, scope
+        self.workloads = {load.id: load for load in workloads}
+        self.blocks = GuardedBlocks(run, watch)
+        self.gone: dict[str, str] = {}  # by corner: why it is not measured
+        self.cached: set[str] = set()  # of those, the ones that memory would have answered
+        self.ended = ""
+        self._seconds = 0.0
+        self._cores: dict[str, list[float]] = {}
+
+    async def measure(self, step: Step, budget_s: float, workers: int) -> None:
+        """As many cycles as the budget has."""
+        run, began = self.run, self.run.clock.now()
+        if self.blocks.watch is not None:
+            await self.blocks.watch.settle()
+        cycle, longest = 0, 0.0
+        while not (self.ended or self.blocks.stopped):
+            at = run.clock.now()
+            if cycle > PILOTS and at + longest - began > budget_s:
+                break
+            self.bench.begin(cycle, last_pilot=cycle == PILOTS)
+            try:
+                await self._cycle(cycle, workers)
+            except WriteBudgetSpent as why:  # what was measured until now holds
+                self.ended = str(why)
+            longest = run.clock.now() - at
+            self._seconds = run.clock.now() - began
+            left = max(0.0, budget_s - self._seconds)
+            done = min(1.0, self._seconds / budget_s)
+            step.progress(f"cycle {cycle + 1}, easy and hard in turn", left, done)
+            cycle += 1
+        self.ended = self.ended or self.blocks.stopped
+
+    async def _cycle(self, cycle: int, workers: int) -> None:
+        phase: ev.Phase = "warmup" if cycle < PILOTS else "steady"
+        for load in LOADS:
+            sides = [corner for corner in of_load(load) if self._can(corner)]
+            self.run.rng.shuffle(sides)
+            group = Group(cycle, [corner.side for corner in sides])
+            for corner in sides:
+                try:
+                    measured, disturbed = await self.blocks.measure(
+                        load, corner.side, partial(self.bench.block, corner), group=cycle, phase=phase
+                    )
+                except WriteBudgetSpent:
+                    raise
+                except NotApplicable as why:
+                    self.gone[corner.id] = str(why)
+                    if isinstance(why, Cached):
+                        self.cached.add(corner.id)
+                    continue
+                group.add(corner.side, measured)
+                group.disturbed += [disturbed] if disturbed is not None else []
+                if phase == "steady" and measured.seconds > 0:
+                    share = measured.cpu_s / measured.seconds / (workers if corner.what != "find" else 1)
+                    self._cores.setdefault(corner.id, []).append(share)
+            if group.disturbed:
+                self.blocks.leave_out(load, cycle)
+            if phase == "steady" and len(group.blocks) == len(of_load(load)) == 2:
+                self._tell(load, group)
+            await self.blocks.spare(load, cycle)
+
+    def _can(self, corner: Corner) -> bool:
+        without = next((one for one in NEEDS.get(corner.id, ()) if one in self.gone), "")
+        if without and corner.id not in self.gone:
+            self.gone[corner.id] = self.gone[without]
+        return corner.id not in self.gone
+
+    def _tell(self, load: str, group: Group) -> None:
+        workload = self.workloads[load]
+        self.run.emit(
+            ev.Group(
+                t=self.run.time(),
+                workload=load,
+                index=group.index,
+                order=group.label,
+                log_ratios=group.log_ratios(workload, [(EASY, HARD)]),
+                disturbed=tuple(group.disturbed),
+            )
+        )
+
+    def _values(self, corner: Corner) -> dict[int, ev.Block]:
+        counted = self.blocks.counted(corner.load)
+        return {b.group: b for b in counted if b.variant == corner.side and b.phase == "steady"}
+
+    def levels(self) -> tuple[Level, ...]:
+        return tuple(self._level(corner) for corner in CORNERS)
+
+    def _level(self, corner: Corner) -> Level:
+        found = self._values(corner)
+        values = [block.values[corner.metric] for block in found.values()]
+        if corner.id in self.gone or not values:
+            why = self.gone.get(corner.id) or self.ended or "no cycle was undisturbed"
+            return Level(
+                corner=corner.id,
+                unit=corner.unit,
+                reason=f"not applicable: {why}",
+                cached=corner.id in self.cached,
+            )
+        middle, ends = level_interval(values)
+        return Level(
+            corner=corner.id,
+            unit=corner.unit,
+            cycles=len(values),
+            median=middle,
+            ci95=ends,
+            seconds=median(block.seconds for block in found.values()),
+            cpu=median(self._cores.get(corner.id, [0.0])),
+        )
+
+    def verdicts(self) -> list[ev.Verdict]:
+        """Hard against easy of each load that has both."""
+        pairs = [load for load in LOADS if len(of_load(load)) == 2]
+        return [self._verdict(load, len(pairs)) for load in pairs]
+
+    def _verdict(self, load: str, family: int) -> ev.Verdict:
+        easy, hard = of_load(load)
+        alpha = 0.05 / family
+        none = ev.Verdict(
+            t=self.run.time(),
+            workload=load,
+            metric=easy.metric,
+            baseline=EASY,
+            variant=HARD,
+            verdict=Word.NOT_MEASURED,
+            delta_unit=easy.unit,
+            alpha=alpha,
+            margin=self.run.margin,
+            scope=self.scope,
+            seconds=round(self._seconds, 3),
+        )
+        if gone := next((self.gone[one.id] for one in (easy, hard) if one.id in self.gone), ""):
+            return replace(none, verdict=Word.NOT_APPLICABLE, reason=gone)
+        logs = self._log_ratios(easy, hard)
+        spread = over_groups(logs, alpha) if len(logs) >= FEWEST_GROUPS else None
+        if spread is None:
+            few = f"{len(logs)} cycles were undisturbed, {FEWEST_GROUPS} are needed (raise --budget)"
+            return replace(none, reason=self.ended or few)
+        edge = margin_edge(self.run.margin)
+        estimate = Estimate(
+            spread.estimate, spread.low, spread.high, edge, units=len(logs), least=FEWEST_GROUPS
+        )
+        ruling = decide(estimate)
+        ends, smallest = interval_of(spread.low, spread.high)
+        return replace(
+            none,
+            verdict=ruling.word,
+            reason=None if ruling.decided else "the interval is too wide (raise --budget)",
+            ratio=ratio_of(spread.estimate),
+            ci95=ends,
+            groups=len(logs),
+            look=1,
+            smallest_effect=smallest,
+            slower_in=sum(log < 0 for log in logs),
+        )
+
+    def _log_ratios(self, easy: Corner, hard: Corner) -> list[float]:
+        of_easy, of_hard = self._values(easy), self._values(hard)
+        return [
+            math.log(of_hard[n].values[hard.metric] / of_easy[n].values[easy.metric])
+            for n in of_easy
+            if n in of_hard and min(of_hard[n].values[hard.metric], of_easy[n].values[easy.metric]) > 0
+        ]
+

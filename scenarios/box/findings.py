@@ -1,0 +1,137 @@
+"""What the corners of one run say: their extent, a hard corner far below its easy one, an order that cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from probes import units
+from probes.bench.corners.corner import of_load
+from scenarios import events as ev
+from scenarios.box.results import Level, Measured, amount, name_of
+from scenarios.finding import Evidence, Finding
+from scenarios.rules.texts import texts
+from scenarios.verdict.rule import of_ratio
+
+SAYS = texts("box")
+# How many times slower hard may be before it is named, hostdx's own limits: on local disks hard is 1 to 4 times slower,
+# on parallel file systems 2 to 10 (tests/benchmarks/README.md, "corners").
+LIMIT = {"ior-write": 10.0, "ior-read": 10.0, "mdtest-write": 5.0, "mdtest-stat": 5.0, "mdtest-delete": 5.0}
+FIND_LIMIT = 5.0  # times fewer files a second than stat
+EXTENTS = (
+    ("write", "ior-hard-write", "ior-easy-write"),
+    ("read", "ior-hard-read", "ior-easy-read"),
+)
+METADATA = (
+    ("create", "mdtest-hard-write", "mdtest-easy-write"),
+    ("stat", "mdtest-hard-stat", "mdtest-easy-stat"),
+    ("delete", "mdtest-hard-delete", "mdtest-easy-delete"),
+)
+
+
+def findings(measured: Measured, verdicts: Sequence[ev.Verdict]) -> Iterator[Finding]:
+    """The worst first; the summary last."""
+    yield from _below(measured, verdicts)
+    yield from _far(measured, verdicts)
+    yield from _find(measured)
+    yield from _cached(measured)
+    if any(one.median is not None for one in measured.levels):
+        yield SAYS.finding(
+            "corners",
+            subject=measured.directory,
+            bandwidth=_extents(measured, EXTENTS),
+            metadata=_extents(measured, METADATA),
+        )
+
+
+def _extents(measured: Measured, pairs: Sequence[tuple[str, str, str]]) -> str:
+    by_id = {one.corner: one for one in measured.levels if one.median is not None}
+    parts = []
+    for what, hard, easy in pairs:
+        if hard in by_id and easy in by_id:
+            low, high = _said(by_id[hard]), _said(by_id[easy])
+            parts.append(SAYS.text("extent", hard=low, easy=high, what=what))
+        else:
+            there = [one for one in (hard, easy) if one in by_id]
+            parts += [SAYS.text("alone", value=_said(by_id[one]), name=name_of(one)) for one in there]
+    return "; ".join(parts) or SAYS.text("nothing")
+
+
+def _said(level: Level) -> str:
+    return amount(level.median, level.unit)
+
+
+def _below(measured: Measured, verdicts: Sequence[ev.Verdict]) -> Iterator[Finding]:
+    """The box's law: hard is no faster than easy, whatever other runs say. Of bandwidth: names may lie in one cache."""
+    for verdict in verdicts:
+        if not (verdict.faster and verdict.workload.startswith("ior")) or verdict.ci95 is None:
+            continue
+        easy, hard = (name_of(corner.id) for corner in of_load(verdict.workload))
+        low, high = verdict.ci95
+        yield SAYS.finding(
+            "below", id=f"box.below.{verdict.workload}", subject=measured.directory, easy=easy, hard=hard,
+            factor=units.effect(1 / (verdict.ratio or 1.0)), low=units.times(low), high=units.times(high),
+        )  # fmt: skip
+
+
+def _far(measured: Measured, verdicts: Sequence[ev.Verdict]) -> Iterator[Finding]:
+    """By how much the whole interval lies beyond the limit, the farthest first."""
+    beyond = [
+        (verdict.ratio * LIMIT[verdict.workload], verdict)
+        for verdict in verdicts
+        if verdict.slower and verdict.ratio and _beyond(verdict)
+    ]
+    for _, verdict in sorted(beyond, key=lambda pair: pair[0]):
+        easy, hard = of_load(verdict.workload)
+        assert verdict.ratio is not None
+        assert verdict.ci95 is not None
+        low, high = sorted(1 / end for end in verdict.ci95)
+        levels = {one.corner: one for one in measured.levels}
+        yield SAYS.finding(
+            "far-mdtest" if verdict.workload.startswith("mdtest") else "far-ior",
+            id=f"box.far.{hard.id}",
+            subject=measured.directory,
+            corner=name_of(hard.id),
+            easy=name_of(easy.id),
+            factor=units.times(1 / verdict.ratio),
+            low=units.times(low),
+            high=units.times(high),
+            limit=LIMIT[verdict.workload],
+            hard_value=_said(levels[hard.id]),
+            easy_value=_said(levels[easy.id]),
+            cycles=verdict.groups,
+        )
+
+
+def _beyond(verdict: ev.Verdict) -> bool:
+    if verdict.ratio is None or verdict.ci95 is None or min(verdict.ci95) <= 0:
+        return False
+    estimate = of_ratio(verdict.ratio, verdict.ci95, LIMIT[verdict.workload] - 1)
+    return estimate.high < -estimate.edge
+
+
+def _find(measured: Measured) -> Iterator[Finding]:
+    """Against the files that stat asks: both answer from the same names. The intervals must lie apart."""
+    by_id = {one.corner: one for one in measured.levels}
+    find, stat = by_id.get("find"), by_id.get("mdtest-hard-stat")
+    if find is None or stat is None or not (find.ci95 and stat.ci95 and find.median and stat.median):
+        return
+    if find.ci95[1] * FIND_LIMIT < stat.ci95[0]:
+        yield SAYS.finding(
+            "find", subject=measured.directory, rate=units.prefixed(find.median).strip(),
+            stat=units.prefixed(stat.median).strip(), factor=units.times(stat.median / find.median),
+        )  # fmt: skip
+
+
+def _cached(measured: Measured) -> Iterator[Finding]:
+    """Reads that were refused because they would have measured memory."""
+    refused = [
+        one
+        for one in measured.levels
+        if one.median is None and one.corner in ("ior-easy-read", "ior-hard-read", "mdtest-hard-read")
+    ]
+    told = [one for one in refused if one.cached]
+    if told:
+        yield SAYS.finding(
+            "cached", subject=measured.directory, corners=", ".join(name_of(one.corner) for one in told),
+            evidence=[Evidence(SAYS.text("refused", corner=name_of(one.corner), reason=one.reason)) for one in told],
+        )  # fmt: skip

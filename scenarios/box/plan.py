@@ -1,0 +1,165 @@
+"""What a run of `box` would do: where, how much it writes at most, who else is loaded by it."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+
+from probes import units
+from probes.bench.corners.bench import MOST_NAMES
+from probes.bench.corners.corner import CORNERS, HARD_FILE_BYTES, LOADS, of_load
+from probes.bench.corners.equivalents import equivalent
+from probes.bench.disk.budget import GIB, MOST_WRITTEN_A_RUN
+from probes.bench.disk.refusals import keeps_inodes
+from probes.host import Host
+from probes.system.disk.mounts import NETWORK
+from probes.system.running.allowed import allowed
+from probes.types import Absent
+from scenarios.files.directories import OwnDirectory
+from scenarios.guards.foreign_latency import STOPS_ITSELF
+from scenarios.knowledge.disks import fill_s
+from scenarios.model import Options, Usage
+from scenarios.plan import Metric, PlannedStep, Variant, Workload, Written
+
+DEFAULT_BUDGET_S = 120.0
+LEAST_BUDGET_S = 10.0
+MOST_BYTES = GIB  # of all test files together
+LEAST_SIDE_BYTES = 32 << 20
+MOST_WORKERS = 64
+USUAL_WORKERS = 16
+INODES_SHARE = 0.01  # of the free ones, in use at once on a side
+READS = "read-1m-qd8"  # the engine's load that asks for a directory as this scenario does
+TITLES = {
+    "ior-write": "ior write",
+    "ior-read": "ior read",
+    "mdtest-write": "mdtest create",
+    "find": "find",
+    "mdtest-stat": "mdtest stat",
+    "mdtest-read": "mdtest hard read",
+    "mdtest-delete": "mdtest delete",
+}
+VARIANTS = (
+    Variant(id="easy", label="easy", detail="a file or a directory for each worker"),
+    Variant(id="hard", label="hard", detail="one shared file, one shared directory"),
+    Variant(id="all", label="all", detail="the files of both"),
+)
+
+
+class Layout:
+    """The directory with its file system, and the sizes."""
+
+    def __init__(self, host: Host, options: Options) -> None:
+        self.place = OwnDirectory(host, options, MOST_BYTES, (READS,))
+        self.most_bytes = options.integer("most-bytes") or MOST_WRITTEN_A_RUN
+        self.side_bytes = self.place.size_bytes // 3 // (1 << 20) * (1 << 20)
+        self.workers = options.integer("workers") or usual_workers(host)
+        self.budget_s = options.number("budget") or DEFAULT_BUDGET_S
+        if self.budget_s < LEAST_BUDGET_S:
+            raise Usage(
+                f"--budget {self.budget_s:g} is too short for all corners; give {LEAST_BUDGET_S:g} or more"
+            )
+        fit = self.place.fit
+        self.mount = fit.placement.mount if fit is not None and fit.placement is not None else None
+        free = host.statvfs(self.place.directory) if self.place.directory else None
+        inodes = free.f_favail if free is not None and not isinstance(free, Absent) else 0
+        most = int(inodes * INODES_SHARE) if inodes else MOST_NAMES
+        by_bytes = self.side_bytes // (HARD_FILE_BYTES + 4096)
+        self.most_names = max(self.workers, min(MOST_NAMES, most, by_bytes))
+        self.keeps_inodes = (
+            fit is not None and fit.placement is not None and keeps_inodes(host, fit.placement)
+        )
+
+    @property
+    def directory(self) -> str:
+        return self.place.directory
+
+    @property
+    def file_system(self) -> str:
+        return self.mount.fstype if self.mount is not None else ""
+
+    @property
+    def source(self) -> str:
+        """What tells this file system from others in later runs."""
+        return self.mount.source if self.mount is not None else ""
+
+    @property
+    def shared(self) -> bool:
+        """Whether other machines are served by it too."""
+        return self.file_system in NETWORK
+
+    @property
+    def fill_bytes(self) -> int:
+        return 2 * self.side_bytes
+
+    @property
+    def refusal(self) -> str:
+        if self.place.refusal:
+            return self.place.refusal
+        if self.side_bytes < LEAST_SIDE_BYTES:
+            return (
+                f"{self.directory}: too little space: the test files take at most 5 % of what is free, which must be "
+                f"{units.size(3 * LEAST_SIDE_BYTES)} at least; free some, or name another directory"
+            )
+        if 2 * self.fill_bytes > self.most_bytes:
+            return (
+                f"the files that are read take {units.size(self.fill_bytes)}, and this run may write "
+                f"{units.size(self.most_bytes)}; give --most-bytes={math.ceil(2 * self.fill_bytes / GIB)}G or a "
+                "smaller --size"
+            )
+        return ""
+
+
+def usual_workers(host: Host) -> int:
+    """One for each CPU that may be used, at least two: a shared file needs somebody to share it with."""
+    cpus = allowed(host).cpus
+    count = (os.cpu_count() or 1) if isinstance(cpus, Absent) else len(cpus)
+    return max(2, min(USUAL_WORKERS, count))
+
+
+def workloads(layout: Layout) -> tuple[Workload, ...]:
+    """A load is what easy and hard share; its blocks have a fixed amount of work."""
+    return tuple(
+        Workload(
+            id=load,
+            title=TITLES[load],
+            metrics=(Metric(of_load(load)[0].metric, of_load(load)[0].unit),),
+            block_s=0.4,
+            min_operations=1,
+            min_groups=4,
+            equivalent="; ".join(equivalent(corner, layout) for corner in of_load(load)),
+        )
+        for load in LOADS
+    )
+
+
+def steps(layout: Layout) -> tuple[PlannedStep, ...]:
+    return (
+        PlannedStep("prepare", "write the files that are read", fill_s(layout.fill_bytes) + 2.0),
+        PlannedStep("corners", "measure the corners in turn", layout.budget_s),
+    )
+
+
+def writes(layout: Layout) -> tuple[Written, ...]:
+    return (Written(device=layout.place.device, bytes=layout.most_bytes, where=layout.directory),)
+
+
+def sentences(layout: Layout) -> Iterator[str]:
+    yield STOPS_ITSELF
+    yield (
+        f"{layout.workers} workers; at most {units.size(3 * layout.side_bytes)} of files and "
+        f"{2 * layout.most_names} names at once, all removed at the end; the large files are unnamed, so that nothing "
+        "of them is left after a crash"
+    )
+    if layout.shared:
+        yield (
+            f"{layout.directory} is on {layout.file_system} ({layout.source}): this loads servers that other machines "
+            "use too; reads may be served by their memory, which is not seen from here"
+        )
+    yield from layout.place.fit.notes if layout.place.fit is not None else ()
+    if layout.keeps_inodes:
+        yield (
+            "ext4 without a journal passes over inodes that were freed in the last minutes: creating files gets slower "
+            "with each cycle here"
+        )
+    yield f"{len(CORNERS)} corners of IO500 in about {layout.budget_s:.0f} s: not an IO500 score"

@@ -1,0 +1,108 @@
+"""What a run of `box` records beside its verdicts: each corner's level with its interval, or why there is none."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from probes import units
+from probes.bench.corners.corner import BY_ID
+from scenarios import ranges as of
+from scenarios.results.document import Part, Table, say
+from scenarios.results.result import Result
+
+NAMES = {
+    "ior-easy-write": "ior easy write",
+    "ior-hard-write": "ior hard write",
+    "ior-easy-read": "ior easy read",
+    "ior-hard-read": "ior hard read",
+    "mdtest-easy-write": "mdtest easy create",
+    "mdtest-hard-write": "mdtest hard create",
+    "find": "find",
+    "mdtest-easy-stat": "mdtest easy stat",
+    "mdtest-hard-stat": "mdtest hard stat",
+    "mdtest-hard-read": "mdtest hard read",
+    "mdtest-easy-delete": "mdtest easy delete",
+    "mdtest-hard-delete": "mdtest hard delete",
+}
+
+
+def name_of(corner: str) -> str:
+    """As a person reads it; what a foreign recording calls it else."""
+    return NAMES.get(corner, corner)
+
+
+class Level(msgspec.Struct, frozen=True, kw_only=True):
+    """One corner: the median of its blocks in `unit` ("B/s" or "IOPS"), the 95 % interval over the cycles.
+
+    `median` None: not measured, `reason` says why. `seconds`: of a block, the median. `cpu`: share (0..1) of a core a
+    worker. `other`: of the same corner by the tool that was asked for with --engine.
+    """
+
+    corner: str
+    unit: str
+    cycles: of.Number = 0
+    median: of.Value | None = None
+    ci95: tuple[of.Value, of.Value] | None = None
+    seconds: of.Seconds = 0.0
+    cpu: of.Share = 0.0
+    reason: str = ""
+    cached: bool = False  # not measured because it would have been memory
+    tool: str = ""
+    other: of.Value | None = None
+
+
+class Measured(msgspec.Struct, frozen=True, kw_only=True):
+    """`direct`: easy reads and writes passed by the page cache. `names`: files of a cycle, on both sides together."""
+
+    directory: str
+    file_system: str
+    source: str
+    workers: of.Number
+    direct: bool
+    file_bytes: of.Count
+    names: of.Count
+    levels: tuple[Level, ...]
+
+    def level(self, corner: str) -> float | None:
+        return next((one.median for one in self.levels if one.corner == corner), None)
+
+
+class Corners(Result, frozen=True, tag="box.corners/1"):
+    name: ClassVar[str] = "corners"
+    value: Measured
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        value = self.value
+        tools = tuple(dict.fromkeys(one.tool for one in value.levels if one.tool))
+        header = ("corner", "level", "95 % CI", "cycles", "CPU", *tools, "remark")
+        rows = tuple(_row(one, bool(tools)) for one in value.levels)
+        table = Table(header, rows, frozenset({1, 3, 4, *((5,) if tools else ())})).without_empty_columns()
+        said = (
+            f"{units.counted(value.workers, 'worker')} on {value.file_system} ({value.directory}); corners of IO500, "
+            "not an IO500 score: hostdx explain box names what a valid one needs beyond them."
+        )
+        return (table, say(said))
+
+
+def _row(one: Level, tools: bool) -> tuple[str, ...]:
+    low_high = " to ".join(str(units.amount(end, one.unit)) for end in one.ci95) if one.ci95 else "–"
+    measured = one.median is not None
+    return (
+        name_of(one.corner),
+        amount(one.median, one.unit),
+        low_high,
+        str(one.cycles) if measured else "–",
+        units.percent(one.cpu) if measured else "–",
+        *((amount(one.other, one.unit),) if tools else ()),
+        one.reason or "–",
+    )
+
+
+def amount(value: float | None, unit: str) -> str:
+    return "–" if value is None else str(units.amount(value, unit))
+
+
+assert set(NAMES) == set(BY_ID)

@@ -1,0 +1,173 @@
+"""Scenario `box`: between which corners does this file system leave an application?
+
+IO500's easy and hard patterns of bandwidth and metadata, with the built-in engine, in three minutes instead of hours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from typing import ClassVar
+
+from probes import units
+from probes.bench.corners.bench import CornerBench
+from probes.bench.disk.budget import WriteBudget
+from probes.bench.measured import BenchRefused
+from probes.host import Host
+from probes.private_directory import PrivateDirectory
+from scenarios.box import CARD
+from scenarios.box.cycles import Bench, Cycles
+from scenarios.box.findings import findings
+from scenarios.box.plan import (
+    DEFAULT_BUDGET_S,
+    MOST_WORKERS,
+    VARIANTS,
+    Layout,
+    sentences,
+    steps,
+    workloads,
+    writes,
+)
+from scenarios.box.results import Corners, Measured
+from scenarios.card import Card
+from scenarios.guards.watch import Watch, watch_for
+from scenarios.model import (
+    COMMON_OPTIONS,
+    Options,
+    Refused,
+    Run,
+    Scenario,
+    Step,
+    directory_action,
+    own_directory,
+)
+from scenarios.plan import Option, Plan
+
+EngineMaker = Callable[[Run, Layout, PrivateDirectory], CornerBench]
+
+
+def built_in(run: Run, layout: Layout, private: PrivateDirectory) -> CornerBench:
+    return CornerBench(
+        run.host, private, layout.place.leaves, layout.side_bytes, layout.workers, run.seed,
+        WriteBudget(layout.most_bytes), most_names=layout.most_names,
+    )  # fmt: skip
+
+
+class Box(Scenario):
+    id: ClassVar[str] = "box"
+    card: ClassVar[Card] = CARD
+    title: ClassVar[str] = "The corners of this file system"
+    question: ClassVar[str] = "Between which corners does this file system leave an application?"
+    why: ClassVar[str] = (
+        "An application that writes large pieces into files of its own gets the easy corner, one that writes small "
+        "records into a shared file the hard one; between them lies what tuning can give. IO500 measures these "
+        "corners in hours and few sites have fresh ones. This measures the same patterns in three minutes, on one "
+        "host, with intervals. It is no IO500 score: a valid one writes for 300 s a phase, reads what another node "
+        "has written, has a set number of nodes and processes, and is run by the io500 program itself."
+    )
+    answers: ClassVar[str] = "easy and hard corners of bandwidth and metadata"
+    takes_s: ClassVar[float] = DEFAULT_BUDGET_S + 20
+    needs: ClassVar[str] = "--dir"
+    options: ClassVar[tuple[Option, ...]] = (
+        Option(name="dir", kind="path", required=True, help="directory to measure in: local, parallel or network"),
+        Option(
+            name="size", kind="bytes", help="size of all test files together (default: 1 GiB or 5 % of the free space)"
+        ),
+        Option(
+            name="most-bytes", kind="bytes", help="most that the run may write; 8G is the default", least=1 << 20
+        ),
+        Option(
+            name="workers", kind="integer", help="processes that work at once (default: one for each CPU, 2 to 16)",
+            least=2, most=MOST_WORKERS,
+        ),
+        *COMMON_OPTIONS,
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        engine: EngineMaker = built_in,
+        watch: Callable[[Run, Layout], Watch | None] | None = None,
+    ) -> None:
+        """Another engine and watch are for tests, not for users."""
+        self.engine = engine
+        self.watch = watch or _watch
+
+    def plan(self, host: Host, options: Options) -> Plan:
+        return self._lay_out(host, options)[0]
+
+    def _lay_out(self, host: Host, options: Options) -> tuple[Plan, Layout]:
+        layout = Layout(host, options)
+        refusal = layout.refusal
+        planned = steps(layout)
+        plan = self.planned(
+            options=dict(options.values),
+            variants=VARIANTS,
+            workloads=workloads(layout),
+            steps=planned,
+            reads=("mounts", "/proc/diskstats", "/proc/pressure", "/proc/stat"),
+            actions=() if refusal else (directory_action(host, layout.directory),),
+            writes=() if refusal else writes(layout),
+            rights=() if refusal else (f"write permission in {layout.directory}",),
+            seconds=sum(step.seconds for step in planned),
+            measuring_s=layout.budget_s,
+            sentences=() if refusal else tuple(sentences(layout)),
+            refusal=refusal,
+        )
+        return plan, layout
+
+    async def run(self, run: Run) -> None:
+        plan, layout = self._lay_out(run.host, run.options)
+        if plan.refusal:
+            raise Refused(plan.refusal)
+        watch = self.watch(run, layout)
+        async with AsyncExitStack() as stack:
+            with run.step("prepare", plan.steps[0].title) as step:
+                private = await stack.enter_async_context(own_directory(run, layout.directory))
+                bench = self.engine(run, layout, private)
+                stack.push_async_callback(bench.close)
+                try:
+                    await bench.prepare(_telling(step))
+                except BenchRefused as why:
+                    raise Refused(str(why)) from None
+                if layout.shared:
+                    run.note(plan.sentences[2])
+            cycles = Cycles(run, bench, plan.workloads, watch, f"this file system ({layout.file_system})")
+            try:
+                with run.step("corners", plan.steps[1].title) as step:
+                    await cycles.measure(step, plan.measuring_s, layout.workers)
+            except BenchRefused as why:
+                raise Refused(str(why)) from None
+            finally:  # what was measured before a stop is an answer too
+                conclude(run, layout, cycles, bench)
+
+
+def conclude(run: Run, layout: Layout, cycles: Cycles, bench: Bench) -> None:
+    if cycles.ended:
+        run.note(f"ended early: {cycles.ended}")
+    measured = Measured(
+        directory=layout.directory,
+        file_system=layout.file_system,
+        source=layout.source,
+        workers=layout.workers,
+        direct=bench.direct,
+        file_bytes=2 * layout.side_bytes,
+        names=bench.names,
+        levels=cycles.levels(),
+    )
+    verdicts = cycles.verdicts()
+    for verdict in verdicts:
+        run.emit(verdict)
+    run.emit(Corners(t=run.time(), value=measured))
+    for finding in findings(measured, verdicts):
+        run.found(finding)
+
+
+def _watch(run: Run, layout: Layout) -> Watch:
+    return watch_for(run, layout.place.leaves, directories=[layout.directory])
+
+
+def _telling(step: Step) -> Callable[[int, int], None]:
+    def tell(done: int, whole: int) -> None:
+        step.progress(f"writing the files that are read, {units.size(done)} of {units.size(whole)}")
+
+    return tell
