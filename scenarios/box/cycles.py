@@ -225,4 +225,3 @@ class Cycles:
             for n in of_easy
             if n in of_hard and min(of_hard[n].values[hard.metric], of_easy[n].values[easy.metric]) > 0
         ]
-

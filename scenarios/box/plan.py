@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from probes import units
 from probes.bench.corners.bench import MOST_NAMES
 from probes.bench.corners.corner import CORNERS, HARD_FILE_BYTES, LOADS, of_load
-from probes.bench.corners.equivalents import equivalent
+from probes.bench.corners.equivalents import Sizes, equivalent
 from probes.bench.disk.budget import GIB, MOST_WRITTEN_A_RUN
 from probes.bench.disk.refusals import keeps_inodes
 from probes.host import Host
@@ -117,7 +117,7 @@ def usual_workers(host: Host) -> int:
     return max(2, min(USUAL_WORKERS, count))
 
 
-def workloads(layout: Layout) -> tuple[Workload, ...]:
+def workloads(layout: Sizes) -> tuple[Workload, ...]:
     """A load is what easy and hard share; its blocks have a fixed amount of work."""
     return tuple(
         Workload(

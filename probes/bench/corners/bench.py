@@ -224,7 +224,7 @@ class CornerBench:
         return self._fixed[corner.id]
 
     def _names(self, corner: Corner) -> int:
-        """Files of a worker: what is made in `TARGET_S`, and goes through the slowest of the other corners in a second."""
+        """Files of a worker: as many as are made in `TARGET_S` and deleted in `SLOWEST_S`."""
         if corner.id not in self._fixed:
             of_side = [BY_ID[f"mdtest-{corner.side}-{what}"] for what in ("delete", "stat")]
             rates = [self._rates[one.id] * SLOWEST_S for one in of_side if one.id in self._rates]

@@ -1,0 +1,140 @@
+"""The corners' bench on file systems of our own: what it makes, reads and refuses, what a planted latency does."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from probes.bench.corners.bench import Cached, CornerBench
+from probes.bench.corners.corner import BY_ID, CORNERS, HARD_BYTES
+from probes.bench.disk.budget import WriteBudget
+from probes.bench.engine import residency
+from probes.bench.measured import WriteBudgetSpent
+from probes.host import Host
+from tests.fakes.held import held
+from tests.real.trim_disk import TrimDisk
+
+pytestmark = [pytest.mark.real, pytest.mark.beside]
+
+SIZE = 32 << 20
+WORKERS = 2
+
+
+@pytest.fixture(params=["ext4", "xfs", "btrfs"])
+def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TrimDisk]:
+    with TrimDisk(tmp_path, request.param, 2) as made:
+        yield made
+
+
+@asynccontextmanager
+async def prepared(
+    disk: TrimDisk, stretch: Mapping[str, float] | None = None, budget: WriteBudget | None = None
+) -> AsyncIterator[CornerBench]:
+    place = disk.mountpoint / "own"
+    place.mkdir(mode=0o700)
+    private = held(place)
+    bench = CornerBench(
+        Host(), private, (disk.device,), SIZE, WORKERS, 1, budget or WriteBudget(), stretch=stretch
+    )
+    try:
+        await bench.prepare(None)
+        yield bench
+    finally:
+        await bench.close()
+        private.close()
+
+
+async def cycles(bench: CornerBench, count: int) -> dict[str, list[float]]:
+    rates: dict[str, list[float]] = {}
+    for cycle in range(count):
+        bench.begin(cycle, last_pilot=cycle == 1)
+        for corner in CORNERS:
+            measured = await bench.block(corner)
+            rates.setdefault(corner.id, []).append(measured.values[corner.metric])
+            assert measured.seconds > 0 and measured.operations > 0
+            if corner.moves and corner.what == "read":
+                assert measured.device_bytes is not None
+                assert measured.device_bytes >= 0.95 * measured.bytes
+    return rates
+
+
+def test_every_block_of_a_corner_is_of_one_size_and_all_names_are_deleted(disk: TrimDisk) -> None:
+    async def conducted() -> None:
+        async with prepared(disk) as bench:
+            rates = await cycles(bench, 3)
+            assert all(min(values) > 0 for values in rates.values())
+            left = [path for path in (disk.mountpoint / "own").rglob("*") if path.is_file()]
+            assert left == []  # what was made in a cycle is deleted in it; large files have no names
+
+    asyncio.run(conducted())
+
+
+def test_a_file_that_was_just_read_is_dropped_and_one_that_is_held_is_refused(
+    disk: TrimDisk, tmp_path: Path
+) -> None:
+    path = disk.mountpoint / "file"
+    path.write_bytes(os.urandom(HARD_BYTES * 40))
+    fd = os.open(path, os.O_RDWR)
+    try:
+        os.fsync(fd)
+        os.pread(fd, HARD_BYTES * 40, 0)
+        assert residency.resident(fd) > 0.9
+        assert residency.drop(fd) < 0.01
+        os.pread(fd, HARD_BYTES * 40, 0)
+        os.pwrite(fd, b"x" * HARD_BYTES * 40, 0)  # dirty pages stay
+        assert residency.drop(fd) > 0.9
+    finally:
+        os.close(fd)
+
+
+def test_reads_of_pages_that_cannot_be_dropped_are_refused_ten_of_ten(disk: TrimDisk) -> None:
+    async def conducted() -> None:
+        async with prepared(disk) as bench:
+            bench.begin(0, last_pilot=False)
+            [file] = bench._files.of("read hard")
+            refused = 0
+            for _ in range(10):
+                # rewritten and not synced: what is dirty stays in memory
+                os.pwrite(file.fd, os.pread(file.fd, file.bytes, 0), 0)
+                try:
+                    await bench.block(BY_ID["ior-hard-read"])
+                except Cached:
+                    refused += 1
+            assert refused == 10
+            os.fsync(file.fd)
+            assert (await bench.block(BY_ID["ior-hard-read"])).operations > 0
+
+    asyncio.run(conducted())
+
+
+@pytest.mark.parametrize("corner", ["ior-hard-write", "mdtest-hard-write"])
+def test_a_planted_latency_is_in_that_corner_and_in_no_other_one(disk: TrimDisk, corner: str) -> None:
+    async def conducted() -> Mapping[str, list[float]]:
+        async with prepared(disk, {corner: 30.0}) as bench:
+            return await cycles(bench, 4)
+
+    rates = asyncio.run(conducted())
+    easy = corner.replace("hard", "easy")
+    slower = {
+        one.replace("hard", "easy"): max(rates[one.replace("hard", "easy")]) / max(rates[one])
+        for one in ("ior-hard-write", "mdtest-hard-write")
+    }
+    assert max(slower, key=lambda one: slower[one]) == easy and slower[easy] > 5
+
+
+def test_no_block_is_written_that_the_budget_has_not(disk: TrimDisk) -> None:
+    async def conducted() -> None:
+        budget = WriteBudget(2 * SIZE + (1 << 20))
+        async with prepared(disk, budget=budget) as bench:
+            bench.begin(0, last_pilot=False)
+            with pytest.raises(WriteBudgetSpent):
+                for _ in range(10):
+                    await bench.block(BY_ID["ior-easy-write"])
+            assert budget.spent_bytes <= 2 * SIZE + (1 << 20)
+
+    asyncio.run(conducted())

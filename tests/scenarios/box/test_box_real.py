@@ -1,0 +1,86 @@
+"""Whole runs of corners on file systems of our own: measured, planted, and broken off; nothing is left of any."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from probes.bench.corners.corner import CORNERS
+from tests.app.launcher import hostdx, started
+from tests.needs import MEMORY, need
+from tests.real.iosched_kill import journals, ours
+from tests.real.polled import within
+from tests.real.trim_disk import TrimDisk
+
+pytestmark = [pytest.mark.real, pytest.mark.beside]
+
+SHORT = ("--workers", "2", "--yes", "--budget")
+KINDS = ["ext4", "xfs", "btrfs"]
+
+
+def arguments(directory: Path, budget: str = "12") -> tuple[str, ...]:
+    return ("run", "box", "--dir", str(directory), *SHORT, budget)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_corners_are_measured_on_the_disk_and_nothing_is_left(tmp_path: Path, kind: str) -> None:
+    with TrimDisk(tmp_path, kind) as disk:
+        done = hostdx(tmp_path, *arguments(disk.mountpoint), "--json", "--quiet", timeout=120)
+        assert done.returncode == 0, done.stderr
+        found: dict[str, Any] = json.loads(done.stdout)
+        assert found["status"] == "done"
+        levels = {one["corner"]: one for one in found["corners"]["levels"]}
+        assert set(levels) == {corner.id for corner in CORNERS}
+        assert all(one["median"] for one in levels.values()), [o["reason"] for o in levels.values()]
+        assert found["corners"]["file_system"] == kind and found["corners"]["direct"]
+        written = json.loads(
+            hostdx(tmp_path, "report", "last", "--format", "json").stdout
+        )  # the recording is read back as it is
+        assert written["corners"] == found["corners"]
+        assert disk.names <= {"lost+found"} and journals(tmp_path) == []
+        assert within(lambda: not ours(tmp_path))
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_left_of_a_run_that_is_broken_off(tmp_path: Path, kind: str, how: signal.Signals) -> None:
+    with TrimDisk(tmp_path, kind) as disk:
+        free = os.statvfs(disk.mountpoint).f_bavail
+        running = started(
+            tmp_path,
+            *arguments(disk.mountpoint, "60"),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        assert within(lambda: list(disk.mountpoint.glob(".hostdx-*/hard/*")), 60)  # names are being made
+        began = time.monotonic()
+        running.send_signal(how)
+        running.wait(timeout=60)
+        assert within(lambda: not ours(tmp_path), 30)
+        if how is signal.SIGINT:
+            assert running.returncode == 130 and time.monotonic() - began < 30
+        else:
+            hostdx(tmp_path, "undo")
+        assert disk.names <= {"lost+found"} and journals(tmp_path) == []
+        # unnamed files too: their space is free again
+        assert within(lambda: os.statvfs(disk.mountpoint).f_bavail > free - (64 << 20) // 4096, 30)
+
+
+def test_memory_is_refused(tmp_path: Path) -> None:
+    shared = Path("/dev/shm")
+    need(lambda: "" if shared.is_dir() and file_system(shared) in MEMORY else "no memory file system here")
+    done = hostdx(tmp_path, *arguments(shared))
+    assert done.returncode == 3 and not list(shared.glob(".hostdx-*"))
+
+
+def file_system(place: Path) -> str:
+    return subprocess.run(
+        ["stat", "-f", "-c", "%T", str(place)], check=True, capture_output=True, text=True
+    ).stdout.strip()

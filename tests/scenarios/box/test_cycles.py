@@ -1,0 +1,200 @@
+"""Cycles of corners with drawn rates: what is measured in turn, what is judged, what is refused."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import msgspec
+import pytest
+
+from probes.bench.corners.corner import CORNERS, LOADS, of_load
+from scenarios import events as ev
+from scenarios.box.cycles import FEWEST_GROUPS, PILOTS, Cycles
+from scenarios.box.findings import findings
+from scenarios.box.plan import workloads
+from scenarios.box.results import Corners, Measured
+from scenarios.disturbance import Disturbance
+from scenarios.finding import Finding
+from scenarios.model import Step
+from scenarios.results.document import Table
+from scenarios.verdict.word import Word
+from tests.fakes.clock import FakeClock
+from tests.fakes.run import FakeRun
+from tests.fakes.watch import FakeWatch
+from tests.scenarios.box.drawn_bench import USUAL, DrawnBench
+
+WORKERS = 4
+
+
+class Sizes(msgspec.Struct):
+    directory: str = "/data"
+    workers: int = WORKERS
+    side_bytes: int = 1 << 28
+    most_names: int = 20_000
+
+
+class Conducted(msgspec.Struct):
+    run: FakeRun
+    cycles: Cycles
+    bench: DrawnBench
+
+    @property
+    def verdicts(self) -> dict[str, ev.Verdict]:
+        return {one.workload: one for one in self.cycles.verdicts()}
+
+    @property
+    def measured(self) -> Measured:
+        return Measured(
+            directory="/data", file_system="xfs", source="/dev/sdb1", workers=WORKERS, direct=True,
+            file_bytes=1 << 29, names=2000, levels=self.cycles.levels(),
+        )  # fmt: skip
+
+    @property
+    def findings(self) -> list[Finding]:
+        return list(findings(self.measured, self.cycles.verdicts()))
+
+
+def conducted(
+    seed: int = 1, budget_s: float = 120.0, *, watch: FakeWatch | None = None, **more: object
+) -> Conducted:
+    clock = FakeClock()
+    run = watch.run if watch is not None else FakeRun(seed=seed, clock=clock)
+    assert isinstance(run, FakeRun) and isinstance(run.clock, FakeClock)
+    bench = DrawnBench(run.clock, seed, **more)  # type: ignore[arg-type]
+    cycles = Cycles(run, bench, workloads(Sizes()), watch, "this file system (xfs)")
+    asyncio.run(cycles.measure(Step(run, "corners", "corners"), budget_s, WORKERS))
+    return Conducted(run, cycles, bench)
+
+
+def test_every_corner_has_a_level_with_its_interval_within_the_budget() -> None:
+    done = conducted()
+    levels = {one.corner: one for one in done.cycles.levels()}
+    assert set(levels) == set(USUAL)
+    for corner, level in levels.items():
+        assert level.median is not None and level.ci95 is not None
+        assert level.median == pytest.approx(USUAL[corner], rel=0.15)
+        assert level.ci95[0] <= level.median <= level.ci95[1]
+    assert done.run.clock.now() <= 120.0
+    # 0.2 s of CPU in 0.4 s by four workers; find has one
+    assert levels["ior-easy-write"].cpu == pytest.approx(0.125) and levels["find"].cpu == pytest.approx(0.5)
+
+
+def test_intervals_hold_the_true_level_as_often_as_they_say() -> None:
+    inside = [
+        one.ci95[0] <= USUAL[one.corner] <= one.ci95[1]
+        for seed in range(40)
+        for one in conducted(seed).cycles.levels()
+        if one.ci95 is not None
+    ]
+    assert len(inside) == 40 * len(CORNERS)
+    assert 0.90 <= sum(inside) / len(inside) <= 0.99
+
+
+def test_easy_and_hard_come_beside_each_other_in_both_orders_and_what_makes_names_comes_first() -> None:
+    done = conducted()
+    firsts: Counter[str] = Counter()
+    for cycle in range(PILOTS, 20):
+        order = [corner for number, corner in done.bench.order if number == cycle]
+        assert [next(c.load for c in CORNERS if c.id == one) for one in order] == [
+            load for load in LOADS for _ in of_load(load)
+        ]
+        firsts["easy" if order.index("ior-easy-write") < order.index("ior-hard-write") else "hard"] += 1
+    assert min(firsts["easy"], firsts["hard"]) >= 3
+    assert done.bench.pilots == [PILOTS]  # the sizes are settled once
+
+
+def test_the_pilots_count_for_nothing() -> None:
+    done = conducted()
+    assert {b.phase for b in done.run.of(ev.Block) if b.group < PILOTS} == {"warmup"}
+    assert min(group.index for group in done.run.of(ev.Group)) == PILOTS
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(
+    "corner",
+    ["ior-hard-write", "ior-hard-read", "mdtest-hard-write", "mdtest-hard-stat", "mdtest-hard-delete"],
+)
+def test_a_planted_slow_corner_is_the_one_named(corner: str, seed: int) -> None:
+    found = conducted(seed, slow={corner: 12.0}).findings
+    assert [f.id for f in found if f.severity != "ok"] == [f"box.far.{corner}"]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_nothing_is_named_where_nothing_is_planted(seed: int) -> None:
+    found = conducted(seed).findings
+    assert [(f.id, f.severity) for f in found] == [("box.corners", "ok")]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_of_two_slow_corners_the_farther_is_first(seed: int) -> None:
+    found = conducted(seed, slow={"ior-hard-read": 12.0, "mdtest-hard-write": 100.0}).findings
+    assert [f.id for f in found[:2]] == ["box.far.mdtest-hard-write", "box.far.ior-hard-read"]
+
+
+def test_easy_below_hard_is_a_fault_whatever_others_say() -> None:
+    done = conducted(slow={"ior-easy-read": 5.0})
+    assert done.verdicts["ior-read"].faster
+    assert [f.id for f in done.findings if f.severity == "warning"] == ["box.below.ior-read"]
+
+
+def test_a_slow_find_is_named() -> None:
+    found = conducted(slow={"find": 100.0}).findings
+    assert [f.id for f in found if f.severity != "ok"] == ["box.find"]
+
+
+def test_cached_reads_are_refused_and_never_a_level() -> None:
+    for seed in range(10):
+        done = conducted(seed, cached=frozenset({"ior-hard-read"}))
+        level = next(one for one in done.cycles.levels() if one.corner == "ior-hard-read")
+        assert level.median is None and level.ci95 is None and level.cached and level.reason
+        assert done.verdicts["ior-read"].verdict is Word.NOT_APPLICABLE
+        assert [f.id for f in done.findings if f.severity != "ok"] == ["box.cached"]
+        assert Counter(corner for _, corner in done.bench.order)["ior-hard-read"] == 1  # not tried again
+
+
+def test_what_needs_names_that_were_not_made_is_not_tried() -> None:
+    done = conducted(cached=frozenset({"mdtest-easy-write"}))
+    tried = {corner for _, corner in done.bench.order}
+    assert not tried & {"mdtest-easy-stat", "mdtest-easy-delete", "find"}
+    assert done.verdicts["mdtest-stat"].verdict is Word.NOT_APPLICABLE
+    assert done.verdicts["ior-write"].decided
+
+
+def test_the_write_limit_ends_it_and_what_was_measured_holds() -> None:
+    done = conducted(most_blocks=len(CORNERS) * (PILOTS + FEWEST_GROUPS))
+    assert done.cycles.ended
+    assert done.verdicts["ior-write"].slower and done.verdicts["ior-write"].groups == FEWEST_GROUPS
+    few = conducted(most_blocks=len(CORNERS) * (PILOTS + 1))
+    assert few.verdicts["ior-write"].not_measured and few.verdicts["ior-write"].ratio is None
+
+
+def test_a_disturbed_load_is_left_out_of_its_cycle_alone() -> None:
+    run = FakeRun(clock=FakeClock())
+    disturbed = Disturbance(kind="cpu", figure=0.9, usual=0.1)
+    first = len(CORNERS) * PILOTS  # a side of ior write in the first cycle that counts
+    done = conducted(watch=FakeWatch(run, lambda block: disturbed if block == first else None))
+    verdicts = done.verdicts
+    assert verdicts["ior-write"].groups == verdicts["ior-read"].groups - 1
+    [told] = [group for group in run.of(ev.Group) if group.disturbed]
+    assert (told.workload, told.index) == ("ior-write", PILOTS)
+
+
+def test_a_run_that_others_suffer_from_stops() -> None:
+    done = conducted(watch=FakeWatch(FakeRun(clock=FakeClock()), stop_after=100))
+    assert done.cycles.ended and len(done.bench.order) < 100 + len(CORNERS)
+
+
+def test_the_table_has_a_row_for_each_corner_and_no_tool_without_one() -> None:
+    measured = conducted(cached=frozenset({"ior-hard-read"})).measured
+    parts = Corners(t=1.0, value=measured).parts
+    assert parts is not None
+    table = next(part for part in parts if isinstance(part, Table))
+    assert len(table.rows) == len(CORNERS)
+    with_tool = msgspec.structs.replace(
+        measured, levels=tuple(msgspec.structs.replace(one, tool="fio", other=1e6) for one in measured.levels)
+    )
+    again = Corners(t=1.0, value=with_tool).parts
+    assert again is not None
+    wider = next(part for part in again if isinstance(part, Table))
+    assert set(wider.header) - set(table.header) == {"fio"}
