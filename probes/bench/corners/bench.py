@@ -243,13 +243,12 @@ class CornerBench:
         try:
             if corner.what == "read":
                 fds = sorted({fd for spec in specs for fd in spec["fds"]})
-                replies = await self._pool.each("drop", [{"fds": fds}])
+                share = await self._pool.dropped("drop", [{"fds": fds}])
             else:
                 await flush(self.private, FLUSH_S)
-                replies = await self._pool.each("drop names", specs)
+                share = await self._pool.dropped("drop names", specs)
         except WorkerFailed as why:
             raise Cached(f"cached: whether pages are in memory cannot be told here ({why})") from why
-        share = max(float(reply["resident"]) for reply in replies)
         if share > RESIDENT:
             raise Cached(f"cached: {100 * share:.0f} % of the pages stayed in this host's memory")
 

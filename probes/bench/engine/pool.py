@@ -191,15 +191,16 @@ class Pool:
             self.kill()
             raise
 
-    async def each(self, do: str, specs: Sequence[Spec]) -> list[dict[str, Any]]:
-        """A command for as many workers as specs, each in its own time; their answers."""
+    async def dropped(self, do: str, specs: Sequence[Spec]) -> float:
+        """Page caches are dropped by as many workers as specs; the largest share (0..1) that stayed in memory."""
         workers = await self.ensure(len(specs))
         try:
             asked = [worker.ask(do, **spec) for worker, spec in zip(workers, specs, strict=True)]
-            return await asyncio.gather(*(w.answer(n) for w, n in zip(workers, asked, strict=True)))
+            told = await asyncio.gather(*(w.answer(n) for w, n in zip(workers, asked, strict=True)))
         except BaseException:
             self.kill()
             raise
+        return max(float(one["resident"]) for one in told)
 
     async def block(self, specs: Sequence[Spec], lead_s: float) -> list[BlockReply]:
         """One block of as many workers as specs: all get ready, then start at the same moment."""
