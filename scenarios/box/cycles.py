@@ -20,8 +20,8 @@ from probes.bench.measured import Measured, NotApplicable, WriteBudgetSpent
 from scenarios import events as ev
 from scenarios.box.results import Level
 from scenarios.experiment.groups import Group
-from scenarios.experiment.level import level_interval
 from scenarios.experiment.schedule.guarded import GuardedBlocks
+from scenarios.experiment.statistics.level import level_interval
 from scenarios.experiment.statistics.stats import over_groups
 from scenarios.guards.watch import Watch
 from scenarios.model import Run, Step

@@ -28,10 +28,10 @@ from scenarios.declared_options import declared
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.groups import level_values
-from scenarios.experiment.level import level_interval
 from scenarios.experiment.load_schedule import ScheduledLoad, campaign
 from scenarios.experiment.schedule.guarded import GuardedBlocks, values_of
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
+from scenarios.experiment.statistics.level import level_interval
 from scenarios.files.arm import StorageArm
 from scenarios.files.target import Target
 from scenarios.finding import Finding
