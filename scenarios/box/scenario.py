@@ -30,9 +30,9 @@ from scenarios.box.plan import (
 )
 from scenarios.box.results import Corners, Measured
 from scenarios.card import Card
+from scenarios.declared_options import declared
 from scenarios.guards.watch import Watch, watch_for
 from scenarios.model import (
-    COMMON_OPTIONS,
     Options,
     Refused,
     Run,
@@ -68,20 +68,7 @@ class Box(Scenario):
     answers: ClassVar[str] = "easy and hard corners of bandwidth and metadata"
     takes_s: ClassVar[float] = DEFAULT_BUDGET_S + 20
     needs: ClassVar[str] = "--dir"
-    options: ClassVar[tuple[Option, ...]] = (
-        Option(name="dir", kind="path", required=True, help="directory to measure in: local, parallel or network"),
-        Option(
-            name="size", kind="bytes", help="size of all test files together (default: 1 GiB or 5 % of the free space)"
-        ),
-        Option(
-            name="most-bytes", kind="bytes", help="most that the run may write; 8G is the default", least=1 << 20
-        ),
-        Option(
-            name="workers", kind="integer", help="processes that work at once (default: one for each CPU, 2 to 16)",
-            least=2, most=MOST_WORKERS,
-        ),
-        *COMMON_OPTIONS,
-    )  # fmt: skip
+    options: ClassVar[tuple[Option, ...]] = declared(__file__, most_workers=MOST_WORKERS)
 
     def __init__(
         self,
