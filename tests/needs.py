@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
 
@@ -61,6 +62,12 @@ def program(*names: str) -> Need:
 
 
 @cache
+@cache
+def module(name: str) -> Need:
+    """Of an optional extra."""
+    return lambda: "" if find_spec(name) is not None else f"not installed: {name}"
+
+
 def _unshared(*kinds: str) -> str:
     try:
         done = subprocess.run(["unshare", *kinds, "true"], capture_output=True, text=True, timeout=20)

@@ -34,6 +34,7 @@ OUTPUT = "written: tests/app/test_output_file.py"
 ALLOWED = {
     "probes/safe_read.py": "looks with O_PATH, its flags on a line of their own",
     "app/cli/telling/explain.py": "a page of our own code",
+    "app/fleet/folder.py": "written, in a directory of ours alone",
     "probes/system/disk/drive/ebs.py": "the node of an EBS volume, by a checked name, to read its log page",
     "probes/system/disk/directory.py": "a directory only (O_DIRECTORY), to ask for its attributes",
     "probes/captured/archive.py": "a captured host's folder, made by mkdtemp",

@@ -46,7 +46,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "recordings": ("app.cli.recorded.recordings", "List the recordings and the runs under way."),
     "rm": ("app.cli.recorded.rm", "Delete recordings."),
-    "fleet": ("app.cli.fleet.group", ""),
+    "fleet": ("app.cli.fleet.group", "Find the odd one of many nodes, and the setting it alone has."),
     "pin": ("app.cli.measuring.pin", "Start a command on cores of its own, on one NUMA node where it fits."),
     "undo": ("app.cli.telling.undo", "Undo what a killed run left behind."),
     "bundle": ("app.cli.telling.bundle", "Make one file of hostdx, for hosts that have only a Python."),
@@ -56,7 +56,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "places": ("app.cli.places", ""),
 }
 NEED_THE_APP = frozenset({"attach", "replay"})
-FOR_THE_SCREEN = frozenset({"pulse", "places", "fleet"})  # what it asks a child for; nobody types them
+FOR_THE_SCREEN = frozenset({"pulse", "places"})  # what it asks a child for; nobody types them
 
 
 LIKE = 0.7  # below it a name is another word: `nosuch` was taken for `iosched`

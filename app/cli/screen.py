@@ -10,16 +10,18 @@ import click
 from app.cli.recording_argument import recording_argument
 from app.failure import USAGE, Failure
 
-_ascii = click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters only.")
-_no_mouse = click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
-_theme = click.option("--theme", type=click.Choice(("dark", "light", "terminal")), help="Colours of the app.")
+ascii_option = click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters only.")
+no_mouse_option = click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
+theme_option = click.option(
+    "--theme", type=click.Choice(("dark", "light", "terminal")), help="Colours of the app."
+)
 
 
 @click.command()
 @recording_argument()
-@_ascii
-@_no_mouse
-@_theme
+@ascii_option
+@no_mouse_option
+@theme_option
 def attach(recording: str | None, ascii_only: bool, no_mouse: bool, theme: str | None) -> int:
     """Follow a run that is under way (without a name: the latest)."""
     from app.recording import store as recordings
@@ -42,9 +44,9 @@ def attach(recording: str | None, ascii_only: bool, no_mouse: bool, theme: str |
     default=1.0,
     help="Speed of playing; 1 is real time.",
 )
-@_ascii
-@_no_mouse
-@_theme
+@ascii_option
+@no_mouse_option
+@theme_option
 def replay(recording: str | None, speed: float, ascii_only: bool, no_mouse: bool, theme: str | None) -> int:
     """Play a recording in the app. RECORDING: a path, a name, `last`, or `demo:NAME`. Without one: the list."""
     from app.recording import store as recordings

@@ -66,11 +66,15 @@ def _take(path: Path, name: str) -> Take:
     try:
         return take(events_of(path, _decoder), name)
     except BrokenRecording as no_recording:
-        try:
-            result = kinds.parse(Source.read(path))
-        except Refused:
-            raise no_recording from None
-        return imported(result, name)
+        return another_tools(path, name, no_recording)
+
+
+def another_tools(path: Path, name: str, no_recording: BrokenRecording) -> Take:
+    """Raises `no_recording` again where no importer knows the file."""
+    try:
+        return imported(kinds.parse(Source.read(path)), name)
+    except Refused:
+        raise no_recording from None
 
 
 def _column(argument: str) -> tuple[Path, str] | None:

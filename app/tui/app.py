@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from app.tui.children.feed import RunFeed
 
-Mode: TypeAlias = Literal["home", "recordings", "attach", "replay"]
+Mode: TypeAlias = Literal["home", "recordings", "attach", "replay", "fleet"]
 REMOTE_FPS = "10"  # a frame costs bytes on the line, and nothing here moves more often than twice a second
 
 
@@ -40,15 +40,17 @@ def open_app(
 
     prepare_environment()
     gc.disable()  # what is imported never becomes garbage: a tenth of the start; `Shell` turns it on again
-    child = EventChild([*HOSTDX, "triage", "--events", "-"]) if recording is None else None
+    watches = recording is None or mode == "fleet"
+    child = EventChild([*HOSTDX, "triage", "--events", "-"]) if watches else None
     try:
         from app.glyphs import wants_ascii
         from app.tui.shell import Shell
 
-        feed = None if recording is None else _feed(mode, Path(recording), speed)
+        feed = _feed(mode, Path(recording), speed) if recording is not None and not watches else None
         shell = Shell(triage=child, feed=feed, ascii_only=ascii or wants_ascii())
         shell.lists_recordings = mode == "recordings"
-        shell.watches_host = recording is None
+        shell.fleet = Path(recording) if recording is not None and watches else None
+        shell.watches_host = watches
         if theme is not None:
             shell.theme = f"hostdx-{theme}"
         status = shell.run(mouse=mouse)

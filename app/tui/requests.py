@@ -289,6 +289,19 @@ class Errands(App[int]):
         argv = ["compare", *map(str, a), "--format", "document", "--", *map(str, b)]
         self._show_document(argv, "comparison", "comparison")
 
+    def open_fleet(self, folder: Path) -> None:
+        from app.tui.screens.fleet import FleetScreen, judged
+        from scenarios.peers.judgement import FleetJudgement
+
+        def show(found: FleetJudgement) -> None:
+            self.message = ""
+            self.push_screen(FleetScreen(folder, found))
+
+        judged(self, folder, show, self.say)
+
+    def open_fleet_report(self, folder: Path) -> None:
+        self._show_document(["fleet", "judge", "--format", "document", str(folder)], folder.name, "report")
+
     def _show_document(self, argv: Sequence[str], name: str, what: str) -> None:
         from app.tui.screens.report import ReportScreen
         from scenarios.results.document import Document

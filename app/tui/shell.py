@@ -8,6 +8,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -85,6 +86,7 @@ class Shell(Errands):
         self._clock = time.monotonic()
         self._home = feed is None
         self.lists_recordings = False  # opens on the list, over the home screen
+        self.fleet: Path | None = None  # opens on this folder of many nodes
         self.pulses: deque[Pulse] = deque(maxlen=PULSES)  # the last ones
         self.first_pulse: Pulse | None = (
             None  # since the host was read: what is proposed does not flip with each
@@ -156,6 +158,8 @@ class Shell(Errands):
         if self._home:
             if self.lists_recordings:
                 self.call_after_refresh(self.open_recordings)
+            if self.fleet is not None:
+                self.call_after_refresh(self.open_fleet, self.fleet)
         else:
             self.push_screen(self._run_screen())
 

@@ -22,6 +22,7 @@ from scenarios.ranges import Number, Value
 # alike (lag-1 correlation 0.58 measured for half-second blocks), stretches of several blocks much less.
 STRETCHES = 8
 MOST_FACTS = 25_000  # a host has some thousand
+MOST_FINDINGS = 2_000  # different ones: there are some hundred rules
 
 FactKey: TypeAlias = tuple[str, str]  # subject, name
 
@@ -73,6 +74,8 @@ class Take(msgspec.Struct, frozen=True, kw_only=True):
     disturbed: int = 0  # groups that were disturbed, and are not in the figures
     groups: int = 0
     left_out: int = 0  # lines with a number out of its range, and facts beyond MOST_FACTS
+    findings: tuple[str, ...] = ()  # ids
+    looked: bool = False  # the rules were asked
 
     @property
     def in_guest(self) -> bool:
@@ -118,6 +121,8 @@ def take(events: Iterable[ev.AnyEvent | BlockValues], name: str) -> Take:
     disturbed: set[tuple[str, int]] = set()
     groups: set[tuple[str, int]] = set()
     left_out = 0
+    findings: dict[str, None] = {}
+    looked = False
     for event in events:
         match event:
             case BlockValues() | ev.Block() if event.phase == "steady":
@@ -138,6 +143,10 @@ def take(events: Iterable[ev.AnyEvent | BlockValues], name: str) -> Take:
                 facts[event.subject, event.name] = event.value
             case ev.AbsentFact():
                 absent.add((event.subject, event.name))
+            case ev.Checked():
+                looked = True
+            case ev.Found() if len(findings) < MOST_FINDINGS:
+                findings[event.finding.id] = None
             case ev.Began():
                 began = event
             case ev.Planned():
@@ -165,6 +174,8 @@ def take(events: Iterable[ev.AnyEvent | BlockValues], name: str) -> Take:
         disturbed=len(disturbed),
         groups=len(groups),
         left_out=left_out,
+        findings=tuple(findings),
+        looked=looked,
     )
 
 

@@ -34,6 +34,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     logs: dict[FigureKey, float] = {}
     hardware: Hardware = ()
     findings: tuple[str, ...] = ()
+    looked: bool = False  # the rules were asked: without a finding nothing was wrong
 
 
 def measured(run: Take, name: str) -> Node:

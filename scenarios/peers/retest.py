@@ -14,16 +14,16 @@ from typing import TypeAlias
 
 import msgspec
 
-from scenarios.compare.run_summary import FigureKey
 from scenarios.experiment.statistics.distributions import t_quantile
 from scenarios.experiment.statistics.hodges_lehmann import middle_of
 from scenarios.peers.node import Node
-from scenarios.peers.screen import Column, Screen
+from scenarios.peers.screen import Screen
 from scenarios.verdict.rule import Estimate, decide, margin_edge
 from scenarios.verdict.word import NOT_YET, OPEN, Judged, Word
 
 FAMILY_ERROR = 0.05
-LEAST_ROUNDS = 2  # of retests behind a name: one wild measurement is none
+# Of retests behind a name, out in each; of more in all but one: one wild value names nobody.
+LEAST_ROUNDS = 3
 MOST_ROUNDS = 4
 _LEAST_BESIDE = 3  # peers in a round, for its median
 _MEDIAN = math.pi / 2  # a median's variance over a mean's, of normal values
@@ -75,12 +75,13 @@ def following(found: Screen, rounds: Sequence[Round]) -> tuple[str, ...]:
     return tuple(sorted(far, key=lambda name: -far[name])[: max(beyond, (len(before) + 1) // 2)])
 
 
-def _beside(found: Screen, column: Column, one: Round) -> list[float]:
-    """How far a round's peers lie from their centre at the screen."""
+def _beside(found: Screen, place: int, one: Round) -> list[float]:
+    """How far a round's peers lie from their centre at the screen: who is suspected in another measure is one too."""
+    column = found.columns[place]
     return [
         node.logs[column.key] - column.centre_of(name)
         for name, node in one.items()
-        if name in column.logs and name not in found.suspects and column.key in node.logs
+        if name in column.logs and column.key in node.logs and place not in found.suspects.get(name, ())
     ]
 
 
@@ -90,7 +91,7 @@ def _spread(found: Screen, place: int, rounds: Sequence[Round]) -> tuple[float, 
     square, freedom = column.spread**2, _worth(len(column.logs))
     total = square * freedom
     for one in rounds:
-        beside = _beside(found, column, one)
+        beside = _beside(found, place, one)
         if len(beside) >= _LEAST_BESIDE:
             middle = math.fsum(beside) / len(beside)
             total += math.fsum((log - middle) ** 2 for log in beside)
@@ -110,7 +111,7 @@ def _standing(
     screened = math.exp(column.apart(name))
     apart, noise = [], 0.0
     for one in rounds:
-        beside = _beside(found, column, one)
+        beside = _beside(found, place, one)
         if len(beside) >= _LEAST_BESIDE and name in one and column.key in one[name].logs:
             level_then = middle_of(sorted(beside))
             apart.append(one[name].logs[column.key] - column.centre_of(name) - level_then)
@@ -122,14 +123,10 @@ def _standing(
     half = t_quantile(1 - level / 2, freedom) * math.sqrt(variance * noise) / count
     ruling = decide(Estimate(effect, effect - half, effect + half, margin_edge(found.margin)))
     word = ruling.word
-    stays = all(off * effect > 0 and abs(off) > margin_edge(found.margin) / 2 for off in apart)
-    if count < LEAST_ROUNDS or (word.differs and not stays):
+    out = sum(off * effect > 0 and abs(off) > margin_edge(found.margin) for off in apart)
+    if count < LEAST_ROUNDS or (word.differs and out < max(LEAST_ROUNDS, count - 1)):
         word = OPEN
     return Standing(
         node=name, column=place, verdict=word, screened=screened, rounds=count, ratio=math.exp(effect),
         ci95=(math.exp(effect - half), math.exp(effect + half)), half=half,
     )  # fmt: skip
-
-
-def keys_of(found: Screen) -> tuple[FigureKey, ...]:
-    return tuple(dict.fromkeys(column.key for column in found.columns))

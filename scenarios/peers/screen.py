@@ -1,7 +1,7 @@
 """The lax screen: for each measure, the centre and spread of like nodes, and which nodes are worth a second look.
 
-One measurement of each node cannot name an odd one: among a thousand, chance puts twenty beyond two deviations. So what
-lies beyond them is only suspect, and is measured again beside peers (`retest.py`).
+One measurement of each node cannot name an odd one: among a thousand, chance puts fifty beyond two deviations. So what
+lies there is only suspect, and is measured again beside peers (`retest.py`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import msgspec
 
 from scenarios.compare.odd import LEAST_RUNS
 from scenarios.compare.run_summary import FigureKey
+from scenarios.experiment.statistics.distributions import normal_quantile
 from scenarios.experiment.statistics.hodges_lehmann import middle_of
 from scenarios.peers.node import Hardware, Node
 from scenarios.peers.population import Parted, parted
@@ -22,7 +23,8 @@ from scenarios.verdict.rule import margin_edge
 LEAST_PEERS = (
     LEAST_RUNS  # nodes of one hardware that have a measure: with fewer there is no spread to speak of
 )
-LAX = 2.0  # deviations from the centre
+LAX = 0.06  # of like nodes are suspect by chance in a measure, fewer where there are several measures …
+_LEAST_SUSPECT = 2.0  # … and so many of few nodes, where the spread itself is hardly known
 DRAWN = 8  # peers that are measured beside the suspects: ClusterKit (NVIDIA) does so
 FLOOR = 0.002  # of a level: printed digits make two results equal that were not
 _MAD = 1.4826  # of a normal distribution: its deviation over the median absolute one
@@ -40,6 +42,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     logs: dict[str, float]
     centre: float
     spread: float
+    beside: int = 1  # measures of these nodes, this one included
     parted: Parted | None = None
 
     def centre_of(self, name: str) -> float:
@@ -51,7 +54,8 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
 
     def reach(self, margin: float) -> float:
         """How far off a node is no suspect: less than half of what matters is none either."""
-        return max(LAX * self.spread, margin_edge(margin) / 2)
+        share = min(0.5, max(LAX, _LEAST_SUSPECT / len(self.logs)) / math.sqrt(self.beside))
+        return max(normal_quantile(1 - share / 2) * self.spread, margin_edge(margin) / 2)
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,23 +83,23 @@ def screen(nodes: Sequence[Node], margin: float = 0.05) -> Screen:
     for node in nodes:
         alike.setdefault(node.hardware, []).append(node)
     members = sorted(alike.values(), key=len, reverse=True)
-    columns = [
-        column
-        for number, group in enumerate(members)
-        for key in dict.fromkeys(key for node in group for key in node.logs)
-        if (column := _column(key, number, {node.name: node.logs[key] for node in group if key in node.logs}))
-    ]
+    columns: list[Column] = []
+    for number, group in enumerate(members):
+        names = dict.fromkeys(key for node in group for key in node.logs)
+        found = {key: {node.name: node.logs[key] for node in group if key in node.logs} for key in names}
+        kept = {key: logs for key, logs in found.items() if len(logs) >= LEAST_PEERS}
+        columns += [_column(key, number, logs, len(kept)) for key, logs in kept.items()]
     groups = tuple(Group(hardware=g[0].hardware, nodes=tuple(node.name for node in g)) for g in members)
     return Screen(groups=groups, columns=tuple(columns), suspects=_suspects(columns, margin), margin=margin)
 
 
-def _column(key: FigureKey, group: int, logs: dict[str, float]) -> Column | None:
-    if len(logs) < LEAST_PEERS:
-        return None
+def _column(key: FigureKey, group: int, logs: dict[str, float], beside: int) -> Column:
     two = parted(logs)
     centre = middle_of(sorted(logs.values()))
     apart = [log - (centre if two is None else two.centre_at(log)) for log in logs.values()]
-    return Column(key=key, group=group, logs=logs, centre=centre, spread=deviation(apart), parted=two)
+    return Column(
+        key=key, group=group, logs=logs, centre=centre, spread=deviation(apart), beside=beside, parted=two
+    )
 
 
 def deviation(apart: Sequence[float]) -> float:

@@ -1,12 +1,30 @@
-"""How likely one fact of an odd node is what makes it odd, by what its peers have in that place.
+"""Which fact of an odd node is likely what makes it odd, by what its peers have in that place.
 
 PeerPressure (Wang, Platt, Chen, Zhang, Wang: "Automatic Misconfiguration Troubleshooting with PeerPressure", OSDI 2004,
 section 4): with a uniform prior over the values of an entry, the posterior that this entry is the culprit. A fact that
 differs on every node has as many values as there are nodes, and sinks by that; one that all peers share and this node
-alone has otherwise comes first.
+alone has otherwise comes first. Beside it stands what the knowledge base knows of such a fact.
 """
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from scenarios.compare.run_summary import FactKey
+from scenarios.knowledge.differences import component_of, mover_of
+from scenarios.peers.facts import Compared, FactTable, value_of
+from scenarios.peers.judgement import Setting
+from scenarios.rules.expression import Invalid, expression
+from scenarios.rules.known import written
+
+MOST_SETTINGS = 8
+_TABLES = {
+    "nic": "card",
+    "cpu": "policy",
+}  # where the rules' tables are called otherwise than the facts' subjects
+_ALONE = 0.5  # of the peers, at most, may have the same value
 
 
 def suspicion(*, peers: int, values: int, entries: int, matching: int) -> float:
@@ -16,3 +34,78 @@ def suspicion(*, peers: int, values: int, entries: int, matching: int) -> float:
     many facts are compared. matching (m): peers with the odd node's value.
     """
     return (peers + values) / (peers + values * entries + values * matching * (entries - 1))
+
+
+def settings(
+    table: FactTable, node: int, peers: Sequence[int], groups: Iterable[str] = ()
+) -> tuple[Setting, ...]:
+    """The likeliest first; among equals, what is known to move these groups of loads (`knowledge/loads.toml`)."""
+    found = table.compared(node, peers)
+    moved = frozenset(groups)
+    ranked = [
+        (_suspicion(one, len(found)), _moves(one.key, moved), one)
+        for one in found
+        if one.matching <= _ALONE * one.peers and one.matching < one.peers
+    ]
+    ranked.sort(key=lambda item: (-item[0], -item[1], item[2].key))
+    return tuple(_setting(one, sure) for sure, _, one in ranked[:MOST_SETTINGS])
+
+
+def _suspicion(one: Compared, entries: int) -> float:
+    return suspicion(peers=one.peers, values=one.values, entries=entries, matching=one.matching)
+
+
+def _moves(key: FactKey, moved: frozenset[str]) -> float:
+    mover = mover_of("/".join(key))
+    if mover is None:
+        return 0.0
+    return max((share for group, share in mover.moves.items() if group in moved), default=0.001)
+
+
+def _setting(one: Compared, sure: float) -> Setting:
+    mover = mover_of("/".join(one.key))
+    component = component_of(mover.component) if mover is not None else None
+    rule, prove = known_rule(one.key)
+    return Setting(
+        subject=one.key[0],
+        name=one.key[1],
+        value=value_of(one.value),
+        theirs=tuple((value_of(spelling), count) for spelling, count in one.theirs),
+        peers=one.peers,
+        matching=one.matching,
+        suspicion=sure,
+        component=mover.component if mover is not None else "",
+        why=mover.why if mover is not None else "",
+        experiment=component.split if component is not None else "",
+        command=component.command if component is not None else "",
+        rule=rule,
+        prove=prove,
+    )
+
+
+def known_rule(key: FactKey) -> tuple[str, str]:
+    """The id of a written rule that reads this fact, and the scenario that proves it; empty where there is none."""
+    subject, name = key
+    kind = subject.partition(":")[0]
+    tables = ("",) if kind == "sysctl" else (_TABLES.get(kind, kind), "host")
+    return next((found for table in tables if (found := _rules().get((table, name)))), ("", ""))
+
+
+@lru_cache(maxsize=1)
+def _rules() -> dict[tuple[str, str], tuple[str, str]]:
+    """By the table that a rule looks at and the columns that it names; by name alone for the sysctls that it sets."""
+    found: dict[tuple[str, str], tuple[str, str]] = {}
+    for rule in written().rules:
+        answer = (rule.id, rule.prove)
+        names: set[str] = set()
+        for text in (rule.when, rule.where, rule.warning, rule.critical, *rule.let.values()):
+            try:
+                names |= expression(text).names if text else set()
+            except Invalid:
+                continue
+        for name in names:
+            found.setdefault((rule.each, name), answer)
+        for setting in (name for advice in rule.remedy for name in advice.set):
+            if re.fullmatch(r"[a-z0-9_]+(\.[a-z0-9_-]+)+", setting):
+                found.setdefault(("", setting), answer)
+    return found

@@ -42,6 +42,8 @@ LINES: dict[str, tuple[str, int]] = {
     "report-json": ("report {raw}/{raw}.jsonl --format json", 0),
     "report-missing": ("report {raw}/{raw}/{raw}", 3),
     "compare": ("compare {raw}/{raw}.jsonl -- demo:dstate", 3),
+    "fleet": ("fleet judge {raw}/{raw}.jsonl", 0),
+    "fleet-missing": ("fleet judge {raw}/{raw}/{raw}", 2),
     "baseline": ("baseline save site {raw}/{raw}.jsonl", 0),
     "baseline-raw": ("baseline save {raw}", 2),
     "import": ("import {raw}/{raw}.tsv", 0),

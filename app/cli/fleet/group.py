@@ -7,7 +7,13 @@ from importlib import import_module
 import click
 
 # name -> (module, what its line in --help says); a command that does not work yet is not here
-COMMANDS: dict[str, tuple[str, str]] = {}
+COMMANDS: dict[str, tuple[str, str]] = {
+    "show": ("app.cli.fleet.show", "Open the app on a folder of many nodes."),
+    "judge": (
+        "app.cli.fleet.judge",
+        "Say which node is odd, from recordings or triages, whatever launched them.",
+    ),
+}
 
 
 class Lazy(click.Group):

@@ -54,9 +54,14 @@ def page(root: click.Context) -> Iterator[str]:
         yield from _options(command, context)
         if isinstance(command, click.Group):
             yield from _below(command, context)
+    from app.fleet.rows import COLUMNS
     from app.report.forms.csv_rows import COMPARED, MEASURED  # 60 ms that no other command needs
 
-    for columns, title in ((MEASURED, "REPORT \\-\\-FORMAT CSV"), (COMPARED, "COMPARE \\-\\-FORMAT CSV")):
+    for columns, title in (
+        (MEASURED, "REPORT \\-\\-FORMAT CSV"),
+        (COMPARED, "COMPARE \\-\\-FORMAT CSV"),
+        (COLUMNS, "FLEET JUDGE \\-\\-FORMAT NDJSON, \\-\\-PARQUET"),
+    ):
         yield f".SH {title}"
         for column, meaning in columns.items():
             yield from (".TP", f".B {_plain(column)}", _plain(meaning))

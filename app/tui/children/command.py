@@ -21,7 +21,7 @@ class Outcome(NamedTuple):
     error: str
 
 
-async def answer(argv: Sequence[str]) -> Outcome:
+async def answer(argv: Sequence[str], timeout_s: float = TIMEOUT_S) -> Outcome:
     child = await asyncio.create_subprocess_exec(
         *HOSTDX,
         *argv,
@@ -31,11 +31,11 @@ async def answer(argv: Sequence[str]) -> Outcome:
         env=for_hostdx(),
     )
     try:
-        out, err = await asyncio.wait_for(child.communicate(), TIMEOUT_S)
+        out, err = await asyncio.wait_for(child.communicate(), timeout_s)
     except TimeoutError:
         child.kill()
         await child.wait()
-        return Outcome("", f"hostdx {argv[0]} gave no answer within {TIMEOUT_S:.0f} s")
+        return Outcome("", f"hostdx {argv[0]} gave no answer within {timeout_s:.0f} s")
     words = err.decode("utf-8", "backslashreplace").strip().splitlines()
     text = out.decode("utf-8", "backslashreplace")
     if child.returncode:
@@ -44,10 +44,12 @@ async def answer(argv: Sequence[str]) -> Outcome:
     return Outcome(text, "")
 
 
-def hostdx(asking: DOMNode, argv: Sequence[str], then: Callable[[Outcome], None]) -> None:
+def hostdx(
+    asking: DOMNode, argv: Sequence[str], then: Callable[[Outcome], None], timeout_s: float = TIMEOUT_S
+) -> None:
     """Runs it and calls `then` on the screen's thread."""
 
     async def ask() -> None:
-        then(await answer(argv))
+        then(await answer(argv, timeout_s))
 
     asking.run_worker(ask(), exclusive=False, exit_on_error=True, name=argv[0])

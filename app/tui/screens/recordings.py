@@ -115,6 +115,7 @@ class RecordingsScreen(Base):
         Binding("o", "report", "report"),
         Binding("m", "save", "save report"),
         Binding("I", "import", "import a file"),
+        Binding("F", "fleet", "many nodes", show=False),
         Binding("slash", "filter", "filter", priority=True),
         Binding("R", "again", "read again", show=False),
     ]
@@ -265,6 +266,17 @@ class RecordingsScreen(Base):
 
         hint = "a result of fio, IO500, IOR, mdtest, HEPscore, prmon, sar, …; Enter imports it, Esc cancels"
         self.app.push_screen(AskScreen("import", hint=hint), self._import)
+
+    def action_fleet(self) -> None:
+        """A folder of many nodes' recordings or triages."""
+        from app.tui.screens.ask import AskScreen
+
+        hint = "a folder of a fleet run, or of many nodes' recordings or triages; Esc cancels"
+        self.app.push_screen(AskScreen("folder", hint=hint), self._fleet)
+
+    def _fleet(self, name: str | None) -> None:
+        if name:
+            self.shell.open_fleet(Path(name).expanduser())
 
     def _import(self, name: str | None) -> None:
         if name:

@@ -1,0 +1,77 @@
+"""`hostdx fleet judge`: which of many nodes is odd, from their recordings or triages, whatever launched them."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from app.cli.color_option import color_option
+from app.cli.options import Number
+from app.failure import Failure
+from app.output_file import deliver
+from app.report.result import encoded
+from scenarios.declared_options import COMMON_OPTIONS
+
+FORMS = ("md", "html", "json", "ndjson", "document")  # the last one is for our own screen, which draws it
+
+
+@click.command(short_help="Which node is odd, of recordings or triages.")
+@click.argument("answers", nargs=-1, required=True, metavar="RECORDING|TRIAGE.json|DIR...")
+@click.option(
+    "--margin",
+    type=Number(next(option for option in COMMON_OPTIONS if option.name == "margin")),
+    default=0.05,
+    metavar="SHARE",
+    show_default=True,
+    help="Smallest difference that matters: 0.05 or 5%.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMS),
+    metavar="[md|html|json|ndjson]",
+    default="md",
+    show_default=True,
+    help="ndjson: a line a node and measure; `hostdx man` says the columns.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document: as --format json.")
+@click.option("--parquet", type=click.Path(), help="Also write the rows of ndjson as a Parquet file.")
+@click.option("-o", "--output", type=click.Path(), help="Write to this file instead of stdout.")
+def judge(
+    answers: tuple[str, ...],
+    margin: float,
+    form: str,
+    as_json: bool,
+    parquet: str | None,
+    output: str | None,
+) -> int:
+    """Which of many nodes differs from its peers, by how much, and which setting it alone has.
+
+    Reads the folder of a `fleet run`, or recordings and the JSON of `hostdx triage --json` that anything else launched
+    (clush, pdsh, Ansible, sbatch --array). Nodes are compared with nodes of the same hardware. Without a retest
+    nothing is named: it says which nodes to measure again.
+    """
+    from app.fleet.reading import fleet_of
+
+    found = fleet_of(answers).judged(margin)
+    if parquet is not None:
+        from app.fleet.rows import write_parquet
+
+        write_parquet(found, parquet)
+    if form == "json" or as_json:
+        deliver("fleet", output, encoded(msgspec.to_builtins(found)) + "\n")
+    elif form == "ndjson":
+        from app.fleet.rows import ndjson
+
+        deliver("fleet", output, ndjson(found))
+    else:
+        from app.report.forms.delivery import deliver_document
+        from app.report.results.fleet import fleet_document
+
+        deliver_document("fleet", output, fleet_document(found), form)
+    if len(found.missing) and not found.compared and not any(group.nodes for group in found.groups):
+        raise Failure("fleet: no node gave an answer that can be read; the reasons stand in the table")
+    return 0
+
+
+judge.params.append(color_option())

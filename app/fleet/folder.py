@@ -1,0 +1,130 @@
+"""The folder of a fleet run: what was asked (fleet.json), how each node ended (answers.jsonl), what it sent (nodes/).
+
+Whatever launched the nodes may make one; the judgement reads nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from app.failure import USAGE, Failure
+from app.output_file import write_bytes
+from app.state import private
+from probes.safe_read import read_named
+from probes.types import Json
+from scenarios import ranges as of
+
+SCHEMA = "hostdx-fleet/1"
+TRIAGE = "triage"
+MOST_HEAD, MOST_ANSWERS = 32 << 20, 256 << 20  # bytes
+
+State: TypeAlias = Literal[
+    "answered",
+    "unreachable",
+    "refused",
+    "timed_out",
+    "hung",
+    "skipped",
+    "no_python",
+    "rubbish",
+    "interrupted",
+]
+
+
+class Head(msgspec.Struct, frozen=True, kw_only=True):
+    """`scenario` is `triage` where the nodes were only looked at. `started`: UTC, ISO 8601."""
+
+    schema: str
+    scenario: str
+    nodes: list[str]
+    seed: of.Whole
+    started: str
+    options: dict[str, Json] = {}
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """A node and a round: 0 is the first measurement of all, from 1 on a retest. `file` is below the folder."""
+
+    node: str
+    round: of.Number
+    state: State
+    reason: str = ""
+    seconds: of.Seconds = 0.0
+    file: str | None = None
+
+
+_head = msgspec.json.Decoder(Head)
+_lines = msgspec.json.Decoder(Line)
+
+
+class Folder:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def made(cls, path: Path, head: Head) -> Folder:
+        """A new one. Raises Failure, also where there is one already."""
+        if path.exists() and any(path.iterdir()):
+            raise Failure(
+                f"fleet: {path}: is not empty; name a new directory, or take it up with --resume", USAGE
+            )
+        folder = cls(private(path))
+        write_bytes("fleet", str(path / "fleet.json"), 0o600, msgspec.json.encode(head) + b"\n")
+        return folder
+
+    def head(self) -> Head:
+        """Raises Failure."""
+        path = self.path / "fleet.json"
+        try:
+            head = _head.decode(read_named(path, MOST_HEAD))
+        except OSError as error:
+            raise Failure(f"fleet: {path}: cannot be read: {error.strerror}", USAGE) from None
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise Failure(f"fleet: {path}: is no fleet run of hostdx: {error}", USAGE) from None
+        if head.schema != SCHEMA:
+            raise Failure(
+                f"fleet: {path}: has the schema {head.schema[:40]}; this hostdx reads {SCHEMA}", USAGE
+            )
+        return head
+
+    def answers(self) -> dict[tuple[str, int], Line]:
+        """The last word on each node and round. A half line at the end (a full disk, a kill) is left out."""
+        found: dict[tuple[str, int], Line] = {}
+        try:
+            data = read_named(self.path / "answers.jsonl", MOST_ANSWERS)
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise Failure(
+                f"fleet: {self.path}/answers.jsonl: cannot be read: {error.strerror}", USAGE
+            ) from None
+        for text in data.splitlines():
+            try:
+                line = _lines.decode(text)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                continue
+            found[line.node, line.round] = line
+        return found
+
+    def place(self, node: str, round: int, *, recording: bool) -> Path:
+        """Where its answer goes. The name was checked: it is a file's."""
+        return self.path / "nodes" / node / (f"round-{round}.jsonl" if recording else "triage.json")
+
+    def add(self, line: Line) -> None:
+        """At once: whatever ends us, what was measured is not lost."""
+        path = self.path / "answers.jsonl"
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            end = os.lseek(descriptor, 0, os.SEEK_END)
+            cut = end > 0 and os.pread(descriptor, 1, end - 1) != b"\n"
+            os.write(descriptor, (b"\n" if cut else b"") + msgspec.json.encode(line) + b"\n")
+        except OSError as error:
+            raise Failure(
+                f"fleet: {path}: cannot be written: {error.strerror}; free some space, then --resume"
+            ) from None
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,391 @@
+"""Many nodes as a document: who is odd and why, who is to be measured again, the groups, who did not answer."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from app.report.figures.strip import strip_lines, strip_svg
+from probes import units
+from probes.types import Json
+from probes.units import counted, listed, percent
+from scenarios.peers.judgement import (
+    LEAST_NODES,
+    FleetJudgement,
+    FoundOn,
+    Measure,
+    Missing,
+    Odd,
+    Parting,
+    Rare,
+    Setting,
+)
+from scenarios.peers.retest import LEAST_ROUNDS, MOST_ROUNDS, Standing
+from scenarios.peers.screen import DRAWN, LEAST_PEERS
+from scenarios.results.document import (
+    Bullets,
+    Cell,
+    Document,
+    Heading,
+    Mono,
+    Part,
+    Picture,
+    Section,
+    Strong,
+    Table,
+    say,
+)
+
+WIDTH = 78
+_MOST_NAMED = 12
+_MOST_STRIPS = 40
+_MOST_MISSING = 200
+_VALUE = 60  # characters of a fact
+_STATES = {
+    "unreachable": "unreachable", "refused": "refused", "timed_out": "timed out", "hung": "hung",
+    "skipped": "skipped", "no_python": "no Python", "rubbish": "answer unusable", "interrupted": "interrupted",
+    "unreadable": "unreadable", "answered": "answered",
+}  # fmt: skip
+
+
+def fleet_document(found: FleetJudgement) -> Document:
+    sections = [
+        *(_odd_section(found, odd) for odd in found.odd),
+        *_suspects(found),
+        *_populations(found),
+        *_measures(found),
+        *_triaged(found),
+        *_missing(found.missing),
+        *_groups(found),
+        Section("How it was judged", _method(found), appendix=True),
+    ]
+    what = listed(found.what, 3) or "nothing"
+    return Document(f"{counted(found.nodes, 'node')}: {what}", (lead(found),), tuple(sections))
+
+
+def lead(found: FleetJudgement) -> str:
+    """The answer in a sentence or two."""
+    said = []
+    if found.odd:
+        said.append("; ".join(_odd_words(found, odd) for odd in found.odd[:_MOST_NAMED]))
+    open_ = dict.fromkeys(one.node for one in found.suspects)
+    if open_ and not found.rounds:
+        said.append(
+            f"Measure {counted(len(open_), 'node')} again beside peers: {listed(list(open_), _MOST_NAMED)}"
+        )
+    elif open_:
+        said.append(f"Inconclusive for {listed(list(open_), _MOST_NAMED)}")
+    two = dict.fromkeys(measure.title for measure in found.measures if measure.parts is not None)
+    if two:
+        said.append(f"Two groups of nodes in {listed(list(two), 3)}")
+    if not said and found.smallest is not None:
+        said.append(
+            f"No node of {found.compared} differs by more than {percent(found.smallest)} "
+            f"in any of {counted(len(found.measures), 'measure')}"
+        )
+    elif not said:
+        said.append(_rules_lead(found))
+    if found.missing:
+        said.append(f"{counted(len({one.node for one in found.missing}), 'node')} gave no answer")
+    return ". ".join(said) + "."
+
+
+def _rules_lead(found: FleetJudgement) -> str:
+    if found.rare:
+        first = found.rare[0]
+        return f"{listed(first.nodes, 3)} alone: {_fact(first.subject, first.name)} {_value(first.value)}"
+    if any(group.nodes for group in found.groups):
+        return "Nothing was measured in enough like nodes; settings and findings do not single a node out"
+    return "No answer could be read"
+
+
+def _odd_words(found: FleetJudgement, odd: Odd) -> str:
+    worst = min(odd.standings, key=lambda one: one.ratio or 1.0)
+    words = (
+        f"{odd.node} is {units.effect(worst.ratio)} than its peers in {found.measures[worst.column].title}"
+    )
+    if odd.settings and not odd.few:
+        first = odd.settings[0]
+        words += f"; it alone has {_fact(first.subject, first.name)} {_value(first.value)}" * (
+            not first.matching
+        )
+    return words
+
+
+def standing_words(found: FleetJudgement, one: Standing) -> str:
+    """`create a file: 12 % slower (95 % CI 10 to 14 %), 3 rounds`."""
+    size = units.effect(one.ratio or one.screened)
+    interval = f" (95 % CI {units.between(*one.ci95, one.ratio)})" if one.ci95 else ""
+    rounds = counted(one.rounds, "round") + " of retests" if one.rounds else "at the first measurement alone"
+    return f"{found.measures[one.column].title}: {size}{interval}, {rounds}"
+
+
+def setting_words(one: Setting | Rare) -> str:
+    """`cpu governor: powersave here, performance on 39 of 39 peers (rule host.governor)`."""
+    rule = f" (rule {one.rule})" if one.rule else ""
+    what = f"{_fact(one.subject, one.name)}: {_value(one.value)}"
+    if isinstance(one, Rare):
+        return (
+            f"{what} on {listed(one.nodes, 3)}, {_value(one.usual)} on {percent(one.share)} of {one.of}{rule}"
+        )
+    theirs, count = one.theirs[0]
+    return f"{what} here, {_value(theirs)} on {count} of {one.peers} peers{rule}"
+
+
+def _odd_section(found: FleetJudgement, odd: Odd) -> Section:
+    parts: list[Part] = [_standing_table(found, odd.standings)]
+    if odd.settings:
+        title = (
+            f"Too few nodes ({LEAST_NODES} are needed) to name a setting; these facts differ"
+            if odd.few
+            else ("Settings it has and its peers have not, the likeliest first")
+        )
+        parts += [Heading(title), _settings(odd.settings)]
+        parts += [] if odd.few else _proofs(odd.settings[0])
+    else:
+        parts.append(say("No fact that was read differs from its peers'."))
+    if odd.findings:
+        parts.append(
+            say(
+                "Findings of the rules on it, and on few of its peers:",
+                *map(Mono, odd.findings[:_MOST_NAMED]),
+            )
+        )
+    return Section(_odd_words(found, odd), tuple(parts), role="critical")
+
+
+def _off(one: Standing) -> float:
+    return abs(math.log(one.ratio or one.screened))
+
+
+def _standing_table(
+    found: FleetJudgement, standings: Sequence[Standing], more: Sequence[Standing] = ()
+) -> Table:
+    """`more`: of which the first ones are the worst, a node."""
+    measures = Counter(one.node for one in more)
+    rows = [
+        (
+            one.node, found.measures[one.column].title, units.effect(one.screened),
+            units.effect(one.ratio) if one.ratio else "–", units.between(*one.ci95, one.ratio) if one.ci95 else "–",
+            str(one.rounds) if one.rounds else "–", str(measures[one.node]) if more else "–",
+        )
+        for one in standings
+    ]  # fmt: skip
+    header = ("node", "measure", "first measurement", "retests", "95 % CI", "rounds", "measures so")
+    return Table(header, tuple(rows), frozenset({5, 6})).without_empty_columns()
+
+
+def _settings(settings: Sequence[Setting]) -> Table:
+    rows: list[tuple[Cell, ...]] = [
+        (
+            Mono(_fact(one.subject, one.name)), Mono(_value(one.value)),
+            Mono(listed([f"{_value(value)} ({count})" for value, count in one.theirs], 3)),
+            f"{one.matching} of {one.peers}", one.component, Mono(one.rule) if one.rule else "",
+        )
+        for one in settings
+    ]  # fmt: skip
+    header = ("fact", "here", "peers", "peers like it", "part", "rule")
+    return Table(header, tuple(rows)).without_empty_columns()
+
+
+def _proofs(first: Setting) -> list[Part]:
+    parts: list[Part] = []
+    if first.why:
+        parts.append(say(f"What it is known to do: {first.why}."))
+    if first.experiment:
+        parts.append(
+            say(f"To prove it: {first.experiment}.", *([Mono(first.command)] if first.command else []))
+        )
+    if first.prove:
+        parts.append(say("On that node:", Mono(f"hostdx run {first.prove}"), "What the rule says:",
+                         Mono(f"hostdx rules --explain {first.rule}")))  # fmt: skip
+    return parts
+
+
+def _suspects(found: FleetJudgement) -> list[Section]:
+    if not found.suspects:
+        return []
+    names = ",".join(dict.fromkeys(one.node for one in found.suspects))
+    worst: dict[str, Standing] = {}
+    for one in found.suspects:
+        worst.setdefault(one.node, one)
+        if _off(one) > _off(worst[one.node]):
+            worst[one.node] = one
+    parts: list[Part] = [_standing_table(found, list(worst.values())[:_MOST_MISSING], more=found.suspects)]
+    if not found.rounds:
+        parts.append(
+            say(
+                "One measurement names nobody: among many nodes some lie this far off by chance. Measure these again "
+                "together with some others:", Mono(f"hostdx fleet run {listed(found.what, 1)} -w {names[:400]}"),
+            )
+        )  # fmt: skip
+    return [
+        Section(
+            "To be measured again" if not found.rounds else "Inconclusive after the retests", tuple(parts)
+        )
+    ]
+
+
+def _populations(found: FleetJudgement) -> list[Section]:
+    sections = []
+    alike: dict[frozenset[str], list[Measure]] = {}
+    for measure in found.measures:
+        if measure.parts is not None:
+            alike.setdefault(frozenset(measure.parts.slow), []).append(measure)
+    for measure, *others in alike.values():
+        parts = measure.parts
+        assert parts is not None
+        words = (
+            f"{len(parts.slow)} nodes near {_amount(parts.levels[0], measure)}, {parts.fast} near "
+            f"{_amount(parts.levels[1], measure)}: {units.effect(parts.ratio)}. Slower: "
+            f"{listed(parts.slow, _MOST_NAMED)}."
+        )
+        shown: list[Part] = [say(words)]
+        if parts.settings:
+            shown += [Heading("Settings that part them"), _partings(parts.settings)]
+        else:
+            shown.append(say("No fact that was read parts them."))
+        if others:
+            shown.insert(
+                1, say("The same nodes in:", listed([one.title for one in others], _MOST_NAMED) + ".")
+            )
+        sections.append(Section(f"Two groups in {measure.title}", tuple(shown)))
+    return sections
+
+
+def _partings(settings: Sequence[Parting]) -> Table:
+    def told(values: tuple[tuple[Json, int], ...]) -> Mono:
+        return Mono(listed([f"{_value(value)} ({count})" for value, count in values], 2))
+
+    rows: list[tuple[Cell, ...]] = [
+        (
+            Mono(_fact(one.subject, one.name)),
+            told(one.lower),
+            told(one.upper),
+            percent(one.right),
+            one.component,
+        )
+        for one in settings
+    ]
+    header = ("fact", "slower nodes", "faster nodes", "nodes it places right", "part")
+    return Table(header, tuple(rows), frozenset({3})).without_empty_columns()
+
+
+def _measures(found: FleetJudgement) -> list[Section]:
+    if not found.measures:
+        return []
+    odd = {(one.node, one.column) for each in found.odd for one in each.standings}
+    suspects = {(one.node, one.column) for one in found.suspects}
+    rows: list[tuple[Cell, ...]] = []
+    strips: list[Part] = []
+    for number, one in enumerate(found.measures):
+        rows.append(
+            (
+                one.title, one.key.metric, str(len(one.values)), _amount(one.centre, one),
+                percent(one.spread), percent(one.smallest),
+            )
+        )  # fmt: skip
+        if number < _MOST_STRIPS:
+            marked = (
+                {n for n, column in odd if column == number},
+                {n for n, column in suspects if column == number},
+            )
+            lines = [
+                "".join(words for words, _ in line).rstrip() for line in strip_lines(one, *marked, WIDTH)
+            ]
+            strips += [
+                Heading(f"{one.title}, {one.key.metric}"),
+                Picture(tuple(lines), strip_svg(one, *marked)),
+            ]
+    header = ("measure", "metric", "nodes", "median", "spread of nodes", "smallest detectable difference")
+    return [Section("Measures", (Table(header, tuple(rows), frozenset({2, 3, 4, 5})), *strips))]
+
+
+def _triaged(found: FleetJudgement) -> list[Section]:
+    sections = []
+    if found.rare:
+        sections.append(Section("Settings that hardly any node has", (_rare(found.rare),)))
+    if found.findings:
+        rows = [_found_row(one) for one in found.findings]
+        table = Table(("finding", "nodes", "on"), tuple(rows), frozenset({1}))
+        sections.append(Section("Findings of the rules, the rarest first", (table,)))
+    return sections
+
+
+def _found_row(one: FoundOn) -> tuple[Cell, ...]:
+    names = "" if one.count == one.of else listed(one.nodes, _MOST_NAMED)
+    return Mono(one.finding), f"{one.count} of {one.of}", names
+
+
+def _rare(found: Sequence[Rare]) -> Table:
+    rows: list[tuple[Cell, ...]] = [
+        (
+            Mono(_fact(one.subject, one.name)), Mono(_value(one.value)), listed(one.nodes, 4),
+            Mono(_value(one.usual)), percent(one.share), Mono(one.rule) if one.rule else "",
+        )
+        for one in found
+    ]  # fmt: skip
+    header = ("fact", "value", "nodes", "usual", "of all", "rule")
+    return Table(header, tuple(rows), frozenset({4})).without_empty_columns()
+
+
+def _missing(missing: Sequence[Missing]) -> list[Section]:
+    if not missing:
+        return []
+    rows = [
+        (one.node, _STATES[one.state], f"retest {one.round}" if one.round else "", one.reason)
+        for one in missing[:_MOST_MISSING]
+    ]
+    parts: list[Part] = [Table(("node", "state", "round", "reason"), tuple(rows)).without_empty_columns()]
+    if len(missing) > _MOST_MISSING:
+        parts.append(say(f"And {len(missing) - _MOST_MISSING} more (--format ndjson lists all)."))
+    return [Section("Nodes that did not answer", tuple(parts))]
+
+
+def _groups(found: FleetJudgement) -> list[Section]:
+    items = []
+    for group in found.groups:
+        words = ", ".join(f"{kind} {which}" for kind, which in group.hardware) or "hardware not told"
+        if group.named:
+            why = f"no peers: fewer than {LEAST_PEERS} nodes of this hardware"
+            unlike = ", ".join(f"{kind} {which}" for kind, which in group.unlike)
+            words = f"{listed(group.named, _MOST_NAMED)}: {why}" + (
+                f"; unlike the largest group: {unlike}" * bool(unlike)
+            )
+        items.append((Strong(counted(group.nodes, "node")), words))
+    return [Section("Groups of like hardware", (Bullets(tuple(items)),), appendix=True)] if items else []
+
+
+def _method(found: FleetJudgement) -> tuple[Part, ...]:
+    return (
+        say(
+            "Nodes are compared with nodes of the same hardware (CPU, memory, disks, network cards). For each measure "
+            "the centre is the median and the spread is by the median absolute deviation. A lax screen makes suspects; "
+            f"they are measured again beside {DRAWN} drawn peers, in {LEAST_ROUNDS} to {MOST_ROUNDS} rounds. A node is "
+            f"named when its retests alone differ from those peers by more than {percent(found.margin)} with an "
+            "interval that excludes no difference; intervals are 95 % over all suspects, measures and rounds together."
+        ),
+        say(
+            "The smallest detectable difference is the one that is found in 95 % of the cases. Settings are ranked by "
+            "PeerPressure (OSDI 2004): a value that all peers share and this node has not comes first, one that is "
+            "different on every node last. A setting is an association until it is proved."
+        ),
+        say(f"Retest rounds: {found.rounds}. Suspects that came back within half of the margin in their retests: "
+            f"{len({one.node for one in found.cleared})}."),
+    )  # fmt: skip
+
+
+def _fact(subject: str, name: str) -> str:
+    return f"{subject} {name}".strip()
+
+
+def _value(value: Json) -> str:
+    if value is None:
+        return "(not there)"
+    words = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return words if len(words) <= _VALUE else words[: _VALUE - 1] + "…"
+
+
+def _amount(value: float, measure: Measure) -> str:
+    return " ".join(units.amount(value, measure.metric.unit)).strip()

@@ -1,0 +1,110 @@
+"""Many nodes: a strip a measure, the table of nodes, and from there each node's own recording."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import msgspec
+from textual.binding import Binding
+from textual.dom import DOMNode
+from textual.widget import Widget
+
+from app.glyphs import clean
+from app.tui.children.command import Outcome, hostdx
+from app.tui.screens.base import Base, TopBar
+from app.tui.widgets.fleet_table import ORDERS, FleetLead, FleetView, NodePicker, Strips
+from app.tui.widgets.picker import Picker
+from app.tui.widgets.selected_line import Whole
+from scenarios.peers.judgement import FleetJudgement
+
+READ_S = 600.0  # ten thousand recordings on a slow shared file system
+
+
+class FleetScreen(Base):
+    """`folder` is what was judged; the judgement is a child's (`hostdx fleet judge`)."""
+
+    DEFAULT_CSS = "FleetScreen Picker { height: 1fr; } FleetScreen Whole { margin: 1 0 0 0; }"
+    BINDINGS = [
+        Binding("left,h", "measure(-1)", "previous measure", show=False),
+        Binding("right,l", "measure(1)", "measures"),
+        Binding("s", "sort", "sort"),
+        Binding("o", "report", "report"),
+        Binding("slash", "filter", "filter", priority=True),
+        Binding("R", "again", "read again", show=False),
+    ]
+    title_words = "fleet"
+    filter_hint = "node[001-020],gpu3 or words; Enter keeps the filter, Esc clears it"
+
+    def __init__(self, folder: Path, found: FleetJudgement) -> None:
+        super().__init__()
+        self.folder, self._view = folder, FleetView(found)
+
+    def view(self) -> FleetView:
+        return self._view
+
+    def head(self) -> Iterable[Widget]:
+        yield TopBar(about=clean(self.folder.name))
+
+    def body(self) -> Iterable[Widget]:
+        yield FleetLead(self.view)
+        yield Strips(self.view)
+        yield NodePicker(self.view)
+        yield Whole(NodePicker)
+
+    def on_mount(self) -> None:
+        picker = self.query_one(NodePicker)
+        picker.sort_rows()
+        picker.focus()
+        self.show()
+
+    def on_picker_moved(self) -> None:
+        self.query_one(Whole).redraw()
+
+    def on_picker_chosen(self, event: Picker.Chosen) -> None:
+        """The node's own recording, over this screen."""
+        path = self._view.found.files.get(event.key)
+        if path is None:
+            self.shell.say(f"{clean(event.key)} gave no answer")
+        elif path.endswith(".json"):
+            self.shell.say(f"{clean(path)}: a triage, no recording; o shows what was found")
+        else:
+            self.shell.open_recording(Path(path), over=True)
+
+    def action_measure(self, by: int) -> None:
+        last = max(0, len(self._view.found.measures) - 1)
+        self._view.at = max(0, min(last, self._view.at + by))
+        self.query_one(NodePicker).sort_rows()
+        self.show()
+
+    def action_sort(self) -> None:
+        self._view.order = ORDERS[(ORDERS.index(self._view.order) + 1) % len(ORDERS)]
+        self.query_one(NodePicker).sort_rows()
+        self.show()
+
+    def action_report(self) -> None:
+        self.shell.open_fleet_report(self.folder)
+
+    def action_again(self) -> None:
+        def read(found: FleetJudgement) -> None:
+            if self.in_use:
+                self._view = FleetView(found)
+                self.query_one(NodePicker).sort_rows()
+                self.show()
+
+        judged(self, self.folder, read, self.shell.say)
+
+
+def judged(
+    asking: DOMNode, folder: Path, then: Callable[[FleetJudgement], None], say: Callable[[str], None]
+) -> None:
+    """What a child judges of the folder; where it cannot, why is said."""
+
+    def told(outcome: Outcome) -> None:
+        if outcome.error:
+            say(outcome.error.removeprefix("fleet: "))
+        else:
+            then(msgspec.json.decode(outcome.output, type=FleetJudgement))
+
+    say(f"reading {clean(str(folder))}")
+    hostdx(asking, ["fleet", "judge", "--json", "--", str(folder)], told, READ_S)

@@ -1,0 +1,164 @@
+"""The facts of many nodes, by fact: which value each node has. A million of them, most of them the same."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from probes.lossless_json import encode
+from probes.types import Json
+from scenarios.compare.run_summary import FactKey
+from scenarios.knowledge.differences import ignored, tolerance
+
+MOST_FACTS = 8_000  # different ones, of all nodes together: a host has some hundred
+MOST_VALUES = 10_000  # different ones of a fact, kept
+_MOST_CHARACTERS = 160  # of a value, kept and told apart
+_CONTINUOUS = 8  # different numbers of one fact, from which on they are put in ranges
+_RANGES = 2  # to a factor of two
+MISSING, UNREAD = -1, -2  # the node has no such fact; it could not be read there
+
+_decoder = msgspec.json.Decoder()
+
+
+class _Fact:
+    def __init__(self, before: int) -> None:
+        self.ids = array("i", [MISSING]) * before  # by node
+        self.numbers: dict[str, int] = {}  # by the value's spelling
+        self.spelt: list[str] = []
+
+    def number(self, spelling: str) -> int:
+        found = self.numbers.get(spelling)
+        if found is None:
+            found = len(self.spelt)
+            self.spelt.append(spelling if found < MOST_VALUES else "")
+            if found < MOST_VALUES:
+                self.numbers[spelling] = found
+        return found
+
+
+class Compared(NamedTuple):
+    """One fact of one node against its peers'. `value` and the peers' values are spelt as JSON, "" where missing.
+
+    `values` counts the different ones, the node's own among them; continuous numbers count by range.
+    """
+
+    key: FactKey
+    value: str
+    matching: int
+    peers: int
+    values: int
+    theirs: tuple[tuple[str, int], ...]
+
+
+class FactTable:
+    def __init__(self) -> None:
+        self._facts: dict[FactKey, _Fact] = {}
+        self.nodes: list[str] = []
+        self.left_out = 0
+
+    def add(self, name: str, facts: Mapping[FactKey, str], unread: Iterable[FactKey] = ()) -> None:
+        """`facts` as `spelt`."""
+        before = len(self.nodes)
+        self.nodes.append(name)
+        for key, value in facts.items():
+            if (fact := self._fact(key, before)) is not None:
+                fact.ids.append(fact.number(value))
+        for key in unread:
+            if key not in facts and (fact := self._fact(key, before)) is not None:
+                fact.ids.append(UNREAD)
+
+    def _fact(self, key: FactKey, before: int) -> _Fact | None:
+        """Filled up to this node."""
+        fact = self._facts.get(key)
+        if fact is None:
+            if len(self._facts) >= MOST_FACTS:
+                self.left_out += 1
+                return None
+            fact = self._facts[key] = _Fact(before)
+        if len(fact.ids) > before:  # told twice
+            return None
+        fact.ids.extend([MISSING] * (before - len(fact.ids)))
+        return fact
+
+    def places(self) -> dict[str, int]:
+        return {name: n for n, name in enumerate(self.nodes)}
+
+    def column(self, key: FactKey, places: Sequence[int]) -> list[int]:
+        """The value's number of each of these nodes."""
+        ids = self._facts[key].ids
+        end = len(ids)
+        return [ids[n] if n < end else MISSING for n in places]
+
+    def known(self) -> Iterable[FactKey]:
+        return self._facts
+
+    def spelling(self, key: FactKey, number: int) -> str:
+        return self._facts[key].spelt[number] if number >= 0 else ""
+
+    def compared(self, node: int, peers: Sequence[int]) -> list[Compared]:
+        """Every fact that the node and at least one peer could read."""
+        found = []
+        for key, fact in self._facts.items():
+            own, *others = self.column(key, [node, *peers])
+            counts = Counter(number for number in others if number != UNREAD)
+            if own == UNREAD or not counts or (own == MISSING and counts.keys() == {MISSING}):
+                continue
+            classes = _classes(key, [fact.spelt[n] if n >= 0 else "" for n in (own, *counts)])
+            grouped: Counter[object] = Counter()
+            for number, one in zip(counts, classes[1:], strict=True):
+                grouped[one] += counts[number]
+            theirs = tuple((self.spelling(key, n), count) for n, count in counts.most_common(3))
+            found.append(
+                Compared(
+                    key, self.spelling(key, own), grouped[classes[0]], sum(counts.values()),
+                    len(grouped.keys() | {classes[0]}), theirs,
+                )
+            )  # fmt: skip
+        return found
+
+
+def spelt(facts: Mapping[FactKey, Json]) -> dict[FactKey, str]:
+    """As they are compared: what is known to say nothing is left out, a long value cut."""
+    return {
+        key: encode(value).decode()[:_MOST_CHARACTERS] for key, value in facts.items() if not _ignored(key)
+    }
+
+
+def value_of(spelling: str) -> Json:
+    """For a person; a cut one as it is."""
+    try:
+        return _decoder.decode(spelling) if spelling else None
+    except msgspec.DecodeError:
+        return spelling
+
+
+_known: dict[FactKey, bool] = {}
+
+
+def _ignored(key: FactKey) -> bool:
+    """Kept: the patterns are many, and a thousand nodes have the same facts."""
+    found = _known.get(key)
+    if found is None:
+        if len(_known) > MOST_FACTS:
+            _known.clear()
+        found = _known[key] = ignored("/".join(key))
+    return found
+
+
+def _classes(key: FactKey, spellings: Sequence[str]) -> list[object]:
+    """What counts as one value: numbers within the known tolerance, or of one range where there are many."""
+    numbers = [value if isinstance(value := value_of(s), int | float) else None for s in spellings]
+    known = [abs(n) for n in numbers if n is not None]
+    if len(known) < len(spellings) or not known or any(isinstance(n, bool) for n in numbers):
+        return list(spellings)
+    share = tolerance("/".join(key))
+    if share and max(known) - min(known) <= share * max(known):
+        return [0] * len(spellings)
+    if len(set(known)) <= _CONTINUOUS:
+        return list(spellings)
+    return [((n or 0) < 0, round(_RANGES * math.log2(abs(n))) if n else None) for n in numbers]

@@ -1,0 +1,155 @@
+"""The fleet screen: golden grids at both sizes, its keys, sets of nodes as a filter, hostile names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.fleet import node_names
+from app.fleet.node_names import matcher
+from app.tui.children.command import Outcome
+from app.tui.screens import fleet as fleet_screen
+from app.tui.screens.fleet import FleetScreen
+from app.tui.shell import Shell
+from app.tui.widgets.fleet_table import NodePicker
+from probes.types import Json
+from scenarios.compare.run_summary import FactKey
+from scenarios.peers.judge import judge
+from scenarios.peers.judgement import FleetJudgement, Missing
+from scenarios.peers.screen import screen
+from tests.app.fleet.test_reading import HOSTILE
+from tests.fakes.many_nodes import Nodes, table_of
+from tests.fakes.streams.golden import agrees
+from tests.fakes.terminals.screen import feed, grid, keys, opened, settled
+
+RECORDED = Path(__file__).parents[2] / "data"
+
+
+def planted(count: int = 60, *, retest: bool = True, hostile: bool = False) -> FleetJudgement:
+    nodes = Nodes(count, 3, measures=6)
+    odd = "node0007"
+    nodes.slow([odd], 0.8)
+    nodes.slow([f"node{n:04}" for n in range(20, 40)], 0.7, 4)
+
+    def facts(name: str) -> dict[FactKey, Json]:
+        return {
+            ("cpu", "governor"): "powersave" if name == odd else "performance", ("x", "serial"): name,
+            ("bios", "version"): "1.0" if 20 <= int(name[4:]) < 40 else "2.1",
+        }  # fmt: skip
+
+    first = nodes.all()
+    rounds = nodes.rounds(screen(first)) if retest else []
+    missing = [
+        Missing(node="node0060", state="hung", reason="its shell is in D state"),
+        Missing(node=HOSTILE if hostile else "node0061", state="unreachable", reason="No route to host"),
+    ]
+    files = {name: f"/no/such/{name}.jsonl" for name in nodes.levels}
+    return judge(first, table_of(list(nodes.levels), facts), nodes.loads, rounds, missing=missing, what=["kernel"],
+                 files=files)  # fmt: skip
+
+
+async def pushed(app: Shell, found: FleetJudgement) -> FleetScreen:
+    made = FleetScreen(Path("/srv/answers"), found)
+    await app.push_screen(made)
+    return made
+
+
+@pytest.mark.parametrize("size", ["narrow", "wide"])
+async def test_grids(size: str, tmp_path: Path) -> None:
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        await pushed(app, planted())
+        await settled(pilot)
+        agrees(f"fleet-{size}", grid(app))
+        await keys(pilot, "right", "right", "right", "right", "s")
+        await settled(pilot)
+        agrees(f"fleet-two-groups-{size}", grid(app))
+        await keys(pilot, "escape")
+        await pushed(app, planted(retest=False))
+        await settled(pilot)
+        agrees(f"fleet-suspects-{size}", grid(app))
+
+
+@pytest.mark.parametrize("size", ["narrow", "wide"])
+async def test_hostile_names_draw_nothing_but_cells(size: str, tmp_path: Path) -> None:
+    async with opened(tmp_path, triage="triage", size=size, ascii_only=True) as (app, pilot):
+        await pushed(app, planted(hostile=True))
+        await keys(pilot, "end")
+        shown = grid(app)
+        assert shown.isascii() and "\x1b" not in shown and "\x07" not in shown
+
+
+async def test_keys_sort_filter_and_choose_a_measure(tmp_path: Path) -> None:
+    async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
+        made = await pushed(app, planted())
+        await settled(pilot)
+        picker = made.query_one(NodePicker)
+        assert picker.shown[0].key == "node0007"
+        await keys(pilot, "s", "s")
+        assert [row.key for row in picker.shown[:2]] == ["node0000", "node0001"]
+        await keys(pilot, *(["left"] * 3), *(["right"] * 50))
+        assert made.view().at == 5
+        picker.filter = "node[0010-0012],node0007"
+        assert [row.key for row in picker.shown] == ["node0007", "node0010", "node0011", "node0012"]
+        picker.filter = "odd"
+        assert [row.key for row in picker.shown] == ["node0007"]
+        await keys(pilot, "escape")
+        assert picker.filter == "" and len(picker.shown) == 62
+
+
+async def test_enter_opens_the_nodes_own_recording(tmp_path: Path) -> None:
+    source = feed("storage").path
+    found = msgspec.structs.replace(planted(), files={"node0007": str(source)})
+    async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
+        made = await pushed(app, found)
+        await keys(pilot, "enter")
+        await settled(pilot)
+        assert app.screen is not made and app.feed.path == source
+        await keys(pilot, "q")
+        await settled(pilot)
+        assert app.screen is made
+        await keys(pilot, "end", "enter")  # a node that gave no answer
+        assert app.screen is made and app.message
+
+
+async def test_a_folder_is_judged_by_a_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+
+    def child(_asking: object, argv: list[str], then: object, _timeout: float) -> None:
+        asked.append(argv)
+        then(Outcome(msgspec.json.encode(planted()).decode(), ""))  # type: ignore[operator]
+
+    monkeypatch.setattr(fleet_screen, "hostdx", child)
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        app.open_fleet(Path("/srv/answers"))
+        await settled(pilot)
+        assert isinstance(app.screen, FleetScreen)
+        await keys(pilot, "R")
+        assert asked == [["fleet", "judge", "--json", "--", "/srv/answers"]] * 2
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_sets_of_nodes(own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if own:
+        monkeypatch.setitem(__import__("sys").modules, "ClusterShell.NodeSet", None)
+    names = [f"node{n:03}" for n in range(20)] + ["gpu3", "gpu3-ib", HOSTILE]
+    expected = {
+        "node[003-005],gpu3": ["node003", "node004", "node005", "gpu3"],
+        "node[007,009]": ["node007", "node009"],
+    }
+    for words, wanted in expected.items():
+        fits = matcher(words)
+        assert fits is not None and [name for name in names if fits(name)] == wanted
+    if own:
+        but = matcher("node[000-003],!node[001-002]")
+        assert but is not None and [name for name in names if but(name)] == ["node000", "node003"]
+    for words in ("node", "node[0", "a b,c", "[", "x" * 1000 + ",", "\x1b[31m,"):
+        assert matcher(words) is None
+
+
+def test_the_judgement_survives_its_json() -> None:
+    found = planted()
+    assert msgspec.json.decode(json.dumps(msgspec.to_builtins(found)), type=FleetJudgement) == found
+    assert node_names.MOST

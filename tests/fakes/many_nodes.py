@@ -1,0 +1,88 @@
+"""A fleet that is made: levels of the nodes, noise at each measurement, facts alike but for what is planted."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterable, Sequence
+
+from probes.types import Json
+from scenarios.compare.run_summary import FactKey, FigureKey, Load
+from scenarios.peers.facts import FactTable, spelt
+from scenarios.peers.node import Hardware, Node
+from scenarios.peers.retest import Round, following
+from scenarios.peers.screen import Screen, peers_for, screen
+from scenarios.plan import Metric
+
+RATE = Metric("rate", "1/s")
+HARDWARE: Hardware = (("CPU", "a model"),)
+Noise = Callable[[random.Random], float]
+
+
+def usual(rng: random.Random) -> float:
+    return rng.gauss(0, 0.02)
+
+
+def heavy(rng: random.Random) -> float:
+    """Student's t with three degrees of freedom, its standard deviation 2 %."""
+    return 0.02 * rng.gauss(0, 1) / math.sqrt(rng.gammavariate(1.5, 2) / 3) / math.sqrt(3)
+
+
+def wild(rng: random.Random) -> float:
+    """One measurement in ten with three times the noise; 2 % over all."""
+    return rng.gauss(0, 0.0447 if rng.random() < 0.1 else 0.0149)
+
+
+class Nodes:
+    def __init__(
+        self, count: int, seed: int, *, noise: Noise = usual, measures: int = 1, differ: float = 0.01
+    ) -> None:
+        self.rng = random.Random(seed)
+        self.noise = noise
+        self.keys = [FigureKey(f"load-{n}", "rate") for n in range(measures)]
+        names = [f"node{n:04}" for n in range(count)]
+        self.levels = {name: [self.rng.gauss(0, differ) for _ in self.keys] for name in names}
+
+    @property
+    def loads(self) -> dict[FigureKey, Load]:
+        return {key: Load(key.workload, RATE) for key in self.keys}
+
+    def slow(self, names: Iterable[str], ratio: float, measure: int = 0) -> None:
+        for name in names:
+            self.levels[name][measure] += math.log(ratio)
+
+    def measure(self, names: Iterable[str]) -> list[Node]:
+        return [
+            Node(
+                name=name,
+                logs={
+                    key: level + self.noise(self.rng)
+                    for key, level in zip(self.keys, self.levels[name], strict=True)
+                },
+                hardware=HARDWARE,
+            )
+            for name in names
+        ]
+
+    def all(self) -> list[Node]:
+        return self.measure(self.levels)
+
+    def rounds(self, found: Screen) -> list[Round]:
+        """As a fleet run does them."""
+        done: list[Round] = []
+        while names := following(found, done):
+            beside = peers_for(found, names, self.rng.randrange(1 << 30))
+            done.append({node.name: node for node in self.measure([*names, *beside])})
+        return done
+
+
+def screened(nodes: Nodes) -> tuple[Screen, list[Round]]:
+    found = screen(nodes.all())
+    return found, nodes.rounds(found)
+
+
+def table_of(names: Sequence[str], facts: Callable[[str], dict[FactKey, Json]]) -> FactTable:
+    table = FactTable()
+    for name in names:
+        table.add(name, spelt(facts(name)))
+    return table
