@@ -360,7 +360,7 @@ def conclude(
     if single or same_device(layout.targets):
         findings += hints(run.host, first, levels)
         others = [*known, *findings]
-        findings += first_answer(run.host, first, levels, others, watched_s(courses), single=single)
+        findings += first_answer(run.host, first, levels, others, watched_s(courses, withheld), single=single)
     findings += drift_findings(verdicts, [one.directory for one in layout.targets])
     learned = lesson(verdicts)
     for finding in (*findings, *((learned,) if learned else ())):

@@ -107,9 +107,12 @@ def looked_at(courses: Mapping[str, Sequence[BlockCompletions]]) -> list[str]:
     return [name for name in courses if load_of(name).kind in ("read", "write") and not load_of(name).sync]
 
 
-def watched_s(courses: Mapping[str, Sequence[BlockCompletions]]) -> float:
+def watched_s(
+    courses: Mapping[str, Sequence[BlockCompletions]], withheld: Mapping[str, float] = MappingProxyType({})
+) -> float:
     """Seconds of load in which a throttle would have been named."""
-    loads = looked_at(courses) if cpu_unmetered(courses) else []
+    paused = paused_by_cpu(courses, withheld)
+    loads = [name for name in looked_at(courses) if name not in paused] if cpu_unmetered(courses) else []
     parts = {name: [part for block in courses[name] for part in block.cut()] for name in loads}
     return sum(part.seconds for cut in parts.values() if len(cut) > LEAST_BLOCKS for part in cut)
 

@@ -55,7 +55,7 @@ def cpu_pauses(
         )
         for name, cap in paused.items()
     )
-    loads = " and ".join(load_of(name).title for name in paused)
+    loads = ", ".join(load_of(name).title for name in paused)
     return [SAYS.finding("cpu-pauses", loads=loads, evidence=evidence)]
 
 
