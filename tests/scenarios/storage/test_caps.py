@@ -108,7 +108,7 @@ def test_pauses_while_cpu_time_is_withheld_are_no_cap_of_the_disk() -> None:
     share = one.caps[0].pause_s / one.caps[0].period_s
     held = {QD16: 0.25 * share, STREAM: 0.25 * share}
     assert throttles(paused, (), virtual=True, withheld=held) == []
-    assert watched_s(paused, held) == pytest.approx(0.75 * watched_s(paused))  # without that load
+    assert watched_s(paused, held) == pytest.approx(0.75 * watched_s(paused), rel=0.05)  # without that load
     assert list(paused_by_cpu(paused, held)) == [QD16] and paused_by_cpu(paused, {}) == {}
     [finding] = cpu_pauses(paused, held)
     assert finding.id == "storage.cpu-pauses" and len(finding.evidence) == 1
