@@ -28,7 +28,7 @@ from scenarios.verdict.rule import margin_edge
 
 _MOST_PEERS = 400  # that an odd node's facts are held against: more say the same
 _SELDOM = 0.1  # of the nodes, at most, have a finding that is told of an odd one
-_MOST_NAMED = 20
+_MOST_NAMED = 1000
 
 
 def judge(

@@ -6,19 +6,20 @@ Its facts lie elsewhere (`facts.py`): ten thousand nodes have a million of them,
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import msgspec
 
 from probes.types import Json
+from probes.units import capacity
 from scenarios.compare.run_summary import FactKey, FigureKey, Load, Take
 
 Hardware: TypeAlias = tuple[tuple[str, str], ...]  # what it is, and which
 
-_STEPS = (
-    4  # of memory sizes to a factor of two: 192 and 256 GiB are two, with what the kernel keeps for itself
-)
+_STEPS = 4  # of memory sizes to a factor of two: 192 and 256 GiB are two
+_NUMBERED = re.compile(r"(.*?)(\d{1,9})(\D*)", re.DOTALL)
 _SHOWN = 80  # characters of a model
 _MOST_DEVICES = 24
 
@@ -62,9 +63,9 @@ def hardware(facts: Mapping[FactKey, Json]) -> Hardware:
     for (subject, name), value in facts.items():
         kind, _, which = subject.partition(":")
         if kind == "disk" and name == "size" and facts.get((subject, "kind")) == "disk":
-            disks.append(
-                f"{facts.get((subject, 'model'), facts.get((subject, 'transport'), ''))} {value}"[:_SHOWN]
-            )
+            model = facts.get((subject, "model"), facts.get((subject, "transport"), ""))
+            sold = capacity(value) if isinstance(value, int) and 0 < value < 1 << 63 else value
+            disks.append(f"{model} {sold}"[:_SHOWN])
         elif kind == "nic" and name == "driver" and which:
             cards.append(str(value)[:_SHOWN])
     found += [("disk", one) for one in sorted(disks)[:_MOST_DEVICES]]
@@ -76,5 +77,28 @@ def _memory(total: Json) -> str:
     """The size of the modules: what Linux shows is some per cent less, a little different with each kernel."""
     if not isinstance(total, int | float) or not total > 0:
         return ""
-    steps = math.ceil(math.log2(total / (1 << 30)) * _STEPS)
-    return f"{2 ** (steps / _STEPS):.3g} GiB"
+    gib = total / (1 << 30)
+    step = 2 ** math.floor(math.log2(gib)) / _STEPS
+    return f"{math.ceil(gib / step) * step:g} GiB"
+
+
+def folded(names: Sequence[str]) -> str:
+    """`gpu3, node[001-012,014]`: names that differ in their last number alone, as ClusterShell and Slurm write them."""
+    alike: dict[tuple[str, int, str], list[int]] = {}
+    others: list[str] = []
+    for name in dict.fromkeys(names):
+        parts = _NUMBERED.fullmatch(name)
+        if parts is None:
+            others.append(name)
+        else:
+            alike.setdefault((parts[1], len(parts[2]), parts[3]), []).append(int(parts[2]))
+    for (before, width, after), numbers in alike.items():
+        ranges: list[list[int]] = []
+        for number in sorted(numbers):
+            if ranges and number == ranges[-1][-1] + 1:
+                ranges[-1] = [ranges[-1][0], number]
+            else:
+                ranges.append([number])
+        inside = ",".join("-".join(f"{end:0{width}}" for end in one) for one in ranges)
+        others.append(f"{before}[{inside}]{after}" if len(numbers) > 1 else f"{before}{inside}{after}")
+    return ", ".join(sorted(others))

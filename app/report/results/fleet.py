@@ -21,6 +21,7 @@ from scenarios.peers.judgement import (
     Rare,
     Setting,
 )
+from scenarios.peers.node import folded
 from scenarios.peers.retest import LEAST_ROUNDS, MOST_ROUNDS, Standing
 from scenarios.peers.screen import DRAWN, LEAST_PEERS
 from scenarios.results.document import (
@@ -94,7 +95,7 @@ def lead(found: FleetJudgement) -> str:
 def _rules_lead(found: FleetJudgement) -> str:
     if found.rare:
         first = found.rare[0]
-        return f"{listed(first.nodes, 3)} alone: {_fact(first.subject, first.name)} {_value(first.value)}"
+        return f"{folded(first.nodes)} alone: {_fact(first.subject, first.name)} {_value(first.value, first.usual)}"
     if any(group.nodes for group in found.groups):
         return "Nothing was measured in enough like nodes; settings and findings do not single a node out"
     return "No answer could be read"
@@ -124,13 +125,12 @@ def standing_words(found: FleetJudgement, one: Standing) -> str:
 def setting_words(one: Setting | Rare) -> str:
     """`cpu governor: powersave here, performance on 39 of 39 peers (rule host.governor)`."""
     rule = f" (rule {one.rule})" if one.rule else ""
-    what = f"{_fact(one.subject, one.name)}: {_value(one.value)}"
+    theirs, count = (one.usual, 0) if isinstance(one, Rare) else one.theirs[0]
+    what = f"{_fact(one.subject, one.name)}: {_value(one.value, theirs)}"
+    usual = _value(theirs, one.value)
     if isinstance(one, Rare):
-        return (
-            f"{what} on {listed(one.nodes, 3)}, {_value(one.usual)} on {percent(one.share)} of {one.of}{rule}"
-        )
-    theirs, count = one.theirs[0]
-    return f"{what} here, {_value(theirs)} on {count} of {one.peers} peers{rule}"
+        return f"{what} on {folded(one.nodes)}, {usual} on {percent(one.share)} of {one.of}{rule}"
+    return f"{what} here, {usual} on {count} of {one.peers} peers{rule}"
 
 
 def _odd_section(found: FleetJudgement, odd: Odd) -> Section:
@@ -179,8 +179,8 @@ def _standing_table(
 def _settings(settings: Sequence[Setting]) -> Table:
     rows: list[tuple[Cell, ...]] = [
         (
-            Mono(_fact(one.subject, one.name)), Mono(_value(one.value)),
-            Mono(listed([f"{_value(value)} ({count})" for value, count in one.theirs], 3)),
+            Mono(_fact(one.subject, one.name)), Mono(_value(one.value, one.theirs[0][0])),
+            Mono(listed([f"{_value(value, one.value)} ({count})" for value, count in one.theirs], 3)),
             f"{one.matching} of {one.peers}", one.component, Mono(one.rule) if one.rule else "",
         )
         for one in settings
@@ -314,15 +314,16 @@ def _triaged(found: FleetJudgement) -> list[Section]:
 
 
 def _found_row(one: FoundOn) -> tuple[Cell, ...]:
-    names = "" if one.count == one.of else listed(one.nodes, _MOST_NAMED)
-    return Mono(one.finding), f"{one.count} of {one.of}", names
+    more = one.count - len(one.nodes)
+    names = "" if one.count == one.of else folded(one.nodes) + (f" and {more} more" if more else "")
+    return Mono(one.finding), f"{one.count} of {one.of}", Mono(names) if names else ""
 
 
 def _rare(found: Sequence[Rare]) -> Table:
     rows: list[tuple[Cell, ...]] = [
         (
-            Mono(_fact(one.subject, one.name)), Mono(_value(one.value)), listed(one.nodes, 4),
-            Mono(_value(one.usual)), percent(one.share), Mono(one.rule) if one.rule else "",
+            Mono(_fact(one.subject, one.name)), Mono(_value(one.value, one.usual)), Mono(folded(one.nodes)),
+            Mono(_value(one.usual, one.value)), percent(one.share), Mono(one.rule) if one.rule else "",
         )
         for one in found
     ]  # fmt: skip
@@ -350,9 +351,7 @@ def _groups(found: FleetJudgement) -> list[Section]:
         if group.named:
             why = f"no peers: fewer than {LEAST_PEERS} nodes of this hardware"
             unlike = ", ".join(f"{kind} {which}" for kind, which in group.unlike)
-            words = f"{listed(group.named, _MOST_NAMED)}: {why}" + (
-                f"; unlike the largest group: {unlike}" * bool(unlike)
-            )
+            words = f"{folded(group.named)}: {why}" + (f"; unlike the largest group: {unlike}" * bool(unlike))
         items.append((Strong(counted(group.nodes, "node")), words))
     return [Section("Groups of like hardware", (Bullets(tuple(items)),), appendix=True)] if items else []
 
@@ -380,9 +379,15 @@ def _fact(subject: str, name: str) -> str:
     return f"{subject} {name}".strip()
 
 
-def _value(value: Json) -> str:
+def _value(value: Json, beside: Json = None) -> str:
+    """Of a line of words, such as the kernel's parameters, only those that the value beside it has not."""
     if value is None:
         return "(not there)"
+    if isinstance(value, str) and isinstance(beside, str):
+        others = beside.split()
+        own = [word for word in value.split() if word not in others]
+        if own and len(own) < len(value.split()):
+            return _value(" ".join(own))
     words = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     return words if len(words) <= _VALUE else words[: _VALUE - 1] + "…"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from probes.types import Json
 from scenarios.compare.run_summary import FactKey
-from scenarios.peers.node import hardware
+from scenarios.peers.node import folded, hardware
 
 GIB = 1 << 30
 FACTS: dict[FactKey, Json] = {
@@ -50,3 +50,25 @@ def test_wild_values_are_no_error() -> None:
         ("disk:x", "size"): ["a"], ("nic:", "driver"): "x",
     }  # fmt: skip
     assert hardware(wild)
+
+
+def test_names_that_differ_in_a_number_alone_are_one_list() -> None:
+    assert (
+        folded(["node003", "node001", "node002", "node010", "gpu3", "login"])
+        == "gpu3, login, node[001-003,010]"
+    )
+    assert folded(["w9.site.org", "w10.site.org", "w11.site.org"]) == "w9.site.org, w[10-11].site.org"
+    assert folded(["a\nb7", "7", "node1"]) == "7, a\nb7, node1"
+
+
+def test_sizes_are_those_of_modules_and_disks_as_they_are_sold() -> None:
+    told = dict(
+        hardware(
+            {
+                ("memory", "total"): 25276063744,
+                ("disk:vda", "kind"): "disk",
+                ("disk:vda", "size"): 1920383410176,
+            }
+        )
+    )
+    assert told == {"memory": "24 GiB", "disk": " 1.92 TB"}
