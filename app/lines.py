@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from rich.cells import cell_len, set_cell_size
 
+from app import glyphs
 from app.glyphs import clean
 
 Span: TypeAlias = tuple[str, str]  # text, role
@@ -86,6 +87,17 @@ def highlight(line: Sequence[Span], width: int) -> Line:
 def grounded(line: Iterable[Span], width: int, ground: str) -> Line:
     """The line filled to the width, on a tinted ground."""
     return [(part, role if "@" in role else f"{role}@{ground}") for part, role in pad(cleaned(line), width)]
+
+
+def area(shares: Sequence[float | None], height: int, role: str) -> list[Line]:
+    """Columns of `height` rows, the highest first: the edge of each bright, what lies below it in the role's shade."""
+    rows, above = glyphs.columns(shares, height) or [""], ""
+    out: list[Line] = []
+    for row in rows:
+        below = [at < len(above) and above[at] != " " for at in range(len(row))]
+        out.append(merged((sign, f"{role}2" if low else role) for sign, low in zip(row, below, strict=True)))
+        above = row
+    return out
 
 
 def columns(left: Sequence[Line], right: Sequence[Line], width: int) -> list[Line]:

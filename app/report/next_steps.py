@@ -130,9 +130,24 @@ def to_do(session: Session, recording: str = "") -> tuple[Remedy, ...]:
     steps = [step for step in steps if step not in taken]
     own = [Remedy(title=step.priced[:1].upper() + step.priced[1:], commands=step.commands) for step in steps]
     told: dict[tuple[str, tuple[str, ...]], Remedy] = {}
-    for one in (*loud, *own, *quiet):
+    kept = () if loud or own or quiet else _kept(session, recording)
+    for one in (*loud, *own, *quiet, *kept):
         told.setdefault((one.title, one.commands), one)
     return tuple(told.values())[:FEW]
+
+
+def _kept(session: Session, recording: str) -> tuple[Remedy, ...]:
+    """Of a run that ended and asks for nothing: its page for others, and what tells later whether it changed."""
+    if session.ended is None or session.began is None or not any(map(measured, session.verdicts.values())):
+        return ()
+    if "/" in recording:  # a file that somebody keeps already
+        return ()
+    name = shlex.quote(recording or "last")
+    page = Remedy(title="Write the page for a ticket", commands=(f"hostdx report {name} -o report.md",))
+    if session.card.role == "import":
+        return (page,)
+    baseline = f"hostdx baseline save NAME {name}"
+    return (page, Remedy(title="Keep it, to see later what changed", commands=(baseline,)))
 
 
 def control_differs(session: Session) -> bool:

@@ -30,8 +30,8 @@ class PlanRow(NamedTuple):
 def plan_rows(plan: Plan) -> list[PlanRow]:
     """Everything below the question. A row with the role `picture` is a line of a drawing."""
     rows = [PlanRow("✗ cannot", plan.refusal, "critical"), PlanRow("", "")] if plan.refusal else []
-    sides = "compares" if len(plan.variants) > 1 else "measures"
-    rows += [PlanRow("" if n else sides, line) for n, line in enumerate(_sides(plan))]
+    named = "compares" if len(plan.variants) > 1 else "measures"
+    rows += [PlanRow("" if n else named, line) for n, line in enumerate(sides(plan))]
     if plan.differs:
         told = "; ".join(plan.differs)
         differing = f"they also differ in: {told}; verdicts therefore say “this stack”: all of it together"
@@ -53,7 +53,7 @@ def plan_rows(plan: Plan) -> list[PlanRow]:
     return rows + [PlanRow("" if n else "notes", line) for n, line in enumerate(plan.sentences)]
 
 
-def _sides(plan: Plan) -> list[str]:
+def sides(plan: Plan) -> list[str]:
     """The variants in columns: what each is called, what it is, its details."""
     same = all(v.label in ("", v.id) for v in plan.variants)
     columns = [(v.id, "" if same else v.label, v.detail) for v in plan.variants]

@@ -1,6 +1,7 @@
 """Roles to styles. Three palettes: dark, light, and the terminal's own 16 colours (console, NO_COLOR).
 
-Nothing is told by colour alone: severities carry a word and a sign, variants a marker, the cursor a `▸`.
+Nothing is told by colour alone: severities carry a word and a sign, variants a marker, the cursor a `▸`. `a2` is what
+lies below the edge of a column in `a`.
 """
 
 from __future__ import annotations
@@ -22,14 +23,18 @@ MOST_KEPT = 64
 DARK = {
     "bg": "#121212", "cursor": "#303030", "text": "#d0d0d0", "dim": "#8a8a8a", "accent": "#5fafff",
     "critical": "#ff5f5f", "warning": "#ffaf00", "notice": "#87afd7", "ok": "#87d75f", "unknown": "#af87d7",
-    "a": "#5fd7ff", "b": "#ff87ff", "c": "#ffffff", "d": "#5f87ff", "rule": "#4e4e4e", "shade": "#4e4e4e",
+    "a": "#5fd7ff", "b": "#ff87ff", "c": "#ffffff", "d": "#5f87ff",
+    "a2": "#005f87", "b2": "#875f87", "c2": "#6c6c6c", "d2": "#5f5f87", "accent2": "#005f87",
+    "rule": "#4e4e4e", "shade": "#4e4e4e",
     "@bar": "#262626", "@band": "#303030", "@critical": "#4e1a1a", "@warning": "#4a3500", "@notice": "#1c3347",
     "@ok": "#1a3a1a", "@unknown": "#3a2350",
 }  # fmt: skip
 LIGHT = {
     "bg": "#ffffff", "cursor": "#d0d0d0", "text": "#262626", "dim": "#626262", "accent": "#005faf",
     "critical": "#af0000", "warning": "#875f00", "notice": "#005f87", "ok": "#005f00", "unknown": "#5f00af",
-    "a": "#0087af", "b": "#af00af", "c": "#000000", "d": "#0000d7", "rule": "#bcbcbc", "shade": "#bcbcbc",
+    "a": "#0087af", "b": "#af00af", "c": "#000000", "d": "#0000d7",
+    "a2": "#87d7ff", "b2": "#ffafff", "c2": "#bcbcbc", "d2": "#afafff", "accent2": "#afd7ff",
+    "rule": "#bcbcbc", "shade": "#bcbcbc",
     "@bar": "#e4e4e4", "@band": "#e4e4e4", "@critical": "#ffd7d7", "@warning": "#ffe7bf", "@notice": "#d7efff",
     "@ok": "#d7f5d7", "@unknown": "#ecdcff",
 }  # fmt: skip
@@ -37,7 +42,9 @@ LIGHT = {
 TERMINAL = {
     "bg": "default", "cursor": "default", "text": "default", "dim": "default", "accent": "cyan",
     "critical": "red", "warning": "yellow", "notice": "cyan", "ok": "green", "unknown": "magenta",
-    "a": "cyan", "b": "magenta", "c": "white", "d": "blue", "rule": "default", "shade": "default",
+    "a": "cyan", "b": "magenta", "c": "white", "d": "blue",
+    "a2": "cyan", "b2": "magenta", "c2": "white", "d2": "blue", "accent2": "cyan",
+    "rule": "default", "shade": "default",
 }  # fmt: skip
 _BOLD = {"title", "strong", "critical", "accent", "key"}
 _LIKE = {"title": "accent", "strong": "text", "key": "accent"}

@@ -15,6 +15,7 @@ from scenarios.plan import Option, Plan
 
 TIMES = ("budget", "seconds")  # the options by which a scenario is told how long
 LEAST_S = 5.0
+LEAST_ROOM = 2.0  # times as much on average, so that the large ones decide something
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -102,6 +103,9 @@ def shares(waiting: Sequence[Part], left_s: float) -> Mapping[str, float]:
         found = {part.id: free * part.weight / whole for part in able}
         if min(found.values()) >= LEAST_S:
             return found
+        if free >= LEAST_ROOM * LEAST_S * len(able):  # no small part takes all from a large one
+            rest = free - LEAST_S * len(able)
+            return {part.id: LEAST_S + rest * part.weight / whole for part in able}
         able.pop()
     return {}
 

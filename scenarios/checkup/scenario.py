@@ -12,7 +12,17 @@ from scenarios import events as ev
 from scenarios.card import Card
 from scenarios.checkup import CARD
 from scenarios.checkup.directories import chosen, named_by
-from scenarios.checkup.parts import TIMES, Part, by_suspicion, own_and_common, parts, shares, values
+from scenarios.checkup.others import FIRST_S, Others
+from scenarios.checkup.parts import (
+    TIMES,
+    Part,
+    by_suspicion,
+    candidates,
+    own_and_common,
+    parts,
+    shares,
+    values,
+)
 from scenarios.checkup.ranking import LOUD, answer, item, ranked, rule, unmeasured
 from scenarios.checkup.results import CheckupAnswer
 from scenarios.declared_options import declared
@@ -24,7 +34,7 @@ from scenarios.results.result import Item, State
 from scenarios.triage import suspects
 
 BUDGET_S = 300.0
-TRIAGE_S = 2.0
+TRIAGE_S = 4.0  # with a look at who uses the host
 SHORT = "the budget is too short for it"
 CLEAR = "not needed: a part before it gave a clear answer (--all measures the rest too)"
 
@@ -97,6 +107,8 @@ class Checkup(Scenario):
         waiting = by_suspicion([part for part in found if not part.why_not], suspected)
         fates: dict[str, State] = {}  # of triage's findings, by id and subject
         clear = False
+        others = Others(run)
+        await others.look(FIRST_S)
         try:
             while waiting:
                 left = budget - (run.clock.now() - began)
@@ -109,12 +121,13 @@ class Checkup(Scenario):
                     items.append(self._left_out(options, part, why))
                 else:
                     clear = await self._measure(run, options, part, seconds, items, known, fates) or clear
-                    self._tell(run, [*items, *_rules(known, fates)], ended=False)
+                    await others.look()
+                    self._tell(run, [*_beside(others, items), *_rules(known, fates)], ended=False)
         except asyncio.CancelledError:
             items += [self._left_out(options, part, "stopped before it began") for part in waiting]
             raise
         finally:
-            self._tell(run, [*items, *_rules(known, fates)], ended=True)
+            self._tell(run, [*_beside(others, items), *_rules(known, fates)], ended=True)
 
     async def _triage(self, run: Run) -> list[Finding]:
         """The worst first."""
@@ -185,6 +198,17 @@ class Checkup(Scenario):
         found = ranked(items)
         run.emit(CheckupAnswer(t=run.time(), value=tuple(found)))
         run.found(answer(found, ended=ended))
+
+
+def _beside(others: Others, items: Sequence[Item]) -> list[Item]:
+    """Those who use the host stand before the parts that measure, for what these find may be theirs; not before those
+    that only watch."""
+    known = {one.id: one for one in candidates()}
+    open_ones = [
+        known[one.scenario].suspect for one in items if one.state == "open" and one.scenario in known
+    ]
+    watched = [one for one in items if one.scenario in known and not known[one.scenario].measures]
+    return [*watched, *others.items(open_ones), *(one for one in items if one not in watched)]
 
 
 def _together(plans: Sequence[Plan]) -> tuple[Written, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from typing import Literal
 
+import msgspec
+
 from probes.system.kernel_log import HungTask
 from probes.types import Absent, present
 from scenarios import events as ev
@@ -73,7 +75,7 @@ class Report:
 
     def close(self, seconds: float) -> None:
         """The list of all that was stuck, or that nothing was; that it is well only where every task could be seen."""
-        self._say(list(self._worst.values()))  # how long it was in the end
+        self._say(list(self._worst.values()), closing=True)  # how long it was in the end
         self.run.emit(InD(t=self.run.time(), value=self._listed(MOST_LISTED)))
         if self._all or not self._looks:
             return
@@ -151,12 +153,15 @@ class Report:
                 fresh.append(group)
         self._say([(group, look) for group in fresh])
 
-    def _say(self, groups: Sequence[tuple[Group, TaskLook]]) -> None:
+    def _say(self, groups: Sequence[tuple[Group, TaskLook]], *, closing: bool = False) -> None:
+        """`closing`: it is said too of whom nobody waits any more."""
         if not groups:
             return
         log = log_about(self.run.host, {g.cause.subject for g, _ in groups if g.cause.subject})
         for group, look in groups:
             finding = finding_of(group, look.devices, self._faults, log)
+            if closing and not self._now & {stuck.sleep.task.key for stuck in group.stuck}:
+                finding = msgspec.structs.replace(finding, title=SAYS.text("over", title=finding.title))
             self.run.found(finding)
 
     def _list(self, look: TaskLook) -> None:

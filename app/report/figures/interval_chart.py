@@ -13,8 +13,9 @@ from scenarios.events import Interval
 from scenarios.results.document import Bar, Intervals
 
 MARGIN = 0.05
+_TICKS = (10.0, 2.0, 100.0, 5.0, 3.0, 20.0, 1.3)  # those that have room, these first
 _STEPS = (1.15, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0, 1e4, 1e6)
-_NAME, _MOST_BAR = 44, 61
+_NAME, MOST_BAR = 44, 61
 _FEW = 12  # bars: each is read
 
 
@@ -130,6 +131,10 @@ def axis(width: int, scale: Scale) -> Line:
     put(one + 2, "▸ faster") or put(one + 2, "▸")
     put(0, left)
     put(width - len(right), right)
+    for tick in _TICKS:
+        for value in (1 / tick, tick):
+            if scale.low < value < scale.high:
+                put(scale.cell(value, width) - (len(factor(tick)) - 2) // 2, factor(tick))
     return [("".join(signs), "dim")]
 
 
@@ -140,14 +145,14 @@ def legend(margin: float) -> str:
     )
 
 
-def interval_lines(found: Intervals, width: int) -> list[Line]:
-    """The axis, then a line a bar."""
+def interval_lines(found: Intervals, width: int, *, names: int = 0, sizes: int = 0) -> list[Line]:
+    """The axis, then a line a bar; `names` and `sizes`: the cells of these columns where others share them."""
     if not found.bars:
         return []
     scale = scale_of(found.bars)
-    sizes = max(cells(text(bar.size)) for bar in found.bars)
-    names = min(_NAME, max(cells(text(bar.name)) for bar in found.bars), max(8, width - sizes - 21))
-    room = max(9, min(_MOST_BAR, width - names - sizes - 4))
+    sizes = sizes or max(cells(text(bar.size)) for bar in found.bars)
+    names = names or min(_NAME, max(cells(text(bar.name)) for bar in found.bars), max(8, width - sizes - 21))
+    room = max(9, min(MOST_BAR, width - names - sizes - 4))
     out: list[Line] = [crop([(" " * (names + 2), "text"), *axis(room, scale)], width)]
     for bar in found.bars:
         name = pad(text(shortened(bar.name, names)), names)

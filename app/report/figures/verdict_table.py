@@ -21,8 +21,7 @@ from scenarios.results.document import Bar, Effects, Intervals, Table, Toned
 from scenarios.verdict.word import Word
 
 MEDIANS = (
-    "Values are the medians of each side's blocks; the effect is estimated within groups, where drift cancels, and "
-    "need not be their quotient."
+    "Values are medians of each side's blocks; the effect is estimated within groups, not as their quotient."
 )
 
 EACH_ITS_OWN = "Each row's values are of the groups that its own verdict rests on."

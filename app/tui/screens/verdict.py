@@ -9,13 +9,13 @@ from textual.binding import Binding
 from textual.widget import Widget
 
 from app.glyphs import clean
-from app.lines import Line, crop, flowed, framed, grounded, ruled, split, text, wrapped
+from app.lines import Line, columns, crop, flowed, framed, grounded, half, ruled, split, text, wrapped
 from app.recording import store
 from app.recording.session import Session
 from app.report.figures.verdict_table import beside as values_beside
 from app.report.headline import answer
 from app.report.next_steps import to_do
-from app.report.results.checkup import beside, items
+from app.report.results.checkup import items
 from app.report.trust import MARKS, TONES, trust
 from app.report.wording import beyond_bounds
 from app.tui.children.feed import RunFeed
@@ -25,8 +25,10 @@ from app.tui.widgets.home.checkup_lines import checkup_lines
 from app.tui.widgets.home.findings_panel import Suspects
 from app.tui.widgets.imported import imported_lines
 from app.tui.widgets.measuring.group_plot import Chosen, GroupPlot, ValuesPlot, courses
+from app.tui.widgets.measuring.load_cards import row_lines
+from app.tui.widgets.measuring.standing import pairs_of
 from app.tui.widgets.measuring.transport import Transport
-from app.tui.widgets.on_top import on_top_lines
+from app.tui.widgets.on_top import on_top, on_top_lines, trace_lines
 from app.tui.widgets.panel import Box, Panel
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.verdict_list import VerdictList
@@ -36,6 +38,9 @@ from scenarios.finding import Remedy
 ROOMY = 48  # lines of a screen that has room for what a load stands for
 ENOUGH = 28  # lines of a screen that has room for every step's title and command
 MOST_NEXT = 12  # lines of trust, and of what comes next
+LEAST_FIGURE = 50  # cells of a load's row
+AROUND = 3  # lines of head, transport and keys
+MOST_TABLE, LEAST_FOUND = 13, 4  # lines of the table, and of the findings with their border
 MANY = 6  # rows of a table on a low screen: Enter has how each came about
 LOW_LINES = 1  # of how a verdict came about, on a low screen; Enter shows all of it
 
@@ -97,6 +102,20 @@ def _load_lines(session: Session, workload: str, width: int) -> list[Line]:
     return wrapped(clean(load.why), width, "dim", indent=2) if load is not None and load.why else []
 
 
+def _figures(session: Session, width: int, most: int) -> list[Line]:
+    """What a battery measured, two loads beside each other where each has room."""
+    pairs = pairs_of(session) if session.blocks and not items(session) else []
+    if not pairs:
+        return []
+    if len(pairs) <= most or width < 2 * LEAST_FIGURE:
+        return row_lines(session, pairs, width, most)
+    down = -(-len(pairs) // 2)
+    left, right = (
+        row_lines(session, some, half(width), most, effects=False) for some in (pairs[:down], pairs[down:])
+    )
+    return columns(left, right, width)
+
+
 class About(Panel):
     """Of the row under the cursor, how it came about; then whether the run can be trusted."""
 
@@ -106,8 +125,23 @@ class About(Panel):
         if not self.boxed:
             return self.rows(width)
         rows = self.rows(width - 4)
-        title = "ANSWER" if items(self.shell.feed.session) else "CAN IT BE TRUSTED?"
-        return framed(text(title, "title"), [], rows, width, len(rows) + 2 if self.natural else height)
+        title, note = self._title(width - 4)
+        return framed(title, note, rows, width, len(rows) + 2 if self.natural else height)
+
+    def _title(self, width: int) -> tuple[Line, Line]:
+        session = self.shell.feed.session
+        if items(session):
+            return text("ANSWER", "title"), []
+        if not self.screen.query_one(VerdictList).rows():
+            if found := on_top(session, width, self._most):
+                return found.title, found.note
+            if session.blocks:
+                return text("FIGURES", "title"), text("medians of each side", "dim")
+        return text("CAN IT BE TRUSTED?", "title"), []
+
+    @property
+    def _most(self) -> int:
+        return self.screen.size.height // 3
 
     def rows(self, width: int) -> list[Line]:
         session = self.shell.feed.session
@@ -127,8 +161,13 @@ class About(Panel):
                     out += _load_lines(session, verdict.workload, width)
                 if low and len(said) > LOW_LINES:
                     out[-1] = split(out[-1], text("Enter", "key"), width)
-        out += signs
-        out += on_top_lines(session, width, self.screen.size.height // 3)
+        if low or self.screen.query_one(VerdictList).rows():
+            out += [*signs, *on_top_lines(session, width, self._most + 1)]
+        else:
+            found = on_top(session, width, self._most)
+            told = found.rows if found else _figures(session, width, self._most)
+            free = MOST_NEXT - len(told) - len(signs)
+            out += [*trace_lines(session, width, free), *told, *signs]
         out += doubt_lines(session, width, brief=low)
         return [*out, *imported_lines(session, width, self.screen.size.height)]
 
@@ -261,10 +300,11 @@ class VerdictScreen(RunScreen):
 
     def _arrange(self) -> None:
         compared = bool(self.query_one(VerdictList).rows())
-        self.set_class(bool(advice(self.feed)) and not self._previewed(compared), "-todo")
+        self.set_class(bool(advice(self.feed)), "-todo")
         self.set_class(compared, "-compared")
         self.set_class(not compared, "-uncompared")
-        beside_it = self.has_class("-todo") and not items(self.session())
+        figures = not compared and bool(self.session().blocks)  # as wide as the screen
+        beside_it = self.has_class("-todo") and not items(self.session()) and not figures
         self.set_class(beside_it, "-beside")
         middle = self.query_one("#middle")
         if beside_it and self.query_one(About).boxed:
@@ -272,20 +312,24 @@ class VerdictScreen(RunScreen):
             need = max(
                 len(self.query_one(About).rows(half)), len(next_lines(advice(self.feed), half, MOST_NEXT))
             )
-            middle.styles.height = min(MOST_NEXT, max(4, need)) + 2
+            middle.styles.height = min(MOST_NEXT, max(4, need), max(4, self._room() - 2)) + 2
         else:
             middle.styles.height = "auto"
         self._pair()
+
+    def _room(self) -> int:
+        """Lines of the middle that leave some to the findings below it."""
+        size = self.app.size
+        table = self.query_one(VerdictList)
+        high = size.height - len(headline_lines(self.session(), size.width)) - AROUND
+        if not table.rows():
+            return high // 2
+        return high * 76 // 100 - min(MOST_TABLE, len(table.rows()) + 3) - LEAST_FOUND
 
     def _pair(self) -> None:
         """Where there are no groups the raw values stand in their place, and not once more below."""
         chosen = self._chosen()
         self.set_class(chosen is None or not courses(self.session(), *chosen), "-unpaired")
-
-    def _previewed(self, compared: bool) -> bool:
-        """Whether the finding that is shown below in full says what to do first."""
-        shown = [one for found in beside(self.session())[:1] for one in found.remedy]
-        return not compared and self.has_class("-high") and advice(self.feed)[:1] == tuple(shown[:1])
 
     def _chosen(self) -> Chosen | None:
         entry = self.query_one(VerdictList).entry()

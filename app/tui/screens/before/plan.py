@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from textual.binding import Binding
 from textual.widget import Widget
 
 from app.glyphs import clean
+from app.invocation import pasted
 from app.lines import BLANK, Line, cells, grounded, split, text, wrapped
 from app.locks import Holder, measuring_now
 from app.recording.session import Session
@@ -16,6 +18,7 @@ from app.report.plan_text import NAME
 from app.run.launch import HOSTDX
 from app.tui.children.event_child import EventChild
 from app.tui.option_values import parsed, proposed, shown, wrong
+from app.tui.plan_panels import panel_lines
 from app.tui.plan_text import exact_lines, plan_lines
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.base import Base
@@ -26,6 +29,7 @@ from scenarios.events import Offer
 from scenarios.option_value import arguments
 from scenarios.plan import Option, Plan
 
+AROUND = 2  # lines of head and keys
 ALONE = "one directory: nothing to compare it with; d adds one"
 Proposal = Callable[[], Sequence[str]]
 
@@ -89,6 +93,7 @@ class PlanScreen(Base):
         Binding("O", "options", "options"),
         Binding("e", "explain", "explain"),
         Binding("x", "exact", "exact steps"),
+        Binding("c", "copy", "copy the command", show=False),
     ]
     title_words = "plan"
 
@@ -219,6 +224,9 @@ class PlanScreen(Base):
         if self._exact:
             return exact_lines(plan, width)
         chosen = " ".join(arguments(self.values, self.offer.options))
+        if self.has_class("-wide") and self.has_class("-high") and not self.has_class("-broad"):
+            warned = [ALONE] if self.alone else []
+            return panel_lines(plan, width, self.app.size.height - AROUND, warned, self._command())
         return [
             *([*wrapped(ALONE, width, "warning"), BLANK] if self.alone else []),
             *plan_lines(plan, width),
@@ -233,6 +241,14 @@ class PlanScreen(Base):
             out += wrapped(f"{option.name}: {option.help}", width, "strong", indent=2, hang=2)
         words = "Enter asks for it, O shows every option. Planning changes nothing."
         return [*out, BLANK, *wrapped(words, width, "dim")]
+
+    def _command(self) -> str:
+        return pasted(
+            shlex.join(["hostdx", "run", self.offer.id, *arguments(self.values, self.offer.options)])
+        )
+
+    def action_copy(self) -> None:
+        self.shell.copy(self._command(), "the command")
 
     def action_exact(self) -> None:
         self._exact = not self._exact

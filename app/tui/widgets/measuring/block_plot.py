@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from app.glyphs import MARKERS, clean
-from app.lines import Line, cells, crop, split, text
+from app.lines import Line, cells, crop, merged, split, text
 from app.recording.session import Session
 from app.report.figures.plot import nice_axis, plot
 from app.report.figures.verdict_table import counts
@@ -169,5 +169,10 @@ def coloured(row: str, roles: dict[str, str]) -> Line:
     head, body = row[: edge + 1], row[edge + 1 :]
     line: Line = [(head, "dim")]
     axis = edge < 0 or "└" in head
-    line += [(c, "dim" if axis else roles.get(c, "dim")) for c in body]
-    return line
+    grid = head.endswith("┤")  # a faint line where the axis has a figure
+    for sign in body:
+        if axis or sign != " " or not grid:
+            line.append((sign, "dim" if axis else roles.get(sign, "dim")))
+        else:
+            line.append(("·", "rule"))
+    return merged(line)

@@ -33,19 +33,26 @@ def _course(samples: Sequence[ev.SampleTaken], width: int) -> Line:
 
 
 def figure_lines(session: Session, width: int, most: int) -> list[Line]:
-    """Empty where nothing was read. A figure of several variants has a column each, the median so far."""
-    if not session.samples or most < 3:
-        return []
+    """Under a head of its own; empty where nothing was read."""
+    note, rows = figures(session, width, most - 1)
+    return [ruled(text("SO FAR", "title"), note, width), *rows] if rows else []
+
+
+def figures(session: Session, width: int, most: int) -> tuple[Line, list[Line]]:
+    """How often it was read, and at most `most` lines. A figure of several variants has a column each, the median so
+    far."""
+    if not session.samples or most < 2:
+        return [], []
     found = {name: samples for name, samples in session.samples.items() if samples}
     columns = list(dict.fromkeys(s.variant for samples in found.values() for s in samples))
     rounds = max(len([s for s in samples if s.variant == samples[0].variant]) for samples in found.values())
     note = f"{rounds} readings" if columns == [""] else f"median of {rounds} rounds"
     rows = _ordered(found)
-    room = most - (1 if columns == [""] else 2)
+    room = most - (columns != [""])
     shown = rows if len(rows) <= room else sorted(rows, key=lambda row: row[1][-1].t)[-(room - 1) :]
     longest = max(len(clean(name)) for name, _ in shown)
     names = min(_MOST_NAME, longest, width // 2)
-    out = [ruled(text("SO FAR", "title"), text(note, "dim"), width)]
+    out: list[Line] = []
     if columns == [""]:
         out += [
             crop([*pad(text(clean(n)), names), (_GAP, "text"), *_course(s, width)], width) for n, s in shown
@@ -61,7 +68,7 @@ def figure_lines(session: Session, width: int, most: int) -> list[Line]:
             out.append(crop([*pad(text(clean(name)), names), (f"{_GAP}{line}", "text")], width))
     if len(shown) < len(rows):
         out.append(text(f"and {len(rows) - len(shown)} more in the report", "dim"))
-    return out
+    return text(note, "dim"), out
 
 
 def _ordered(found: dict[str, list[ev.SampleTaken]]) -> list[tuple[str, list[ev.SampleTaken]]]:

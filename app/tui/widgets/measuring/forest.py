@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from app.lines import Line, framed, pad, text
+from app.lines import Line, cells, framed, pad, shortened, text
 from app.recording.progress import next_look
 from app.recording.session import Session, pair
-from app.report.figures.interval_chart import interval_lines
+from app.report.figures.interval_chart import MOST_BAR, Scale, axis, bar_line, interval_lines, scale_of
 from app.tui.widgets.measuring.load_cards import title
 from app.tui.widgets.measuring.standing import margin_of, pairs_of, planned_words
 from app.tui.widgets.panel import SessionPanel
@@ -32,14 +32,24 @@ def forest_lines(session: Session, width: int, height: int) -> list[Line]:
     else:
         left_out = 0
     bars = [bar for _, _, bar in rows if bar is not None]
-    chart = interval_lines(Intervals(tuple(bars), margin_of(session)), width)
-    names = min(max((len(name) for name, _, _ in rows), default=0), width // 2)
-    out, below = chart[:1], iter(chart[1:])
+    margin = margin_of(session)
+    longest = max((cells(text(words)) for _, words, _ in rows), default=0)
+    names = min(max((len(name) for name, _, _ in rows), default=0), max(8, width - longest - 21))
+    chart = interval_lines(Intervals(tuple(bars), margin), width, names=names, sizes=longest)
+    scale = scale_of(bars)
+    room = max(9, min(MOST_BAR, width - names - longest - 4))
+    out = chart[:1] or [[(" " * (names + 2), "text"), *axis(room, scale)]]
+    below = iter(chart[1:])
     for name, words, bar in rows:
-        out.append(
-            next(below) if bar is not None else [*pad(text(name, "dim"), names), (f"  {words}", "dim")]
-        )
+        out.append(next(below) if bar is not None else _waiting(name, words, names, room, scale, margin))
     return [*out, *([text(f"and {left_out} more: v", "dim")] if left_out else [])][:height]
+
+
+def _waiting(name: str, words: str, names: int, room: int, scale: Scale, margin: float) -> Line:
+    """A row without an interval: where it will stand."""
+    ground = bar_line(None, None, room, scale, margin=margin)
+    empty: Line = [(sign.replace(" ", "·"), "shade@band" if "@" in role else "rule") for sign, role in ground]
+    return [*pad(text(shortened(name, names), "dim"), names), ("  ", "text"), *empty, (f"  {words}", "dim")]
 
 
 def outlook(session: Session) -> str:
@@ -70,4 +80,5 @@ class Forest(SessionPanel):
         session = self._session()
         rows = forest_lines(session, width - 4, height - 2)
         note = text(outlook(session), "strong")
-        return framed(text("EFFECT SO FAR, 95 % CI", "title"), note, rows, width, height)
+        title = "EFFECT" if session.ended is not None else "EFFECT SO FAR"
+        return framed([(f"{title}  ", "title"), ("95 % CI", "dim")], note, rows, width, height)

@@ -44,7 +44,8 @@ def sides(session: Session, workload: str, room: int) -> list[Side]:
     out = []
     for variant in found:
         own = values.get(variant, [])
-        shares = tuple(max(0.0, v / top) for v in binned(own, room)) if top > 0 else ()
+        drawn = binned(own, room) if _under_way(session, workload) else spread(own, room)
+        shares = tuple(max(0.0, v / top) for v in drawn) if top > 0 else ()
         level = judged.get(variant) or _level(blocks, metric, unit, variant)
         out.append(Side(variant, *marks[variant], shares, level))
     return out
@@ -76,6 +77,18 @@ def binned(values: Sequence[float], room: int) -> list[float]:
         return [value for value in values for _ in range(room // len(values))]
     each = bins(len(values), room)
     return [fmean(values[at : at + each]) for at in range(0, len(values), each)]
+
+
+def spread(values: Sequence[float], room: int) -> list[float]:
+    """All of a load that is over in all of the room: each cell the mean of its part."""
+    if not values or room < 1:
+        return []
+    parts = [(n * len(values) // room, (n + 1) * len(values) // room) for n in range(room)]
+    return [fmean(values[low : max(high, low + 1)]) for low, high in parts]
+
+
+def _under_way(session: Session, workload: str) -> bool:
+    return session.ended is None and session.workload == workload
 
 
 def bins(count: int, room: int) -> int:

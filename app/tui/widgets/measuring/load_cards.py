@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import msgspec
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from app.glyphs import clean, columns
-from app.lines import BLANK, Line, Span, cells, crop, framed, merged, pad, split, text, wrapped
+from app.lines import BLANK, Line, Span, area, cells, crop, framed, merged, pad, split, text, wrapped
 from app.recording.session import Session
-from app.report.figures.histogram import histogram_lines, latencies
 from app.report.figures.verdict_table import short_size
-from app.report.wording import variant_title
+from app.tui.widgets.measuring.block_plot import leading_metric, plot_lines
+from app.tui.widgets.measuring.group_plot import courses, group_plot_lines
 from app.tui.widgets.measuring.levels import Side, group_marks, sides
 from app.tui.widgets.measuring.standing import Standing, planned_words
+from app.tui.widgets.measuring.times import Times
 from probes import units
 from probes.units import brief
 from scenarios.experiment.wording import titled
 from scenarios.plan import Workload
-from scenarios.results.document import Histogram
 
 LEAST, LEAST_WIDTH = 6, 36  # lines and cells of a card
-MOST_HIGH = 6  # rows of a side's levels
-_VALUE, _NAME = 13, 11
+MOST_HIGH = 4  # rows of a side's levels
+MOST_DEEP = 3  # of its times
+LEAST_COURSE, MOST_COURSE = 8, 12  # lines of a plot of all groups
+_VALUE, _NAME, _LEAST_TRACE = 13, 11, 3
 Pairs = Sequence[tuple[Workload, list[Standing]]]
+About: TypeAlias = Callable[[int], list[Line]]
 
 
 def title(load: Workload) -> str:
@@ -60,25 +62,30 @@ def card(
     found: Sequence[Standing],
     width: int,
     height: int,
-    more: Sequence[Line] = (),
+    more: About | None = None,
 ) -> list[Line]:
-    """`more`: what stands below where there is room."""
+    """`more`: what stands below, for a width, where there is room."""
     inner, room = width - 4, height - 2
     said, now = state(session, load, found)
     drawn = sides(session, load.id, inner - _NAME - _VALUE - 3)
     below = [*_pairs(found, inner), *_groups(session, load, inner)]
-    why = wrapped(clean(load.why), inner, "dim") if load.why else []
+    times = Times(session, load, inner)
+    why = wrapped(clean(load.why), inner) if load.why else []
     left = room - len(drawn) - len(below)
-    times = _times(session, load, inner) if left >= 2 + len(drawn) else []
-    left -= len(times)
-    each = 1
     high = sum(bool(side.shares) for side in drawn)  # a side without a value has one row
+    deep, each = 0, 1
+    if times.sides and left >= times.sides:
+        deep, left = 1, left - times.sides
     while high and each < MOST_HIGH and left - len(why) >= high:
         each, left = each + 1, left - high
+    while deep and deep < MOST_DEEP and left - len(why) >= times.sides + 1:
+        deep, left = deep + 1, left - times.sides
     rows = [line for side in drawn for line in side_lines(side, inner, each if side.shares else 1)]
-    rows += [*below, *times]
-    how = _measured(load, inner)
-    rows += [*why, *how, *more][: max(0, room - len(rows))]
+    rows += below
+    rows += times.lines(deep, axis=room - len(rows) > times.sides * deep) if deep else []
+    course = _course(session, load, inner, room - len(rows) - len(why))
+    rest = [*_measured(session, load, inner), *(more(inner) if more is not None else [])]
+    rows += [*why, *course, *rest][: max(0, room - len(rows))]
     frame = "accent" if now else "rule"
     name: Line = [(title(load), "title" if now else "strong" if found else "text")]
     return framed(name, said, rows, width, height, frame)
@@ -90,14 +97,27 @@ def side_lines(side: Side, width: int, height: int) -> list[Line]:
     short = len(side.variant) <= 2
     name = pad([(f"{side.marker} ", side.role), (clean(side.variant), "text")], 4 if short else _NAME + 3)
     room = width - cells(name) - _VALUE
-    drawn = columns(side.shares, height) or [""]
     out: list[Line] = []
+    drawn = area(side.shares, height, side.role)
     for number, row in enumerate(drawn):
         last = number == height - 1
-        dots = "·" * max(0, room - len(row)) if last else " " * max(0, room - len(row))
+        dots = ("·" if last else " ") * max(0, room - cells(row))
         left = name if last else [(" " * cells(name), "text")]
-        out.append([*left, (row, side.role), (dots, "dim"), (f"{value if last else '':>{_VALUE}}", "text")])
+        figure = (f"{value if last else '':>{_VALUE}}", "strong")
+        out.append(merged([*left, *row, (dots, "rule"), figure]))
     return out
+
+
+def _course(session: Session, load: Workload, width: int, room: int) -> list[Line]:
+    """Group by group what the sides' ratio is, where a load has the screen for itself; before that block by block."""
+    if room < LEAST_COURSE:
+        return []
+    name, _ = leading_metric(session, load.id)
+    found = courses(session, load.id, name)
+    high = min(room, MOST_COURSE)
+    if any(len(one.values) > 1 for one in found):
+        return group_plot_lines(session, load.id, found, name, width, high)
+    return plot_lines(session, width, high, load.id) if session.blocks.get(load.id) else []
 
 
 def _pairs(found: Sequence[Standing], width: int) -> list[Line]:
@@ -108,8 +128,8 @@ def _pairs(found: Sequence[Standing], width: int) -> list[Line]:
             whole: Line = [(f"{one.name}  ", "text"), (one.words, one.role), (f"  {one.figures}", "dim")]
             out.append(crop(whole if cells(whole) <= width else whole[:2], width))
         elif one.figures:
-            rows = wrapped(("95 % CI " if one.bar else "") + one.figures, width, "dim")
-            out += rows[:2]
+            words = f"95 % CI {one.figures}" if one.bar else one.figures
+            out.append(crop(text(words if len(words) <= width else one.figures, "dim"), width))
     return out
 
 
@@ -125,43 +145,22 @@ def _groups(session: Session, load: Workload, width: int) -> list[Line]:
     return [merged(spans)]
 
 
-def _times(session: Session, load: Workload, width: int) -> list[Line]:
-    """How long the operations took, a side over the other; else the percentile that was told last."""
-    if load.id in session.blocks and (found := latencies(session, load.id)):
-        return histogram_lines(_narrower(found[0], session, width), width)
-    told = [e.p99_ns for e in session.estimates.values() if e.workload == load.id and e.p99_ns is not None]
-    if not told:
-        return []
-    tails = "  ".join(units.elapsed(ns) for ns in told[-1])
-    return [crop(text(f"p99 of the last group {tails}", "dim"), width)]
-
-
-def _narrower(found: Histogram, session: Session, width: int) -> Histogram:
-    """The sides by their ids, and as many neighbouring buckets as one as it takes to have room."""
-    ids = session.ordered(block.variant for blocks in session.blocks.values() for block in blocks)
-    named = {variant_title(session, one): clean(one) for one in ids}
-    room = max(8, width - max(len(named.get(name, name)) for name, _ in found.rows) - 2)
-    each = -(-len(found.rows[0][1]) // room)
-    rows = tuple(
-        (named.get(name, name), tuple(sum(counts[at : at + each]) for at in range(0, len(counts), each)))
-        for name, counts in found.rows
-    )
-    return msgspec.structs.replace(found, rows=rows)
-
-
-def _measured(load: Workload, width: int) -> list[Line]:
+def _measured(session: Session, load: Workload, width: int) -> list[Line]:
     names = ", ".join(clean(m.name) for m in load.metrics[:3] if m.judged)
     how = f"{names}: " if names else ""
-    length = (
-        f"slices of {units.elapsed(load.slice_s * 1e9)}" if load.slice_s else f"blocks of {load.block_s:g} s"
-    )
+    if session.plan is not None and session.plan.commands:  # as long as the command takes
+        length = ""
+    elif load.slice_s:
+        length = f"slices of {units.elapsed(load.slice_s * 1e9)}"
+    else:
+        length = f"blocks of {load.block_s:g} s"
     least = f"{load.min_groups} groups at least" if load.min_groups > 1 else ""
     out = wrapped(how + ", ".join(filter(None, (length, least))), width, "dim")
     return out + (wrapped(f"the same with {clean(load.equivalent)}", width, "dim") if load.equivalent else [])
 
 
 def card_lines(
-    session: Session, pairs: Pairs, width: int, height: int, more: Sequence[Line] = ()
+    session: Session, pairs: Pairs, width: int, height: int, more: About | None = None
 ) -> list[Line]:
     """As many beside each other as have room; empty where a card for each has none. `more`: see `card`."""
     if not pairs:
@@ -181,28 +180,33 @@ def card_lines(
         rest, rows = (height - alone, down - 1) if alone else (height, down)
         high = alone if alone and row == down - 1 else rest // rows + (row < rest % rows)
         widths = [width // len(some) + (n < width % len(some)) for n in range(len(some))]
-        fill = [[crop(line, w - 4) for line in more] if not n else [] for n, w in enumerate(widths)]
-        made = [card(session, *one, w, high, rest) for one, w, rest in zip(some, widths, fill, strict=True)]
+        made = [
+            card(session, *one, w, high, more if not n else None)
+            for n, (one, w) in enumerate(zip(some, widths, strict=True))
+        ]
         out += [merged([span for part in parts for span in part]) for parts in zip(*made, strict=True)]
     return out
 
 
-def row_lines(session: Session, pairs: Pairs, width: int, height: int) -> list[Line]:
-    """One row a load; round the one under way where there is not room for all."""
-    names = min(max((len(title(load)) for load, _ in pairs), default=0), max(14, width * 27 // 100))
+def row_lines(session: Session, pairs: Pairs, width: int, height: int, *, effects: bool = True) -> list[Line]:
+    """One row a load; round the one under way where there is not room for all. `effects`: with how each stands."""
+    most = max(14, width * 27 // 100 if effects else width - 2 * (_VALUE + 2 + _LEAST_TRACE) - 4)
+    names = min(max((len(title(load)) for load, _ in pairs), default=0), most)
     at = next((n for n, (load, _) in enumerate(pairs) if load.id == session.workload), 0)
     room = height if len(pairs) <= height else height - 1
     first = max(0, min(at - room // 2, len(pairs) - room))
-    out = [_row(session, *one, names, width) for one in pairs[first : first + room]]
+    out = [_row(session, *one, names, width, effects) for one in pairs[first : first + room]]
     if len(pairs) > room:
         out.append(text(f"  {len(pairs) - room} more of {len(pairs)} loads", "dim"))
     return out
 
 
-def _row(session: Session, load: Workload, found: Sequence[Standing], names: int, width: int) -> Line:
+def _row(
+    session: Session, load: Workload, found: Sequence[Standing], names: int, width: int, effects: bool
+) -> Line:
     said, now = state(session, load, found)
-    shown = crop(said, max(16, width // 3))
-    trace = max(3, min(12, (width - names - 2 * _VALUE - 19) // 2))
+    shown = crop(said, max(16, width // 3)) if effects else []
+    trace = max(_LEAST_TRACE, min(12, (width - names - 2 * _VALUE - 19) // 2))
     head: Line = [
         ("▶ " if now else "  ", "accent"),
         *pad(text(title(load), "strong" if now else "text"), names),
@@ -213,5 +217,5 @@ def _row(session: Session, load: Workload, found: Sequence[Standing], names: int
         (drawn,) = columns(side.shares, 1)
         body += [("  ", "text"), (f"{value:>{_VALUE - 2}} ", "text"), *pad([(drawn, side.role)], trace)]
     if cells(head) + cells(body) + cells(shown) + 2 > width:
-        body = BLANK
+        body = [span for span in body if span[1] == "text" and span[0].strip()] if not effects else BLANK
     return split([*head, *body], shown, width)

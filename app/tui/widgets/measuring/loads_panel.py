@@ -3,31 +3,41 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 from app.lines import BLANK, Line, framed, text
 from app.recording.session import Session
 from app.tui.widgets.home.checkup_lines import checkup_lines
 from app.tui.widgets.measuring.about import about_lines
-from app.tui.widgets.measuring.figures_table import figure_lines
+from app.tui.widgets.measuring.figures_table import figures
 from app.tui.widgets.measuring.load_cards import Pairs, card, card_lines, row_lines
 from app.tui.widgets.measuring.standing import pairs_of
-from app.tui.widgets.on_top import on_top_lines, trace_line
+from app.tui.widgets.on_top import on_top, trace_lines
 from app.tui.widgets.panel import SessionPanel
 
+MOST_TRACE = 9  # lines of what a watch draws
 FEW = 3  # loads whose cards have room for what the plan says
 REDRAWN_S = 0.9  # while time goes by itself: at 4 Hz the levels would cost 80 kB/s of the line
 
 
-def read_lines(session: Session, width: int, height: int) -> list[Line]:
-    """Of a run that loads nothing, or has not begun to."""
-    trace, drawn = session.card.trace, trace_line(session, width)
-    found = on_top_lines(session, width, height // 2)
+def read_panel(session: Session, width: int, height: int) -> list[Line]:
+    """Of a run that loads nothing, or has not begun to: what it reads, what was found, and what it is about."""
+    inner, room = width - 4, height - 2
+    about = about_lines(session, inner)
+    found = on_top(session, inner, room // 2)
+    title, note = text("WHAT IS ABOUT TO BE MEASURED", "title"), BLANK
     out: list[Line] = []
-    if trace is not None and drawn:
-        out = [drawn, *(found or [text(trace.nothing, "dim")])]
+    if trace := session.card.trace:
+        below = found.rows if found is not None else [text(trace.nothing, "dim")]
+        high = min(MOST_TRACE, room - len(below) - len(about) - 2)
+        drawn = trace_lines(session, inner, max(2, high))
+        out = [*drawn, BLANK, *below] if drawn else []
+        title, note = (found.title, found.note) if found is not None else (text("SO FAR", "title"), BLANK)
     elif session.samples:
-        out = figure_lines(session, width, height)
-    return [*out, *([BLANK] if out else []), *about_lines(session, width)][:height]
+        title = text("SO FAR", "title")
+        note, out = figures(session, inner, room)
+    rows = [*out, *([BLANK] if out else []), *about]
+    return framed(title, note, rows[:room], width, height)
 
 
 class LoadsPanel(SessionPanel):
@@ -53,10 +63,8 @@ class LoadsPanel(SessionPanel):
             return framed(text("SO FAR", "title"), BLANK, found, width, height)
         pairs = pairs_of(session)
         if not pairs or (session.samples and not session.workload):
-            rows = read_lines(session, width - 4, height - 2)
-            what = "SO FAR" if session.samples else "WHAT IS ABOUT TO BE MEASURED"
-            return framed(text(what, "title"), BLANK, rows, width, height)
-        more = about_lines(session, width - 4) if len(pairs) < FEW else []
+            return read_panel(session, width, height)
+        more = partial(about_lines, session) if len(pairs) < FEW else None
         return card_lines(session, pairs, width, height, more) or self._rows(session, pairs, width, height)
 
     def _rows(self, session: Session, pairs: Pairs, width: int, height: int) -> list[Line]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.glyphs import clean
+from app.glyphs import SIGNS, clean
 from app.lines import Line, cells, crop, framed, split, text
 from app.recording.progress import share_done, time_left
 from app.recording.session import Session
@@ -31,7 +31,10 @@ def bar_line(session: Session, width: int) -> Line:
 
 def legend(session: Session, width: int) -> Line:
     """`● A /scratch   ○ B /data`: as far as there is room."""
-    marks = variants(session)
+    planned = {variant.id for variant in session.variants}
+    marks = {one: mark for one, mark in variants(session).items() if one and (not planned or one in planned)}
+    if not marks and session.plan is not None:  # nothing is compared
+        return crop(text(clean(session.plan.question)), width)
     for names in (40, 24, 14):
         line: Line = []
         for variant, (mark, role) in marks.items():
@@ -55,10 +58,21 @@ class RunBar(SessionPanel):
             return [bar_line(session, width) or legend(session, width)]
         inner = width - 4
         steps = step_rows(session, inner, 1) or [text(clean(session.doing or "starting"))]
-        bar = bar_line(session, inner)
+        bar = bar_line(session, inner) or _answered(session, inner)
         rate = _written(session)
         rows = [split(bar, rate, inner) if rate else bar, *steps]
         return framed(legend(session, inner), [], rows, width, height)
+
+
+def _answered(session: Session, width: int) -> Line:
+    """Once it is over: what it found, in the place of the bar."""
+    if session.ended is None:
+        return []
+    from app.report.headline import answer  # not for the first screen
+
+    said = answer(session)
+    role = said.weight if said.weight != "ok" else "strong"
+    return crop([(f"{SIGNS.get(said.weight, '?')} ", said.weight), (said.sentence, role)], width)
 
 
 def _written(session: Session) -> Line:

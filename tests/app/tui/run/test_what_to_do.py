@@ -170,7 +170,7 @@ async def test_what_a_battery_is_for_stands_on_a_high_screen_above_its_smaller_f
     async with opened(tmp_path, run=ended("kernel"), size="wide") as (app, _):
         assert "hostdx compare OLD -- demo:kernel" in grid(app)
     async with opened(tmp_path, run=ended("dstate"), size="wide") as (app, _):
-        assert grid(app).count("fsfreeze -u") == 1  # in the finding below
+        assert grid(app).count("fsfreeze -u") == 2  # and in the finding below
 
 
 async def test_the_same_blocks_are_not_drawn_twice(tmp_path: Path) -> None:

@@ -1,0 +1,190 @@
+"""Who uses the host beside a checkup: looks while nothing of ours runs, before the first part and between two.
+
+What a part's own guards notice is what disturbed it; here it is a cause of its own, for a busy host is a slow one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pwd
+from collections import defaultdict
+from collections.abc import Sequence
+from statistics import fmean
+
+import msgspec
+
+from probes import units
+from probes.host import Host
+from probes.system.pulse import Counters, Rates, pulse, read_counters
+from probes.system.running.culprit import Resource, ranking, used_by_others
+from probes.system.running.processes import ProcessTable, look, own_family
+from scenarios.cpus import priority
+from scenarios.finding import NextStep
+from scenarios.model import Run
+from scenarios.results.result import Item
+from scenarios.rules.texts import texts
+
+SAYS = texts("checkup")
+FIRST_S, BETWEEN_S = 2.0, 1.0  # how long a look takes
+WAITED = 0.25  # of the time that tasks waited: as much as makes a job a third slower
+USED = 0.75  # of all CPUs, where the kernel does not say who waited
+BUSY = 0.8  # of the time that a disk had something to do
+MOST_NAMED = 3
+AREA = "host"  # the items' scenario, as of triage's rules about the host
+
+
+class User(msgspec.Struct, frozen=True):
+    """Processes of one name: CPUs or bytes a second on average, and their ids."""
+
+    name: str
+    rate: float
+    pids: tuple[int, ...]
+
+    @property
+    def label(self) -> str:
+        return (
+            f"{self.name} [{self.pids[0]}]"
+            if len(self.pids) == 1
+            else f"{self.name} ({len(self.pids)} processes)"
+        )
+
+
+class Gap(msgspec.Struct, frozen=True):
+    """One look: rates of the whole host, and by resource what the processes of others used, who used most first."""
+
+    rates: Rates
+    cpus: int
+    used_cpus: float
+    users: dict[Resource, tuple[tuple[str, int, float], ...]]
+    owners: dict[int, str] = {}  # by process id, while it lived
+
+
+class Others:
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self.gaps: list[Gap] = []
+
+    async def look(self, seconds: float = BETWEEN_S) -> None:
+        """Only on a live host: a captured one stands still."""
+        if not self._run.host.live:
+            return
+        before = await asyncio.to_thread(_reading, self._run.host)
+        await self._run.clock.sleep(seconds)
+        after = await asyncio.to_thread(_reading, self._run.host)
+        self.gaps.append(gap(before, after, frozenset(own_family(self._run.host))))
+
+    def items(self, open_ones: Sequence[str]) -> list[Item]:
+        """Causes, the CPUs first; `open_ones`: the suspects that stayed undecided beside them."""
+        if not self.gaps:
+            return []
+        found = [one for one in (self._cpus(), self._memory(), self._disk()) if one is not None]
+        if found and open_ones:
+            more = SAYS.text("undecided", suspects=", ".join(open_ones))
+            found[0] = msgspec.structs.replace(found[0], words=found[0].words + more)
+        return found
+
+    def _cpus(self) -> Item | None:
+        known = [one.rates.psi_cpu for one in self.gaps if one.rates.psi_cpu is not None]
+        cpus, used = self.gaps[-1].cpus, fmean(one.used_cpus for one in self.gaps)
+        if not cpus or used < 0.5 * cpus or (known and fmean(known) < WAITED):
+            return None  # tasks that wait for a quota wait on an idle host, too
+        if not known and used < USED * cpus:
+            return None
+        users = self._users("cpu", 0.1 * used)
+        user = users[0] if users else None
+        who = self._who([(one, f"{one.rate:.1f} CPUs") for one in users])
+        told = {"cpus": f"{used:.1f}", "all": cpus, "who": who}
+        words = SAYS.text("cpu", waited=fmean(known), **told) if known else SAYS.text("unpressed", **told)
+        if user:
+            step = priority.of_process(self._run.host, user.pids[0], user.name).step
+        else:
+            step = SAYS.remedy("unnamed", what="the CPUs", command="top -b -n 1 | head -n 20").step
+        return _item(words, step)
+
+    def _memory(self) -> Item | None:
+        known = [one.rates.psi_memory for one in self.gaps if one.rates.psi_memory is not None]
+        if not known or fmean(known) < WAITED:
+            return None
+        step = SAYS.remedy(
+            "unnamed", what="the memory", command="ps -eo pid,user,rss,args --sort=-rss | head"
+        )
+        return _item(SAYS.text("memory", waited=fmean(known)), step.step)
+
+    def _disk(self) -> Item | None:
+        waited = [one.rates.psi_io for one in self.gaps if one.rates.psi_io is not None]
+        busy: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
+        for one in self.gaps:
+            for name, rates in one.rates.devices.items():
+                busy[name].append(rates)
+        shares = {name: sum(use for _, _, use in rates) / len(self.gaps) for name, rates in busy.items()}
+        # a loop device's own disk is busy with it: the busiest is the one that tasks wait for
+        device = max(shares, key=lambda name: (round(shares[name], 1), name), default="")
+        if not device or shares[device] < BUSY or (waited and fmean(waited) < WAITED):
+            return None
+        moved = sum(read + written for read, written, _ in busy[device]) / len(self.gaps)
+        users = self._users("io", 0.1 * moved)
+        user = users[0] if users else None
+        who = self._who([(one, units.rate(one.rate)) for one in users])
+        words = SAYS.text("disk", device=device, busy=min(1.0, shares[device]), rate=moved, who=who)
+        if user:
+            step = SAYS.remedy("disk", name=user.name, pid=user.pids[0]).step
+        else:
+            step = SAYS.remedy("unnamed", what=device, command="cat /proc/pressure/io; iotop -b -o -n 3").step
+        return _item(words, step)
+
+    def _users(self, resource: Resource, least: float) -> list[User]:
+        """At most MOST_NAMED, who used most first; `least`: CPUs or bytes a second that make one worth a name."""
+        rates: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+        for one in self.gaps:
+            for name, pid, rate in one.users[resource]:
+                rates[name][pid] += rate / len(self.gaps)
+        found = (
+            User(name, sum(own.values()), tuple(sorted(own, key=lambda pid: -own[pid])))
+            for name, own in rates.items()
+        )
+        return sorted((one for one in found if one.rate >= least), key=lambda one: -one.rate)[:MOST_NAMED]
+
+    def _who(self, users: Sequence[tuple[User, str]]) -> str:
+        owners = {pid: owner for one in self.gaps for pid, owner in one.owners.items() if owner}
+        told = []
+        for one, rate in users:
+            owner = next((owners[pid] for pid in one.pids if pid in owners), "")
+            told.append(SAYS.text("who", name=one.label, owner=f" of {owner}" if owner else "", rate=rate))
+        return f": {', '.join(told)}" if told else ""
+
+
+def _item(words: str, step: NextStep) -> Item:
+    return Item(scenario=AREA, state="cause", words=words, severity="warning", following=(step,))
+
+
+def _reading(host: Host) -> tuple[Counters, ProcessTable]:
+    return read_counters(host), look(host, io=True)
+
+
+def gap(
+    before: tuple[Counters, ProcessTable], after: tuple[Counters, ProcessTable], ours: frozenset[int]
+) -> Gap:
+    resources: tuple[Resource, ...] = ("cpu", "io")
+    tables = (before[1], after[1])
+    named = {
+        one: tuple(
+            (user.name, user.pid, user.rate)
+            for user in ranking(*tables, one, ours)
+            if not after[1].processes[user.pid].kernel_thread
+        )
+        for one in resources
+    }
+    owners = {pid: _owner(pid) for users in named.values() for _, pid, _ in users[:MOST_NAMED]}
+    return Gap(pulse(before[0], after[0]), after[0].cpus, used_by_others(*tables, ours)[0], named, owners)
+
+
+def _owner(pid: int) -> str:
+    try:
+        uid = os.stat(f"/proc/{pid}").st_uid  # noqa: PTH116 (a process may be gone)
+    except OSError:
+        return ""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"uid {uid}"

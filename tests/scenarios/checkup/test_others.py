@@ -1,0 +1,72 @@
+"""Who uses the host beside a checkup: what is called, who is named, where it stands in the answer."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from probes.system.pulse import Rates
+from scenarios.checkup.others import Gap, Others
+from scenarios.checkup.ranking import answer, ranked
+from scenarios.results.result import Item
+from tests.fakes.run import FakeRun
+
+IDLE = Rates(1.0, 0.1, 0.02, 0.0, 0.0, 0.01, 0.0, 0.0, {"vda": (0.0, 4096.0, 0.01)})
+HOGS = (("hog", 71, 1.0), ("hog", 72, 0.9), ("sshd", 9, 0.01))
+WRITER = (("dd", 81, 2e8),)
+
+
+def gap(**more: object) -> Gap:
+    return Gap(msgspec.structs.replace(IDLE, **more), 2, 1.9, {"cpu": HOGS, "io": WRITER}, {71: "alice"})
+
+
+def found(*gaps: Gap) -> list[Item]:
+    others = Others(FakeRun())
+    others.gaps = list(gaps)
+    return others.items(["the disk"])
+
+
+def test_who_keeps_the_cpus_busy_is_a_cause_with_all_its_processes() -> None:
+    (one,) = found(gap(psi_cpu=0.5), gap(psi_cpu=0.6))
+    assert one.state == "cause" and one.severity == "warning"
+    for part in ("hog (2 processes)", "alice", "1.9", "55 %", "the disk"):
+        assert part in one.words
+    assert "sshd" not in one.words
+    assert any("71" in command for command in one.following[0].commands)
+
+
+def test_who_saturates_a_disk_is_the_second_cause() -> None:
+    cpu, disk = found(gap(psi_cpu=0.5, psi_io=0.9, devices={"vda": (0.0, 2e8, 0.97)}))
+    assert "hog" in cpu.words and "vda" in disk.words and "dd [81]" in disk.words
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"psi_cpu": 0.1},
+        {"devices": {"vda": (0.0, 2e8, 0.97)}},  # busy, and nobody waits for it
+        {"psi_io": 0.9, "devices": {"vda": (0.0, 2e8, 0.4)}},
+    ],
+)
+def test_an_idle_host_is_no_cause(more: dict[str, object]) -> None:
+    assert found(gap(**more)) == []
+
+
+def test_tasks_that_wait_for_a_quota_on_idle_cpus_are_no_busy_host() -> None:
+    assert found(msgspec.structs.replace(gap(psi_cpu=0.9), used_cpus=0.3)) == []
+
+
+def test_without_pressure_files_only_full_cpus_are_called() -> None:
+    assert len(found(gap(psi_cpu=None))) == 1
+    assert found(msgspec.structs.replace(gap(psi_cpu=None), used_cpus=1.2)) == []
+
+
+def test_one_look_among_quiet_ones_is_no_cause() -> None:
+    assert found(gap(psi_cpu=0.9), *[gap(psi_cpu=0.01)] * 4) == []
+
+
+def test_the_headline_of_a_busy_host_says_so() -> None:
+    cleared = Item(scenario="storage", state="cleared", words="not the disk", severity="ok")
+    told = answer(ranked([*found(gap(psi_cpu=0.8)), cleared]), ended=True)
+    assert "hog" in told.title and told.severity == "warning" and told.confidence == "measured"
