@@ -17,6 +17,8 @@ from app.tui.widgets.measuring.standing import pairs_of
 from app.tui.widgets.measuring.transport import Transport
 from app.tui.widgets.panel import Box
 
+MOST_REMARKS = 4  # lines of what disturbed, where nothing is compared
+
 
 def rows_below(session: Session, height: int) -> int:
     """Lines of the chart and the host's panel: all pairs that are planned have room, as long as the loads keep most."""
@@ -24,7 +26,14 @@ def rows_below(session: Session, height: int) -> int:
     pairs = sum(
         max(len(found), 1 if load.id in session.blocks else several) for load, found in pairs_of(session)
     )
-    return max(7, min(pairs + 3, MOST_ROWS, height * 2 // 5))
+    if not compares(session):  # the host alone stands there
+        return 3 + min(MOST_REMARKS, len(session.guards) + len(session.notes))
+    return max(6, min(pairs + 3, MOST_ROWS, height * 2 // 5))
+
+
+def compares(session: Session) -> bool:
+    """Whether there is anything to compare so far."""
+    return bool(session.workloads) and len(session.variants) > 1 and not waits(session)
 
 
 def waits(session: Session) -> bool:
@@ -78,7 +87,7 @@ class LiveScreen(RunScreen):
     def _arrange(self) -> None:
         """Room for the chart where there is anything to compare."""
         session = self.session()
-        self.set_class(not session.workloads or len(session.variants) < 2 or waits(session), "-alone")
+        self.set_class(not compares(session), "-alone")
         if not (found := self.query("#parts")):
             return  # it is just coming
         parts = found.first()

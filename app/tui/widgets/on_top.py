@@ -52,6 +52,7 @@ def trace_lines(session: Session, width: int, height: int) -> list[Line]:
     values = [s.value for s in samples[-width:]]
     each = max(1, min(3, width // len(values)))  # cells a look
     most = max(1.0, *values)
+    height = height if any(values) else 2  # a line at the bottom tells as much
     drawn = area([value / most for value in values for _ in range(each)], height - 1, "accent")
     words: Line = [(f"{trace.words} ", "dim"), (f"{samples[-1].value:.0f} now", "strong")]
     return [*drawn, split(words, text(f"{most:.0f} at most", "dim"), width)]

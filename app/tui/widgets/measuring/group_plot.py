@@ -124,6 +124,7 @@ def group_plot_lines(
     out = [_title(session, workload, found, metric, beyond, width, roles)]
     for y, row in enumerate(grid):
         tick = labels.get(y, "")
+        row = [("·", "rule") if tick and sign == " " else (sign, role) for sign, role in row]
         out.append([(f"{tick:>{_EDGE - 1}}{'┤' if tick else '│'}", "dim"), *merged(row)])
     out.append([(" " * (_EDGE - 1) + "└" + "─" * columns, "dim")])
     right = f"{longest}"

@@ -20,7 +20,8 @@ from scenarios.experiment.wording import titled
 from scenarios.plan import Workload
 
 LEAST, LEAST_WIDTH = 6, 36  # lines and cells of a card
-MOST_HIGH = 4  # rows of a side's levels
+LEAST_BLOCKS = 6  # to be worth a plot
+MOST_HIGH = 3  # rows of a side's levels
 MOST_DEEP = 3  # of its times
 LEAST_COURSE, MOST_COURSE = 8, 12  # lines of a plot of all groups
 _VALUE, _NAME, _LEAST_TRACE = 13, 11, 3
@@ -117,7 +118,8 @@ def _course(session: Session, load: Workload, width: int, room: int) -> list[Lin
     high = min(room, MOST_COURSE)
     if any(len(one.values) > 1 for one in found):
         return group_plot_lines(session, load.id, found, name, width, high)
-    return plot_lines(session, width, high, load.id) if session.blocks.get(load.id) else []
+    enough = len(session.blocks.get(load.id, ())) >= LEAST_BLOCKS
+    return plot_lines(session, width, high, load.id) if enough else []
 
 
 def _pairs(found: Sequence[Standing], width: int) -> list[Line]:

@@ -2,22 +2,50 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from functools import partial
 
-from app.lines import BLANK, Line, framed, text
+from app.glyphs import clean
+from app.lines import BLANK, Line, crop, framed, text, wrapped
 from app.recording.session import Session
+from app.tui.widgets.fact_words import value_words
 from app.tui.widgets.home.checkup_lines import checkup_lines
-from app.tui.widgets.measuring.about import about_lines
 from app.tui.widgets.measuring.figures_table import figures
 from app.tui.widgets.measuring.load_cards import Pairs, card, card_lines, row_lines
 from app.tui.widgets.measuring.standing import pairs_of
 from app.tui.widgets.on_top import on_top, trace_lines
 from app.tui.widgets.panel import SessionPanel
+from app.tui.widgets.word_list import WORDS
 
 MOST_TRACE = 9  # lines of what a watch draws
 FEW = 3  # loads whose cards have room for what the plan says
 REDRAWN_S = 0.9  # while time goes by itself: at 4 Hz the levels would cost 80 kB/s of the line
+
+
+def about_lines(session: Session, width: int) -> list[Line]:
+    """The plan in plain words and what it draws, then words that come up; before there is one, the facts read."""
+    plan, began = session.plan, session.began
+    out: list[Line] = []
+    if plan is None and began is not None:
+        out += [text(f"{clean(began.scenario)} reads the host before it measures anything", "strong"), BLANK]
+        out += wrapped(clean(shlex.join(began.command)), width, "accent", hang=2)
+    if plan is not None:
+        out += [
+            *wrapped(clean(plan.question), width, "strong"),
+            *(wrapped(clean(plan.why), width) if plan.why else []),
+        ]
+        for words in plan.sentences:
+            out += wrapped(f"· {clean(words)}", width, "dim", hang=2)
+        out += [text(clean(row), "dim") for row in plan.picture]
+    longest = max(len(word.name) for word in WORDS)
+    out += [BLANK, text("WORDS THAT COME UP", "title")]
+    for word in WORDS:
+        out.append(crop([(f"{word.name:<{longest}}  ", "text"), (word.means, "dim")], width))
+    for fact in reversed(session.facts.values()) if plan is None else ():
+        words = f"{fact.label}  {value_words(fact.value, fact.unit)}"
+        out += wrapped(words, width, "dim", hang=2)[:1]
+    return out
 
 
 def read_panel(session: Session, width: int, height: int) -> list[Line]:

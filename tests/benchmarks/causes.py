@@ -1,6 +1,6 @@
 """Does a checkup's first line name what was planted? Root: loop devices, control groups of version 1 or 2.
 
-    python -m tests.benchmarks.running.causes [--runs 10] [--budget 90] [--only busy-cpu,frozen] [--dir /var/tmp]
+    python -m tests.benchmarks.causes [--runs 10] [--budget 90] [--only busy-cpu,frozen] [--dir /var/tmp]
 
 Planted, one after another: programs that keep all CPUs busy, a neighbour that saturates the measured disk, a disk that
 is throttled to 300 operations a second, a frozen file system with tasks that wait for it, a CPU quota for hostdx and
