@@ -9,7 +9,7 @@ from textual.binding import Binding
 from textual.widget import Widget
 
 from app.glyphs import clean
-from app.lines import Line, columns, crop, flowed, framed, grounded, half, ruled, split, text, wrapped
+from app.lines import Line, crop, flowed, framed, grounded, ruled, split, text, wrapped
 from app.recording import store
 from app.recording.session import Session
 from app.report.figures.verdict_table import beside as values_beside
@@ -25,8 +25,7 @@ from app.tui.widgets.home.checkup_lines import checkup_lines
 from app.tui.widgets.home.findings_panel import Suspects
 from app.tui.widgets.imported import imported_lines
 from app.tui.widgets.measuring.group_plot import Chosen, GroupPlot, ValuesPlot, courses
-from app.tui.widgets.measuring.load_cards import row_lines
-from app.tui.widgets.measuring.standing import pairs_of
+from app.tui.widgets.measuring.load_cards import battery_lines
 from app.tui.widgets.measuring.transport import Transport
 from app.tui.widgets.on_top import on_top, on_top_lines, trace_lines
 from app.tui.widgets.panel import Box, Panel
@@ -38,7 +37,6 @@ from scenarios.finding import Remedy
 ROOMY = 48  # lines of a screen that has room for what a load stands for
 ENOUGH = 28  # lines of a screen that has room for every step's title and command
 MOST_NEXT = 12  # lines of trust, and of what comes next
-LEAST_FIGURE = 50  # cells of a load's row
 AROUND = 3  # lines of head, transport and keys
 MOST_TABLE, LEAST_FOUND = 13, 4  # lines of the table, and of the findings with their border
 MANY = 6  # rows of a table on a low screen: Enter has how each came about
@@ -102,20 +100,6 @@ def _load_lines(session: Session, workload: str, width: int) -> list[Line]:
     return wrapped(clean(load.why), width, "dim", indent=2) if load is not None and load.why else []
 
 
-def _figures(session: Session, width: int, most: int) -> list[Line]:
-    """What a battery measured, two loads beside each other where each has room."""
-    pairs = pairs_of(session) if session.blocks and not items(session) else []
-    if not pairs:
-        return []
-    if len(pairs) <= most or width < 2 * LEAST_FIGURE:
-        return row_lines(session, pairs, width, most)
-    down = -(-len(pairs) // 2)
-    left, right = (
-        row_lines(session, some, half(width), most, effects=False) for some in (pairs[:down], pairs[down:])
-    )
-    return columns(left, right, width)
-
-
 class About(Panel):
     """Of the row under the cursor, how it came about; then whether the run can be trusted."""
 
@@ -165,7 +149,7 @@ class About(Panel):
             out += [*signs, *on_top_lines(session, width, self._most + 1)]
         else:
             found = on_top(session, width, self._most)
-            told = found.rows if found else _figures(session, width, self._most)
+            told = found.rows if found else battery_lines(session, width, self._most)
             free = MOST_NEXT - len(told) - len(signs)
             out += [*trace_lines(session, width, free), *told, *signs]
         out += doubt_lines(session, width, brief=low)

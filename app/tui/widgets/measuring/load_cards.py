@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from app.glyphs import clean, columns
-from app.lines import BLANK, Line, Span, area, cells, crop, framed, merged, pad, split, text, wrapped
+from app.lines import BLANK, Line, Span, area, cells, crop, framed, half, merged, pad, split, text, wrapped
+from app.lines import columns as side_by_side
 from app.recording.session import Session
 from app.report.figures.verdict_table import short_size
 from app.tui.widgets.measuring.block_plot import leading_metric, plot_lines
 from app.tui.widgets.measuring.group_plot import courses, group_plot_lines
 from app.tui.widgets.measuring.levels import Side, group_marks, sides
-from app.tui.widgets.measuring.standing import Standing, planned_words
+from app.tui.widgets.measuring.standing import Standing, pairs_of, planned_words
 from app.tui.widgets.measuring.times import Times
 from probes import units
 from probes.units import brief
@@ -24,6 +25,7 @@ LEAST_BLOCKS = 6  # to be worth a plot
 MOST_HIGH = 3  # rows of a side's levels
 MOST_DEEP = 3  # of its times
 LEAST_COURSE, MOST_COURSE = 8, 12  # lines of a plot of all groups
+LEAST_FIGURE = 50  # cells of a battery's load
 _VALUE, _NAME, _LEAST_TRACE = 13, 11, 3
 Pairs = Sequence[tuple[Workload, list[Standing]]]
 About: TypeAlias = Callable[[int], list[Line]]
@@ -221,3 +223,17 @@ def _row(
     if cells(head) + cells(body) + cells(shown) + 2 > width:
         body = [span for span in body if span[1] == "text" and span[0].strip()] if not effects else BLANK
     return split([*head, *body], shown, width)
+
+
+def battery_lines(session: Session, width: int, most: int) -> list[Line]:
+    """What a battery measured, two loads beside each other where each has room."""
+    pairs = pairs_of(session) if session.blocks else []
+    if not pairs:
+        return []
+    if len(pairs) <= most or width < 2 * LEAST_FIGURE:
+        return row_lines(session, pairs, width, most)
+    down = -(-len(pairs) // 2)
+    left, right = (
+        row_lines(session, some, half(width), most, effects=False) for some in (pairs[:down], pairs[down:])
+    )
+    return side_by_side(left, right, width)
