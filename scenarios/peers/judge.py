@@ -25,6 +25,7 @@ from scenarios.peers.retest import LEAST_ROUNDS, Round, Standing, standings
 from scenarios.peers.screen import LEAST_PEERS, Column, Group, Screen, screen, smallest_found
 from scenarios.peers.setting import settings
 from scenarios.verdict.rule import margin_edge
+from scenarios.verdict.verdict import ratio_of
 
 _MOST_PEERS = 400  # that an odd node's facts are held against: more say the same
 _SELDOM = 0.1  # of the nodes, at most, have a finding that is told of an odd one
@@ -138,7 +139,7 @@ def _measure(
     return Measure(
         key=column.key, title=title, metric=load.metric, group=column.group,
         values={name: math.exp(sign * log) for name, log in column.logs.items()},
-        centre=math.exp(sign * column.centre), spread=math.expm1(column.spread),
+        centre=math.exp(sign * column.centre), spread=ratio_of(column.spread) - 1,
         smallest=smallest_found(column, margin, halves[len(halves) // 2] if halves else 0.0), parts=parts,
     )  # fmt: skip
 

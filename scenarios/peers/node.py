@@ -22,6 +22,7 @@ _STEPS = 4  # of memory sizes to a factor of two: 192 and 256 GiB are two
 _NUMBERED = re.compile(r"(.*?)(\d{1,9})(\D*)", re.DOTALL)
 _SHOWN = 80  # characters of a model
 _MOST_DEVICES = 24
+_MOST_LOG = 200.0  # of a figure: beyond 1e86 of any unit none is one, and a difference of two would overflow
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +41,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
 
 def measured(run: Take, name: str) -> Node:
     """Of a recording, or of another tool's result."""
-    logs = {key: figure.log_mean for key, figure in run.figures.items()}
+    logs = {key: figure.log_mean for key, figure in run.figures.items() if abs(figure.log_mean) <= _MOST_LOG}
     return Node(name=name, logs=logs, hardware=hardware(run.facts))
 
 

@@ -19,6 +19,7 @@ from scenarios.experiment.statistics.hodges_lehmann import middle_of
 from scenarios.peers.node import Node
 from scenarios.peers.screen import Screen
 from scenarios.verdict.rule import Estimate, decide, margin_edge
+from scenarios.verdict.verdict import ratio_of
 from scenarios.verdict.word import NOT_YET, OPEN, Judged, Word
 
 FAMILY_ERROR = 0.05
@@ -108,7 +109,7 @@ def _standing(
     found: Screen, name: str, place: int, rounds: Sequence[Round], spread: tuple[float, float], level: float
 ) -> Standing:
     column = found.columns[place]
-    screened = math.exp(column.apart(name))
+    screened = ratio_of(column.apart(name))
     apart, noise = [], 0.0
     for one in rounds:
         beside = _beside(found, place, one)
@@ -127,6 +128,6 @@ def _standing(
     if count < LEAST_ROUNDS or (word.differs and out < max(LEAST_ROUNDS, count - 1)):
         word = OPEN
     return Standing(
-        node=name, column=place, verdict=word, screened=screened, rounds=count, ratio=math.exp(effect),
-        ci95=(math.exp(effect - half), math.exp(effect + half)), half=half,
+        node=name, column=place, verdict=word, screened=screened, rounds=count, ratio=ratio_of(effect),
+        ci95=(ratio_of(effect - half), ratio_of(effect + half)), half=half,
     )  # fmt: skip

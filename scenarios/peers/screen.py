@@ -19,6 +19,7 @@ from scenarios.experiment.statistics.hodges_lehmann import middle_of
 from scenarios.peers.node import Hardware, Node
 from scenarios.peers.population import Parted, parted
 from scenarios.verdict.rule import margin_edge
+from scenarios.verdict.verdict import ratio_of
 
 LEAST_PEERS = (
     LEAST_RUNS  # nodes of one hardware that have a measure: with fewer there is no spread to speak of
@@ -142,4 +143,4 @@ def smallest_found(column: Column, margin: float, retest_half: float) -> float:
     `retest_half`: half of an interval of the retest, in logs; 0 where there was none.
     """
     sure = 1.645 * column.spread
-    return math.expm1(max(column.reach(margin) + sure, margin_edge(margin) + retest_half))
+    return ratio_of(max(column.reach(margin) + sure, margin_edge(margin) + retest_half)) - 1

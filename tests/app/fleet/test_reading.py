@@ -13,7 +13,10 @@ import pytest
 from app.failure import Failure
 from app.fleet import reading, summary
 from app.fleet.reading import fleet_of
+from app.fleet.rows import rows
 from app.recording import store
+from app.report.forms import html, markdown
+from app.report.results.fleet import fleet_document
 
 DEMO = store.resolve("demo:kernel").read_text(encoding="utf-8").splitlines()
 HOSTILE = "node\x1b]0;owned\x07[red]<script>alert(1)</script>/../../etc/passwd"
@@ -125,6 +128,20 @@ def test_what_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.Monke
     triage(tmp_path / "b.json", "b")
     fleet = fleet_of([str(tmp_path)])
     assert [one.node for one in fleet.missing] == ["a.json"] and list(fleet.rounds[0]) == ["b"]
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-24, 1e20])
+def test_wild_figures_end_nothing(tmp_path: Path, scale: float) -> None:
+    """As few nodes as are judged: the interval of a retest is as wide as it can be."""
+    for n in range(5):
+        recording(tmp_path / "nodes" / f"{n}.jsonl", f"host{n}", scale ** (n / 4))
+    found = fleet_of([str(tmp_path / "nodes")]).judged(0.05)
+    again = fleet_of([str(tmp_path / "nodes")])
+    again.rounds |= dict.fromkeys((1, 2, 3), again.rounds[0])
+    for one in (found, again.judged(0.05)):
+        for form in (markdown, html):
+            assert form.rendered(fleet_document(one))
+        assert list(rows(one)) and not one.odd
 
 
 def test_links_are_not_followed(tmp_path: Path) -> None:
