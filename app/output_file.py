@@ -7,20 +7,24 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TypeAlias
+from typing import IO, NamedTuple, TypeAlias
 
 from app.failure import Failure
 from app.output import coloured as in_colour
 from app.output import out, out_parts
-from probes.path_walk import Misled, walked
+from probes.path_walk import Located, Misled, located, walked
 
 Line: TypeAlias = tuple[str, str]  # text that may have several lines, and their role
 
 _HARMLESS = frozenset({(1, 3), (1, 7)})  # null and full, Documentation/admin-guide/devices.txt
 _TERMINALS = frozenset({4, 5, *range(136, 144)})
+# O_NONBLOCK: a FIFO without a reader would be waited for
+_LOOKED = os.O_WRONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
 
 
 def opened(what: str, path: str, mode: int) -> int:
@@ -28,8 +32,7 @@ def opened(what: str, path: str, mode: int) -> int:
 
     `what` begins the line, `mode` is for a file that is made.
     """
-    # without O_TRUNC: first it is looked at; O_NONBLOCK: a FIFO without a reader would be waited for
-    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
+    flags = _LOOKED | os.O_CREAT  # without O_TRUNC: first it is looked at
     try:
         _check(what, path, Path(path).stat())
     except FileNotFoundError:
@@ -81,14 +84,159 @@ def deliver(what: str, path: str | None, text: str, coloured: Iterable[Sequence[
     write_bytes(what, path, 0o644, text.encode("utf-8", "backslashreplace"))
 
 
-def write_bytes(what: str, path: str, mode: int, data: bytes) -> None:
-    """All of it at once; what goes wrong while it is written is a Failure too."""
-    descriptor = opened(what, path, mode)
+class Output(NamedTuple):
+    """A file to write, and its bits where it is made."""
+
+    path: str
+    mode: int
+    data: bytes
+
+
+def write_bytes(what: str, path: str, mode: int, data: bytes, *, new: bool = False) -> None:
+    """All of it or nothing, as `write_files`."""
+    write_files(what, (Output(path, mode, data),), new=new)
+
+
+def write_files(what: str, files: Iterable[Output], *, new: bool = False) -> None:
+    """All of them or none: what fails leaves no file behind, and a file that was there as it was.
+
+    A pipe or a device gets the bytes as they are. With `new` a file that is there is refused. Raises Failure.
+    """
+    with ExitStack() as written:
+        for file in files:
+            written.enter_context(_whole(what, *file, new=new))
+
+
+def check_outputs(what: str, *paths: str, new: bool = False) -> None:
+    """Raises Failure where they cannot be written, before anything is made that is to be written there."""
+    for path in paths:
+        found = _found(what, path)
+        if found is not None and not stat.S_ISREG(found.st_mode):
+            continue  # the reader of a pipe would take a second opening for the end
+        place = _located(what, path)
+        try:
+            if found is not None and new:
+                raise Failure(_taken(what, path))
+            if found is not None:
+                os.close(place.opened(_LOOKED))
+            elif not _writable(place):
+                read_only = os.fstatvfs(place.folder).f_flag & os.ST_RDONLY
+                raise _errno(errno.EROFS if read_only else errno.EACCES)
+        except OSError as error:
+            raise _unwritable(what, path, error) from None
+        finally:
+            os.close(place.folder)
+
+
+@contextmanager
+def _whole(what: str, path: str, mode: int, data: bytes, *, new: bool) -> Iterator[None]:
+    """Written on entry, under its name on exit; without a trace where either raises."""
+    found = _found(what, path)
+    place = _located(what, path)
+    try:
+        if place.is_open or (found is not None and not stat.S_ISREG(found.st_mode)):
+            with os.fdopen(opened(what, path, mode), "wb") as file:
+                file.write(data)
+            yield
+        elif found is None:
+            with _made(place, place.name, mode, data):
+                yield
+        elif new:
+            raise Failure(_taken(what, path))
+        else:
+            with os.fdopen(place.opened(_LOOKED), "wb") as file:  # one that is read-only stays so
+                found = os.fstat(file.fileno())
+                _check(what, path, found)
+                if place.others and os.geteuid() == 0:
+                    _check_owner(what, path, found, private=not mode & 0o077)
+                if _in_place(place, found):
+                    _overwrite(file, found.st_size, data)
+                    yield
+                    return
+            with _made(place, f".{secrets.token_hex(4)}.hostdx", 0o600, data, found) as name:
+                yield
+                os.rename(name, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
+    except FileExistsError:
+        raise Failure(_taken(what, path)) from None
+    except (OSError, ValueError) as error:
+        raise _unwritable(what, path, error) from error
+    finally:
+        os.close(place.folder)
+
+
+@contextmanager
+def _made(
+    place: Located, name: str, mode: int, data: bytes, like: os.stat_result | None = None
+) -> Iterator[str]:
+    """A file that was not there, with these bytes; `like` one that it is to replace."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+    descriptor = os.open(name, flags, mode, dir_fd=place.folder)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
-    except OSError as error:
+            if like is not None:
+                os.fchown(descriptor, like.st_uid, like.st_gid)
+                os.fchmod(descriptor, stat.S_IMODE(like.st_mode))
+        yield name
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=place.folder)
+        raise
+
+
+def _in_place(place: Located, found: os.stat_result) -> bool:
+    """Where another file under that name would not be the same: its owner, its other names, a mount."""
+    mine = os.geteuid() == 0 or (
+        found.st_uid == os.geteuid() and found.st_gid in (os.getegid(), *os.getgroups())
+    )
+    mounted = os.path.ismount(f"/proc/self/fd/{place.folder}/{place.name}")
+    return not mine or found.st_nlink > 1 or mounted or not _writable(place)
+
+
+def _writable(place: Located) -> bool:
+    return os.access(f"/proc/self/fd/{place.folder}", os.W_OK | os.X_OK, effective_ids=True)
+
+
+def _overwrite(file: IO[bytes], size: int, data: bytes) -> None:
+    """Its room is there before the first byte changes."""
+    try:
+        os.posix_fallocate(file.fileno(), 0, max(len(data), 1))
+    except OSError:
+        os.ftruncate(file.fileno(), size)
+        raise
+    file.write(data)
+    file.truncate()
+
+
+def _found(what: str, path: str) -> os.stat_result | None:
+    """What is there, links followed; None for nothing. Raises Failure for what is never written to."""
+    try:
+        found = Path(path).stat()
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
         raise _unwritable(what, path, error) from None
+    if stat.S_ISDIR(found.st_mode):
+        raise _unwritable(what, path, _errno(errno.EISDIR))
+    _check(what, path, found)
+    return found
+
+
+def _located(what: str, path: str) -> Located:
+    try:
+        return located(path)
+    except Misled as why:
+        raise Failure(f"{what}: {path}: {why}; name a file in a folder that is yours alone") from None
+    except (OSError, ValueError) as error:
+        raise _unwritable(what, path, error) from None
+
+
+def _errno(number: int) -> OSError:
+    return OSError(number, os.strerror(number))
+
+
+def _taken(what: str, path: str) -> str:
+    return f"{what}: {path}: exists already; name another file"
 
 
 def _check(what: str, path: str, found: os.stat_result) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from typing import NamedTuple
 
 from probes.path_ownership import MOST_LINKS
 
@@ -18,11 +19,34 @@ class Misled(Exception):
     """There is a link on the way that somebody else may have made; the text says where."""
 
 
+class Located(NamedTuple):
+    """The last name of a path. `folder` is an open descriptor, which the caller closes."""
+
+    folder: int
+    name: str
+    others: bool  # whether others may make names in that folder
+    is_open: bool = False  # no path, but what a process has open: /dev/stdout
+
+    def opened(self, flags: int, mode: int = 0) -> int:
+        """Raises OSError: also where somebody has put a link there since."""
+        follow = 0 if self.is_open else os.O_NOFOLLOW
+        return os.open(self.name, flags | follow, mode, dir_fd=self.folder)
+
+
 def walked(path: str, flags: int, mode: int) -> tuple[int, bool]:
     """The descriptor, and whether others may make names in its folder. Raises Misled, OSError, ValueError.
 
     With O_PATH nothing is touched: a device or a FIFO may be named.
     """
+    found = located(path)
+    try:
+        return found.opened(flags, mode), found.others
+    finally:
+        os.close(found.folder)
+
+
+def located(path: str) -> Located:
+    """The folder of the last name, links followed; the name may be absent. Raises Misled, OSError, ValueError."""
     todo = path.split("/")[::-1]
     at = _folder("/" if path.startswith("/") else ".", None)
     links = 0
@@ -40,9 +64,8 @@ def walked(path: str, flags: int, mode: int) -> tuple[int, bool]:
             if found is not None and stat.S_ISLNK(found.st_mode):
                 if not trusted and (os.geteuid() == 0 or found.st_uid not in (0, os.geteuid())):
                     raise Misled(f"{part} is a link in a folder that others may write to")
-                # /dev/stdout: no path, but what is open
                 if last and found.st_dev == Path("/proc").stat().st_dev:
-                    return os.open(part, flags, mode, dir_fd=at), False
+                    return Located(os.dup(at), part, others=False, is_open=True)
                 links += 1
                 if links > MOST_LINKS:
                     raise Misled("too many links on the way")
@@ -51,7 +74,7 @@ def walked(path: str, flags: int, mode: int) -> tuple[int, bool]:
                 if target.startswith("/"):
                     at = _moved(at, "/")
             elif last:
-                return os.open(part or ".", flags | os.O_NOFOLLOW, mode, dir_fd=at), not trusted
+                return Located(os.dup(at), part or ".", others=not trusted)
             else:
                 at = _moved(at, part)
     finally:

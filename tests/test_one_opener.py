@@ -40,7 +40,7 @@ ALLOWED = {
     "probes/captured/archive.py": "a captured host's folder, made by mkdtemp",
     **dict.fromkeys(("app/bundle/build.py", "app/bundle/unpack.py"), BUNDLE),
     "probes/children/start.py": "itself, of which it holds a lock",
-    **dict.fromkeys(("app/output_file.py", "app/recording/imported.py", "app/tui/requests.py"), OUTPUT),
+    **dict.fromkeys(("app/output_file.py", "app/tui/requests.py"), OUTPUT),
     **dict.fromkeys(
         (
             "app/locks.py", "app/recording/baselines.py", "app/recording/fallback_store.py", "app/recording/writer.py",

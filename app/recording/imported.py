@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from app import __version__
 from app.failure import Failure
+from app.output_file import write_bytes
 from app.recording.writer import encoded
 from app.state import private, recordings_dir, remedy
 from probes.host import OutOfTime
 from probes.imports.kinds import Kind, parse
 from probes.imports.model import Refused
 from probes.imports.source import Source
-from probes.path_walk import Misled, walked
 from probes.time_limit import alarm
 from scenarios import events as ev
 from scenarios.imported import CARD
@@ -74,29 +73,6 @@ def _utc(began: str | None) -> str | None:
     return f"{began.removesuffix('Z')}+00:00" if began else None
 
 
-def write(content: bytes, path: Path) -> None:
-    """A new file. Raises Failure: it exists, or cannot be made."""
-    try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        if os.geteuid() == 0:
-            descriptor, others = walked(str(path), flags, 0o600)
-        else:
-            descriptor, others = os.open(path, flags, 0o600), False
-    except Misled as why:
-        raise Failure(f"import: {path}: {why}; name a file in a folder that belongs to root") from None
-    except FileExistsError:
-        raise Failure(f"import: {path}: exists already; name another file") from None
-    except OSError as error:
-        raise Failure(f"import: {path}: cannot be made: {error.strerror}; {remedy(error)}") from None
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-    except OSError as error:
-        if not others:  # who else rules the folder may have led that name elsewhere
-            path.unlink(missing_ok=True)
-        raise Failure(f"import: {path}: cannot be written: {error.strerror}; {remedy(error)}") from None
-
-
 def keep(content: bytes, kind: str, wall: str) -> Path:
     """In the state directory, named by kind and date; a name that is taken gets a number."""
     directory = private(recordings_dir())
@@ -105,5 +81,10 @@ def keep(content: bytes, kind: str, wall: str) -> Path:
     taken = {path.name for path in directory.glob(f"{stem}*.jsonl")}
     names = (f"{stem}-{turn}.jsonl" if turn > 1 else f"{stem}.jsonl" for turn in range(1, len(taken) + 2))
     path = directory / next(name for name in names if name not in taken)
-    write(content, path)
+    try:
+        write_bytes("import", str(path), 0o600, content, new=True)
+    except Failure as why:
+        if isinstance(why.__cause__, OSError):
+            raise Failure(f"{why.text}; {remedy(why.__cause__)}") from None
+        raise
     return path

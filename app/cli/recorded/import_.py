@@ -10,6 +10,7 @@ import msgspec
 
 from app.failure import COULD_NOT, USAGE, Failure
 from app.output import complain, out
+from app.output_file import check_outputs, write_bytes
 from app.printable import printable
 from app.recording import imported
 from app.report.result import encoded
@@ -52,6 +53,8 @@ def import_(
     kind = kinds.named(kind_name) if kind_name else None
     if kind_name and kind is None:
         raise Failure(f"import: --kind {kind_name}: no such kind; `hostdx import --help` lists them", USAGE)
+    if output is not None:
+        check_outputs("import", output, new=True)
     read: list[Imported] = []
     refused: list[tuple[str, str]] = []
     for name in dict.fromkeys(files):
@@ -102,7 +105,7 @@ def _written(read: list[Imported], pile: Pile | None, output: str | None) -> dic
     command = ["hostdx", *sys.argv[1:]]
     if output is not None and pile is not None:
         path = Path(output)
-        imported.write(imported.lines(pile, command), path)
+        write_bytes("import", output, 0o600, imported.lines(pile, command), new=True)
         return {"": path} if len(read) > 1 else {read[0].path: path}
     written = {}
     for file in read:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from app.output import out
-from app.output_file import write_bytes
+from app.output_file import Output, check_outputs, write_files
 from app.printable import printable
 from probes.units import size
 
@@ -24,12 +24,11 @@ def bundle(output: str) -> int:
     """
     from app.bundle.build import built
 
+    materials, sums = f"{output}.cdx.json", f"{output}.sha256"
+    check_outputs("bundle", output, materials, sums)
     made = built()
-    materials = f"{output}.cdx.json"
-    names = ((output, made.data, 0o755), (materials, made.bill, 0o644))
-    for path, data, mode in names:
-        write_bytes("bundle", path, mode, data)
-    sums = "".join(f"{hashlib.sha256(data).hexdigest()}  {Path(path).name}\n" for path, data, _ in names)
-    write_bytes("bundle", f"{output}.sha256", 0o644, sums.encode())
+    files = (Output(output, 0o755, made.data), Output(materials, 0o644, made.bill))
+    told = "".join(f"{hashlib.sha256(one.data).hexdigest()}  {Path(one.path).name}\n" for one in files)
+    write_files("bundle", (*files, Output(sums, 0o644, told.encode())))
     out(printable(f"{output}: {size(len(made.data))}, {made.wheels} wheels; beside it .sha256 and .cdx.json"))
     return 0

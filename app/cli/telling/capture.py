@@ -8,7 +8,7 @@ import os
 import click
 
 from app.output import complain, out
-from app.output_file import write_bytes
+from app.output_file import check_outputs, write_bytes
 from app.printable import printable
 from probes.recorded_host import RecordedHost, write
 from probes.secrecy.redaction import Redaction, kept, users
@@ -29,6 +29,7 @@ def capture(output: str, redact: bool) -> int:
     """Takes what the rules read, and nothing else. Look at it with `hostdx triage --root FILE`."""
     from scenarios.triage import examine
 
+    check_outputs("capture", output)
     host = RecordedHost()
     for _ in in_time(examine(host, lambda: 0.0), host, MOST_S):
         pass
