@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import msgspec
 
@@ -19,6 +19,9 @@ from scenarios.card import Card
 from scenarios.declared_options import COMMON_OPTIONS
 from scenarios.finding import Finding, NextStep
 from scenarios.plan import Option, Plan
+from scenarios.results.result import Result
+
+AResult = TypeVar("AResult", bound=Result)
 
 
 class Refused(Exception):
@@ -188,6 +191,10 @@ class Run(Protocol):
         `hear` gets its events as they come. `done` gets its outcome, also where this run is stopped meanwhile.
         """
         raise Refused("this run cannot start other runs")
+
+    def kept(self, kind: type[AResult]) -> Sequence[tuple[str, AResult]]:
+        """Its results of that type in finished recordings on this host, the oldest first, each with its name."""
+        return ()
 
     @contextmanager
     def step(self, id: str, title: str) -> Iterator[Step]:

@@ -17,10 +17,10 @@ from probes.imports.model import Refused
 from probes.imports.source import Source
 from probes.time_limit import alarm
 from scenarios import events as ev
+from scenarios.compare.snapshot import Imported
 from scenarios.imported import CARD
 from scenarios.imported.pile import Pile
 from scenarios.imported.recording import events
-from scenarios.imported.snapshot import Imported
 
 MOST_S = 300.0  # a file of the largest size takes a minute
 UNKNOWN_HOST = "unknown host"

@@ -1,11 +1,17 @@
-"""What earlier runs on this host found out, for the run that begins: how small an effect can show here."""
+"""What earlier runs on this host found out, for the run that begins: how small an effect can show here, and levels."""
 
 from __future__ import annotations
+
+import os
+from collections.abc import Sequence
 
 from app.failure import Failure
 from app.recording.reader import load
 from app.recording.store import listed
 from scenarios.card import card_of
+from scenarios.model import AResult
+
+MOST_KEPT = 30  # of one scenario's runs, the newest
 
 
 def resolution(host_name: str) -> str:
@@ -20,3 +26,18 @@ def resolution(host_name: str) -> str:
         if sentence := next((result.quote for result in found.results.values() if result.quote), ""):
             return f"{sentence} ({known.scenario} run of {known.wall})"
     return ""
+
+
+def results(scenario: str, kind: type[AResult]) -> Sequence[tuple[str, AResult]]:
+    """Of the newest finished runs of one scenario on this host, the oldest first; what cannot be read is left out."""
+    host = os.uname().nodename
+    own = [one for one in listed() if (one.host, one.scenario, one.state) == (host, scenario, "done")]
+    found: list[tuple[str, AResult]] = []
+    for known in sorted(own, key=lambda one: one.wall)[-MOST_KEPT:]:
+        try:
+            result = load(known.path).result(kind)
+        except (Failure, OSError):
+            continue
+        if result is not None:
+            found.append((known.path.stem, result))
+    return found

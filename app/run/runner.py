@@ -24,7 +24,7 @@ from probes.system.running.processes import family_of
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.finding import Evidence, Finding, Remedy
-from scenarios.model import Applied, Clock, Options, Outcome, Refused, Run, Scenario, Usage
+from scenarios.model import Applied, AResult, Clock, Options, Outcome, Refused, Run, Scenario, Usage
 from scenarios.plan import Plan
 
 PULSE_S = 1.0
@@ -85,6 +85,11 @@ class Runner(Run):
         from app.run.part import run_part
 
         await run_part(self.recording(), scenario, values, hear, done)
+
+    def kept(self, kind: type[AResult]) -> Sequence[tuple[str, AResult]]:
+        from app.run.earlier_answer import results
+
+        return results(self.scenario.id, kind)
 
     @asynccontextmanager
     async def change(self, action: Action) -> AsyncIterator[Applied]:

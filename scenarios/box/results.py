@@ -9,6 +9,7 @@ import msgspec
 from probes import units
 from probes.bench.corners.corner import BY_ID
 from scenarios import ranges as of
+from scenarios.compare.bounding_box import Boxed
 from scenarios.results.document import Part, Table, say
 from scenarios.results.result import Result
 
@@ -85,6 +86,10 @@ class Corners(Result, frozen=True, tag="box.corners/1"):
             "not an IO500 score: hostdx explain box names what a valid one needs beyond them."
         )
         return (table, say(said))
+
+
+class BoundingBox(Boxed, frozen=True, tag="box.box/1"):
+    name: ClassVar[str] = "box"
 
 
 def _row(one: Level, tools: bool) -> tuple[str, ...]:

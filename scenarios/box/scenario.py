@@ -16,6 +16,7 @@ from probes.bench.measured import BenchRefused
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
 from scenarios.box import CARD
+from scenarios.box.bounds import bounding, like, odd_findings
 from scenarios.box.cycles import Bench, Cycles
 from scenarios.box.findings import findings
 from scenarios.box.plan import (
@@ -28,7 +29,7 @@ from scenarios.box.plan import (
     workloads,
     writes,
 )
-from scenarios.box.results import Corners, Measured
+from scenarios.box.results import BoundingBox, Corners, Measured
 from scenarios.card import Card
 from scenarios.declared_options import declared
 from scenarios.guards.watch import Watch, watch_for
@@ -145,7 +146,10 @@ def conclude(run: Run, layout: Layout, cycles: Cycles, bench: Bench) -> None:
     for verdict in verdicts:
         run.emit(verdict)
     run.emit(Corners(t=run.time(), value=measured))
-    for finding in findings(measured, verdicts):
+    found, odd = bounding(measured, like(measured, run.kept(Corners)))
+    if found:
+        run.emit(BoundingBox(t=run.time(), value=tuple(found)))
+    for finding in (*odd_findings(measured, odd), *findings(measured, verdicts)):
         run.found(finding)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from probes import units
 from probes.imports.model import Contradiction, Measure, Trouble
 from probes.imports.storage.io500_table import Io500Table
+from scenarios.compare.snapshot import Imported
 from scenarios.finding import Evidence, Finding
-from scenarios.imported.snapshot import Imported
 from scenarios.rules.texts import texts
 
 SAYS = texts("imported")

@@ -14,10 +14,10 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
+from scenarios.compare.snapshot import Snapshot
 from scenarios.experiment.statistics.distributions import t_tail
 from scenarios.experiment.trend import trend
 from scenarios.imported.results import History, Step
-from scenarios.imported.snapshot import Snapshot
 
 LEAST_SIDE = 3
 STEP_ALPHA = 0.01

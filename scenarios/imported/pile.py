@@ -8,16 +8,16 @@ from collections.abc import Sequence
 import msgspec
 
 from probes.units import counted
+from scenarios.compare.applications import placed, points_of
+from scenarios.compare.bounding_box import Box, boxes, marked
 from scenarios.compare.odd import LEAST_RUNS, Member, OddRuns, odd_runs
 from scenarios.compare.run_summary import FigureKey
+from scenarios.compare.snapshot import Imported, Snapshot, by_conditions, dated, distinct, snapshots
 from scenarios.finding import Finding
-from scenarios.imported.applications import placed, points_of
-from scenarios.imported.box import boxes, marked
 from scenarios.imported.cross_run import box_findings, history_findings, odd_findings
 from scenarios.imported.findings import note
 from scenarios.imported.history import histories
-from scenarios.imported.results import Box, History
-from scenarios.imported.snapshot import Imported, Snapshot, by_conditions, dated, distinct, snapshots
+from scenarios.imported.results import History
 from scenarios.plan import Metric
 
 _MOST_TWINS = 40

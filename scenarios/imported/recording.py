@@ -13,6 +13,7 @@ import msgspec
 
 from probes.imports.model import Measure, Noted
 from scenarios import events as ev
+from scenarios.compare.snapshot import MOST_WORKLOADS, Imported, Snapshot
 from scenarios.finding import Finding
 from scenarios.imported import CARD
 from scenarios.imported.cross_run import series
@@ -28,7 +29,6 @@ from scenarios.imported.results import (
     ImportedFile,
     ImportedFiles,
 )
-from scenarios.imported.snapshot import MOST_WORKLOADS, Imported, Snapshot
 from scenarios.plan import Metric, Plan, Variant, Workload
 
 VARIANT = "imported"

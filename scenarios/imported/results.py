@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import msgspec
 
 from scenarios import ranges as of
+from scenarios.compare.bounding_box import Boxed
 from scenarios.results.result import Result
 from scenarios.verdict.word import Judged, Word
 
@@ -51,54 +52,8 @@ class Contradictions(Result, frozen=True, tag="imported.contradictions/1"):
     value: tuple[Contradicted, ...]
 
 
-class Corner(msgspec.Struct, frozen=True, kw_only=True):
-    """One benchmark over the runs. Units as measured: B/s or operations a second; None: not in that run."""
-
-    workload: str
-    unit: str
-    values: tuple[of.Value | None, ...]
-    median: of.Value
-    low: of.Value
-    high: of.Value
-
-
-class Odd(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that does not belong: `kind` is "easy below hard" by the box's law, "elsewhere" by the other runs."""
-
-    run: str
-    index: of.Number
-    workload: str
-    kind: Literal["easy below hard", "elsewhere"]
-    value: of.Value
-    other: of.Value  # hard of the same run, or the centre of the other runs
-    unit: str
-
-
-class Placed(msgspec.Struct, frozen=True, kw_only=True):
-    """An application: bytes a second and metadata operations a second, each where it was measured."""
-
-    name: str
-    bandwidth: of.Value | None
-    metadata: of.Value | None = None
-    direction: str = ""  # "read" or "write"
-    processes: of.Count | None = None
-
-
-class Box(msgspec.Struct, frozen=True, kw_only=True):
-    """`corners` in the order hard, easy (bandwidth), hard, easy (metadata); medians are of the sound runs."""
-
-    title: str
-    runs: tuple[str, ...]
-    version: str = ""  # of IO500, where the results are of several
-    processes: of.Count | None = None  # where all runs have so many
-    corners: tuple[Corner, Corner, Corner, Corner]
-    odd: tuple[Odd, ...] = ()
-    placed: tuple[Placed, ...] = ()
-
-
-class Boxes(Result, frozen=True, tag="imported.box/1"):
+class Boxes(Boxed, frozen=True, tag="imported.box/1"):
     name: ClassVar[str] = "box"
-    value: tuple[Box, ...]
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,11 +19,11 @@ from probes.imports.hep.prmon import PrmonJson, PrmonText, pair
 from probes.imports.path_names import told_apart
 from probes.units import counted
 from scenarios import events as ev
+from scenarios.compare.applications import points_of
+from scenarios.compare.snapshot import Imported
 from scenarios.finding import Finding
-from scenarios.imported.applications import points_of
 from scenarios.imported.findings import findings
 from scenarios.imported.pile import Pile, piled
-from scenarios.imported.snapshot import Imported
 
 _LINES = 4  # of a finding's evidence
 _LISTED = "\n".join(f"  {kind.id:<15} {kind.title}" for kind in kinds.KINDS)

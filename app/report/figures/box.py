@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from app.printable import printable
 from probes import units
-from scenarios.imported.results import Box, Corner
+from scenarios.compare.bounding_box import Box, Corner
 
 _MOST = 400  # runs that are drawn
 _SIDE = 11  # cells for the labels of the vertical axis

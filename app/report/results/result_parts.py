@@ -6,7 +6,8 @@ from app.recording.session import Session
 from app.report import wording
 from probes import units
 from probes.types import Json
-from scenarios.imported.results import Boxes, Courses
+from scenarios.compare.bounding_box import Boxed
+from scenarios.imported.results import Courses
 from scenarios.results.document import Heading, Part, Picture, Table, say
 from scenarios.results.result import Result
 
@@ -18,7 +19,7 @@ def result_parts(session: Session, result: Result) -> tuple[Part, ...]:
     if result.parts is not None:
         return result.parts
     match result:
-        case Boxes():
+        case Boxed():
             from app.report.figures.box import box_lines, box_svg, drawable
 
             boxes = drawable(result.value)

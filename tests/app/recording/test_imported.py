@@ -16,12 +16,11 @@ from app.report.forms import html, markdown
 from app.report.full_report import report
 from app.report.results.result_parts import result_parts
 from scenarios import events as ev
+from scenarios.compare.bounding_box import Box, Corner
 from scenarios.compare.run_summary import take
 from scenarios.imported.results import (
-    Box,
     Boxes,
     Contradictions,
-    Corner,
     Course,
     Courses,
     History,

@@ -7,12 +7,11 @@ import pytest
 
 from app.report.figures.box import drawable
 from probes.imports.model import Measure
+from scenarios.compare.bounding_box import Box, Placed, boxes, marked, position
 from scenarios.compare.odd import Apart, OddLoad, OddRuns
 from scenarios.compare.run_summary import FigureKey
-from scenarios.imported.box import boxes, marked, position
+from scenarios.compare.snapshot import Snapshot
 from scenarios.imported.cross_run import box_findings
-from scenarios.imported.results import Box, Placed
-from scenarios.imported.snapshot import Snapshot
 from scenarios.plan import Metric
 
 GIB = float(1 << 30)

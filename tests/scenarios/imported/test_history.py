@@ -7,9 +7,9 @@ import random
 from collections.abc import Sequence
 
 from probes.imports.model import Measure
+from scenarios.compare.snapshot import Snapshot
 from scenarios.imported.cross_run import history_findings
 from scenarios.imported.history import histories, steps
-from scenarios.imported.snapshot import Snapshot
 
 
 def results(**courses: Sequence[float]) -> list[Snapshot]:

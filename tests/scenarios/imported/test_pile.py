@@ -8,9 +8,9 @@ import pytest
 from probes.imports import kinds
 from probes.imports.path_names import told_apart
 from probes.imports.source import Source
+from scenarios.compare.snapshot import Imported
 from scenarios.finding import Finding
 from scenarios.imported.pile import Pile, piled
-from scenarios.imported.snapshot import Imported
 from tests.probes.imports import originals as made
 
 

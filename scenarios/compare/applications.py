@@ -9,8 +9,8 @@ import msgspec
 from probes.imports.numbers import MIB
 from probes.imports.storage.darshan import Darshan
 from probes.imports.storage.ior import Ior
-from scenarios.imported.results import Box, Placed
-from scenarios.imported.snapshot import Imported
+from scenarios.compare.bounding_box import Box, Placed
+from scenarios.compare.snapshot import Imported
 
 MANY_OPENS = 1000  # fewer make no rate of metadata operations
 

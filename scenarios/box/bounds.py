@@ -1,0 +1,71 @@
+"""The bounding box of this file system: this run beside its own past, and the corner in which this one lies apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from probes.imports.model import Measure, Noted
+from scenarios.box.results import Corners, Measured, amount, name_of
+from scenarios.compare.bounding_box import Box, boxes, marked
+from scenarios.compare.odd import LEAST_RUNS, Member, OddRuns, odd_runs
+from scenarios.compare.run_summary import FigureKey
+from scenarios.compare.snapshot import Snapshot
+from scenarios.finding import Finding
+from scenarios.plan import Metric
+from scenarios.rules.texts import texts
+
+SAYS = texts("box")
+THIS = "this run"
+
+
+def like(measured: Measured, kept: Sequence[tuple[str, Corners]]) -> list[tuple[str, Measured]]:
+    """Those of the past that measured the same: the file system, and as many workers."""
+    own = (measured.source, measured.file_system, measured.workers)
+    values = [(name, one.value) for name, one in kept]
+    return [(name, one) for name, one in values if (one.source, one.file_system, one.workers) == own]
+
+
+def bounding(measured: Measured, past: Sequence[tuple[str, Measured]]) -> tuple[list[Box], OddRuns | None]:
+    """One for writing and one for reading, where all corners of it are known; from five runs on with the odd ones."""
+    runs = [*past, (THIS, measured)]
+    odd = odd_runs([_member(name, one) for name, one in runs]) if len(runs) >= LEAST_RUNS else None
+    return marked(boxes([_snapshot(name, one) for name, one in runs]), odd), odd
+
+
+def odd_findings(measured: Measured, odd: OddRuns | None) -> Iterator[Finding]:
+    """Where this run lies apart from its past, each corner with its interval."""
+    for load in odd.found if odd is not None else ():
+        for one in load.apart:
+            if one.run == THIS and not load.groups:
+                yield SAYS.finding(
+                    "odd", id=f"box.odd.{load.key.workload}", subject=measured.directory,
+                    severity="warning" if one.ratio < 1 else "notice", corner=name_of(load.key.workload),
+                    value=amount(one.value, load.metric.unit), centre=amount(load.centre, load.metric.unit),
+                    runs=load.runs - 1, low=one.ci95[0], high=one.ci95[1],
+                )  # fmt: skip
+
+
+def _snapshot(name: str, measured: Measured) -> Snapshot:
+    measures = tuple(
+        Measure(workload=one.corner, metric=_metric(one.unit), value=one.median, unit=one.unit)
+        for one in measured.levels
+        if one.median is not None
+    )
+    facts = (Noted(name="processes", value=measured.workers),)
+    return Snapshot(name=name, kind="box", began=None, host=None, measures=measures, facts=facts)
+
+
+def _member(name: str, measured: Measured) -> Member:
+    known = [one for one in measured.levels if one.median is not None and one.median > 0]
+    keys = {one.corner: FigureKey(one.corner, _metric(one.unit)) for one in known}
+    return Member(
+        name,
+        {keys[one.corner]: math.log(one.median) for one in known if one.median is not None},
+        {keys[one.corner]: Metric(_metric(one.unit), one.unit) for one in known},
+        {},
+    )
+
+
+def _metric(unit: str) -> str:
+    return "bandwidth" if unit == "B/s" else "IOPS"

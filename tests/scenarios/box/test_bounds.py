@@ -1,0 +1,74 @@
+"""This run beside its own past: the box of like runs, and the corner in which this one lies apart."""
+
+from __future__ import annotations
+
+import random
+
+import msgspec
+import pytest
+
+from scenarios.box.bounds import THIS, bounding, like, odd_findings
+from scenarios.box.results import Corners, Level, Measured
+from tests.scenarios.box.drawn_bench import USUAL
+
+
+def drawn(seed: int, slow: str = "", factor: float = 1.0) -> Measured:
+    rng = random.Random(seed)
+    levels = tuple(
+        Level(
+            corner=corner,
+            unit="B/s" if corner.startswith("ior") else "IOPS",
+            cycles=20,
+            median=rate * rng.lognormvariate(0.0, 0.03) / (factor if corner == slow else 1.0),
+        )
+        for corner, rate in USUAL.items()
+    )
+    return Measured(
+        directory="/data", file_system="xfs", source="/dev/sdb1", workers=4, direct=True, file_bytes=1 << 29,
+        names=2000, levels=levels,
+    )  # fmt: skip
+
+
+def past(seed: int, count: int = 7) -> list[tuple[str, Measured]]:
+    return [(f"run {n}", drawn(1000 * seed + n)) for n in range(count)]
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("corner", ["ior-hard-write", "mdtest-hard-write", "find"])
+def test_the_corner_that_got_slower_is_the_one_named(corner: str, seed: int) -> None:
+    now = drawn(seed, corner, 3.0)
+    _, odd = bounding(now, past(seed))
+    assert [f.id for f in odd_findings(now, odd)] == [f"box.odd.{corner}"]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_run_like_the_others_is_not_named(seed: int) -> None:
+    now = drawn(seed)
+    _, odd = bounding(now, past(seed))
+    assert list(odd_findings(now, odd)) == []
+
+
+def test_the_box_has_all_like_runs_and_marks_the_odd_corner() -> None:
+    now = drawn(3, "ior-hard-write", 3.0)
+    found, _ = bounding(now, past(3))
+    assert [box.title for box in found] == ["write", "read"]
+    assert found[0].runs[-1] == THIS and len(found[0].runs) == 8 and found[0].processes == 4
+    assert [(o.run, o.workload) for o in found[0].odd] == [(THIS, "ior-hard-write")]
+    assert found[1].odd == ()
+
+
+def test_alone_it_is_a_box_and_nothing_is_odd() -> None:
+    found, odd = bounding(drawn(1), [])
+    assert len(found) == 2 and odd is None and list(odd_findings(drawn(1), odd)) == []
+
+
+def test_only_the_same_file_system_with_as_many_workers_is_its_past() -> None:
+    now = drawn(1)
+    others = [
+        msgspec.structs.replace(now, source="/dev/sdc1"),
+        msgspec.structs.replace(now, workers=8),
+        msgspec.structs.replace(now, file_system="ext4"),
+        now,
+    ]
+    kept = [(f"run {n}", Corners(t=1.0, value=one)) for n, one in enumerate(others)]
+    assert [name for name, _ in like(now, kept)] == ["run 3"]
