@@ -1,9 +1,9 @@
 """Each corner of `hostdx run box` against fio's equivalent, in turn.
 
 `python -m tests.benchmarks.corners.against_fio DIR [ROUNDS]`. ior and mdtest are in no distribution that the tests run
-on, so fio stands for them: its psync engine with 2 MiB in files of their own, 47,008 bytes interleaved in one shared file,
-both synced at the end; filecreate, filestat and filedelete for names. Reads of the shared file and find have no such
-equivalent.
+on, so fio stands for them: its psync engine with 2 MiB in files of their own, and 47,008 bytes interleaved in one
+shared file, both synced at the end; filecreate, filestat and filedelete for names. Reads of the shared file and find
+have no such equivalent.
 """
 
 from __future__ import annotations
