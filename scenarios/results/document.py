@@ -135,12 +135,13 @@ class Series(NamedTuple):
 
 
 class Chart(msgspec.Struct, frozen=True, tag=True):
-    """Series over seconds."""
+    """Series over seconds, or over what `across` says: the axis' unit first."""
 
     title: str
     series: tuple[Series, ...]
     x: Axis
     y: Axis
+    across: str = "s into the run"
 
 
 class Histogram(msgspec.Struct, frozen=True, tag=True):

@@ -92,8 +92,8 @@ def chart_svg(found: Chart, wide: int = WIDE) -> str:
         f'<path d="M{_SIDE} 8V{_HIGH}H{wide - 10}" fill="none" stroke="currentColor" opacity="0.6"/>',
         f'<text x="{_SIDE - 6}" y="18" text-anchor="end">{units.prefixed(y.high)}</text>',
         f'<text x="{_SIDE - 6}" y="{_HIGH}" text-anchor="end">{units.prefixed(y.low)}</text>',
-        f'<text x="{_SIDE}" y="{_HIGH + 15}">{x.low:g} s</text>',
-        f'<text x="{wide - 10}" y="{_HIGH + 15}" text-anchor="end">{x.high:g} s into the run</text>',
+        f'<text x="{_SIDE}" y="{_HIGH + 15}">{x.low:g} {escape(found.across.split()[0])}</text>',
+        f'<text x="{wide - 10}" y="{_HIGH + 15}" text-anchor="end">{x.high:g} {escape(found.across)}</text>',
     ]
     for n, one in enumerate(found.series):
         colour, line = _SIDES[n % len(_SIDES)], high + 16 * n

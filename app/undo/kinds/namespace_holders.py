@@ -1,4 +1,4 @@
-"""Network namespaces without a name: a process of our own holds them, and they are gone when it is gone.
+"""Namespaces without a name (network, mounts): a process of our own holds them, and they are gone when it is gone.
 
 That process carries the name that the journal knows as an argument of its own command line; nothing is to be
 removed in /run/netns, and after a crash of the runner it has died already (PR_SET_PDEATHSIG).
@@ -14,7 +14,8 @@ from pathlib import Path
 from app.process import start_time
 from app.undo.journal import Outcome
 
-HOLDER = "probes.bench.net.lab"  # the module that such a process runs
+# the modules that such a process runs
+HOLDERS = (b"probes.bench.net.lab", b"probes.bench.contention.server")
 _WAIT_S = 2.0
 
 
@@ -29,7 +30,7 @@ def holders(name: str) -> dict[int, int]:
         except OSError:
             continue
         began = start_time(pid)
-        if ours and HOLDER.encode() in words and name.encode() in words and began is not None:
+        if ours and any(one in words for one in HOLDERS) and name.encode() in words and began is not None:
             found[pid] = began
     return found
 

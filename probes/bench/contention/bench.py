@@ -1,0 +1,146 @@
+"""The scaling probe from the runner's side: a point is one load by so many workers for a moment."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Sequence
+
+import msgspec
+
+from probes.bench.measured import BenchRefused
+from probes.bench.profile.wait_samples import Wait
+from probes.children.own_module import own_module
+
+ANSWER_S = 150.0  # two mkfs, or a point whose workers hang
+LINE_BYTES = 1 << 20
+MOST_QUEUED = 0.95  # of the time: what is left is no longer a measurement
+
+
+class _Worker(msgspec.Struct, frozen=True):
+    operations: int = 0
+    seconds: float = 0.0
+    queued_s: float = 0.0
+    user_s: float = 0.0
+    system_s: float = 0.0
+    switches: int = 0
+    error: str = ""
+
+
+class _Reply(msgspec.Struct, frozen=True):
+    error: str = ""
+    workers: tuple[_Worker, ...] = ()
+    waits: tuple[tuple[str, int, str, float], ...] = ()
+    stacks: tuple[tuple[tuple[str, ...], int], ...] = ()
+    stalled_s: dict[str, float] = {}
+
+
+class Point(msgspec.Struct, frozen=True, kw_only=True):
+    """operations, user_s, system_s, switches (voluntary): of all workers in `seconds`.
+
+    rate: operations/s with a CPU for each worker, at most all CPUs: what they waited for one is left out, because
+    others' work takes CPUs at one moment and not at the next. queued: the share (0..1) of their time that was.
+    stalled: share (0..1) of the time in which some task of the host waited, by resource (PSI); waits: sampled;
+    stacks: kernel functions, innermost first, with how often they were seen.
+    """
+
+    rate: float
+    operations: int
+    seconds: float
+    queued: float = 0.0
+    user_s: float = 0.0
+    system_s: float = 0.0
+    switches: int = 0
+    stalled: dict[str, float] = {}
+    waits: tuple[Wait, ...] = ()
+    stacks: tuple[tuple[tuple[str, ...], int], ...] = ()
+
+
+class ContentionBench:
+    """`name`: what the undo journal knows the process by, where it holds mounts."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    @classmethod
+    async def in_memory(cls, name: str, kinds: Sequence[str], workers: int) -> ContentionBench:
+        """A file system of each kind on a loop device in memory. Raises BenchRefused."""
+        return await cls._start(name, (), {"do": "memory", "kinds": list(kinds), "workers": workers})
+
+    @classmethod
+    async def in_directories(cls, fds: Sequence[int], workers: int) -> ContentionBench:
+        """Below empty directories of our own. Raises BenchRefused."""
+        return await cls._start("-", fds, {"do": "directories", "fds": list(fds), "workers": workers})
+
+    @classmethod
+    async def _start(cls, name: str, fds: Sequence[int], first: dict[str, object]) -> ContentionBench:
+        process = await asyncio.create_subprocess_exec(
+            *own_module("probes.bench.contention.server", name, str(os.getpid())),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            pass_fds=tuple(fds),
+            start_new_session=True,
+            limit=LINE_BYTES,
+            cwd="/",
+        )
+        bench = cls(process)
+        try:
+            await bench._ask(first)
+        except BaseException:
+            await bench.close()
+            raise
+        return bench
+
+    async def point(self, load: str, side: int, workers: int, seconds: float) -> Point:
+        """Raises BenchRefused."""
+        reply = await self._ask(
+            {"do": "point", "load": load, "side": side, "workers": workers, "seconds": seconds}
+        )
+        wrong = next((one.error for one in reply.workers if one.error), "")
+        if wrong or len(reply.workers) != workers:
+            raise BenchRefused(wrong or "a worker of the scaling probe died")
+        took = max(one.seconds for one in reply.workers)
+        operations = sum(one.operations for one in reply.workers)
+        whole = sum(one.seconds for one in reply.workers)
+        queued = min(sum(one.queued_s for one in reply.workers), MOST_QUEUED * whole)
+        return Point(
+            rate=operations / (whole - queued) * min(workers, len(os.sched_getaffinity(0))),
+            operations=operations,
+            seconds=took,
+            queued=queued / whole,
+            user_s=sum(one.user_s for one in reply.workers),
+            system_s=sum(one.system_s for one in reply.workers),
+            switches=sum(one.switches for one in reply.workers),
+            stalled={name: min(1.0, max(0.0, s / took)) for name, s in reply.stalled_s.items()},
+            waits=tuple(Wait(*row, 0.0) for row in reply.waits),
+            stacks=reply.stacks,
+        )
+
+    async def close(self) -> None:
+        """Ends it, and with it workers and mounts."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+        await self._process.wait()
+
+    async def _ask(self, request: dict[str, object]) -> _Reply:
+        process = self._process
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            process.stdin.write(msgspec.json.encode(request) + b"\n")
+            await process.stdin.drain()
+            async with asyncio.timeout(ANSWER_S):
+                line = await process.stdout.readline()
+        except TimeoutError:
+            raise BenchRefused(
+                f"the scaling probe did not answer for {ANSWER_S:.0f} s: a file system hangs"
+            ) from None
+        except ConnectionError:
+            line = b""
+        if not line:
+            raise BenchRefused("the scaling probe's process was ended (out of memory? see dmesg)")
+        reply = msgspec.json.decode(line, type=_Reply)
+        if reply.error:
+            raise BenchRefused(reply.error)
+        return reply

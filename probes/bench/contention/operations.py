@@ -1,0 +1,144 @@
+"""The loads of the scaling probe, one operation at a time. Standard library only.
+
+Modelled on FxMark (Min et al., "Understanding Manycore Scalability of File Systems", USENIX ATC 2016): in each of them
+the program itself shares nothing, so what does not scale waits in the kernel. All names lie below one directory.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import socket
+from collections.abc import Callable
+from typing import NamedTuple
+
+WRITE_BYTES = 512
+PRIVATE_BYTES = 10 << 20  # a private file is truncated then
+MOST_BYTES = 160 << 20  # of all files of a side
+NAMES = 64  # that a worker makes, over and over
+MAP_BYTES = 64 * mmap.PAGESIZE  # below a huge page, so that each page is a fault
+_SPACING = 4096  # between the blocks that the workers overwrite in one file
+_DATA = b"\x5a" * WRITE_BYTES
+_FLAGS = os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+_HOLD = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Operation(NamedTuple):
+    """`once` does `each` operations; the clock is read after `batch` calls of it."""
+
+    once: Callable[[], object]
+    each: int = 1
+    batch: int = 16
+    limit: Callable[[], None] | None = None  # after each batch: keeps the bytes bounded
+
+
+def lay_out(folder: int, workers: int) -> None:
+    """What the workers share, and a directory of each."""
+    for name in ("shared", *(f"own{n}" for n in range(workers))):
+        os.mkdir(name, 0o700, dir_fd=folder)
+    for name, size in (("file", workers * _SPACING), ("mapped", workers * MAP_BYTES)):
+        fd = os.open(name, _FLAGS | os.O_WRONLY, 0o600, dir_fd=folder)
+        os.pwrite(fd, b"\0" * size, 0)
+        os.close(fd)
+
+
+def prepared(load: str, folder: int, number: int, workers: int) -> Operation:
+    """For worker `number` of so many. Raises OSError; ValueError for a load that there is not."""
+    match load:
+        case "cpu":
+            return Operation(lambda: sum(_DATA[:64]))
+        case "private":
+            return _appending(_opened(folder, f"own{number}/private", os.O_APPEND), workers)
+        case "append":
+            return _appending(_opened(folder, "appended", os.O_APPEND), workers, PRIVATE_BYTES)
+        case "overwrite":
+            fd, at = _opened(folder, "file"), number * _SPACING
+            return Operation(lambda: os.pwrite(fd, _DATA, at))
+        case "fsync":
+            return _synced(_opened(folder, "file"), number * _SPACING)
+        case "create":
+            return _creating(os.open("shared", _HOLD, dir_fd=folder), number)
+        case "directories":
+            return _creating(os.open(f"own{number}", _HOLD, dir_fd=folder), number)
+        case "anonymous":
+            return Operation(_touched_anonymous, MAP_BYTES // mmap.PAGESIZE, 1)
+        case "mapped":
+            return _touching(_opened(folder, "mapped"), number * MAP_BYTES)
+        case "sockets":
+            return _sending()
+    raise ValueError(f"there is no load {load}")
+
+
+def _opened(folder: int, name: str, more: int = 0) -> int:
+    return os.open(name, _FLAGS | os.O_RDWR | more, 0o600, dir_fd=folder)
+
+
+def _appending(fd: int, workers: int, most: int = MOST_BYTES) -> Operation:
+    """Each worker truncates after its share of `most`, so that all files together stay below it."""
+    calls, written = 16, 0
+    own = max(calls * WRITE_BYTES, min(PRIVATE_BYTES, most // workers))
+
+    def limit() -> None:
+        nonlocal written
+        written += calls * WRITE_BYTES
+        if written >= own:
+            os.ftruncate(fd, 0)
+            written = 0
+
+    return Operation(lambda: os.write(fd, _DATA), 1, calls, limit)
+
+
+def _synced(fd: int, at: int) -> Operation:
+    def once() -> None:
+        os.pwrite(fd, _DATA, at)
+        os.fdatasync(fd)
+
+    return Operation(once, 1, 1)
+
+
+def _creating(folder: int, number: int) -> Operation:
+    """Create, write, close, rename, unlink: one operation."""
+    names = [(f"{number}-{n}", f"{number}-{n}.done") for n in range(NAMES)]
+    turn = 0
+
+    def once() -> None:
+        nonlocal turn
+        made, done = names[turn]
+        turn = (turn + 1) % NAMES
+        fd = os.open(made, _FLAGS | os.O_WRONLY, 0o600, dir_fd=folder)
+        os.write(fd, _DATA)
+        os.close(fd)
+        os.rename(made, done, src_dir_fd=folder, dst_dir_fd=folder)
+        os.unlink(done, dir_fd=folder)
+
+    return Operation(once, 1, 4)
+
+
+def _touched_anonymous() -> None:
+    _touch(mmap.mmap(-1, MAP_BYTES, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+
+
+def _touching(fd: int, at: int) -> Operation:
+    """Write faults: the file system is told of each page."""
+    return Operation(
+        lambda: _touch(mmap.mmap(fd, MAP_BYTES, mmap.MAP_SHARED, offset=at)), MAP_BYTES // mmap.PAGESIZE, 1
+    )
+
+
+def _touch(area: mmap.mmap) -> None:
+    for at in range(0, MAP_BYTES, mmap.PAGESIZE):
+        area[at] = 1
+    area.close()
+
+
+def _sending() -> Operation:
+    """There and back in one process: nothing waits for another one, so only the kernel's own locks are shared."""
+    here, there = socket.socketpair()
+    data = _DATA[:64]
+
+    def once() -> None:
+        here.send(data)
+        there.send(there.recv(64))
+        here.recv(64)
+
+    return Operation(once)

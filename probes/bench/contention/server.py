@@ -1,0 +1,174 @@
+"""The process that the scaling probe's workers are forked from: `server NAME PARENT_PID`, a JSON object a line.
+
+It holds the directories (and, in memory, the mount namespace; NAME is what the undo journal knows that by), starts all
+workers of a point at the same moment, and looks meanwhile at what they wait for. It dies with the runner.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypedDict
+
+from probes.bench.contention.memory_disks import make, settle
+from probes.bench.contention.operations import lay_out
+from probes.bench.contention.worker import START, live
+from probes.bench.engine.parent_death import tie_to
+from probes.bench.measured import BenchRefused
+from probes.bench.profile.wait_samples import WaitSamples
+
+STUCK_S = 60.0
+LEAD_NS = 2_000_000  # between the last worker's being ready and the start
+MOST_FRAMES = 6
+MOST_STACKS = 8  # that are read in a look, and told of a point
+RESOURCES = ("cpu", "io", "memory")
+
+
+class Request(TypedDict, total=False):
+    """`do`: memory (kinds, workers), directories (fds, workers), point (the others)."""
+
+    do: str
+    kinds: list[str]
+    fds: list[int]
+    load: str
+    side: int
+    workers: int
+    seconds: float
+
+
+class Server:
+    def __init__(self) -> None:
+        self._sides: list[int] = []
+        self._memory = False
+
+    def answer(self, request: Request) -> dict[str, object]:
+        """Raises BenchRefused and OSError."""
+        match request["do"]:
+            case "memory":
+                self._sides, self._memory = make(tuple(request["kinds"])), True
+            case "directories":
+                self._sides = list(request["fds"])
+            case _:
+                return self._point(
+                    request["load"], self._sides[request["side"]], request["workers"], request["seconds"]
+                )
+        for side in self._sides:
+            lay_out(side, request["workers"])
+        return {}
+
+    def _point(self, load: str, folder: int, workers: int, seconds: float) -> dict[str, object]:
+        if self._memory:
+            settle(folder)
+        with _pipe() as ready, _pipe() as go, _pipe() as told:
+            own, pids = os.getpid(), []
+            for number in range(workers):
+                pid = os.fork()
+                if pid == 0:
+                    live(own, load, folder, number, workers, seconds, (ready[1], go[0], told[1]))
+                pids.append(pid)
+            try:
+                return self._measured(pids, ready[0], go[1], told[0], seconds)
+            finally:
+                _end(pids)
+
+    def _measured(self, pids: list[int], ready: int, go: int, told: int, seconds: float) -> dict[str, object]:
+        until = time.monotonic() + STUCK_S + seconds
+        signs = b""
+        while len(signs) < len(pids):
+            signs += _read(ready, until)
+        waits, stacks, pressure = WaitSamples(), Counter[tuple[str, ...]](), _pressure()
+        if b"!" not in signs:
+            os.write(go, START.pack(time.perf_counter_ns() + LEAD_NS) * len(pids))
+            waits.follow(pids)
+        said = b""
+        while said.count(b"\n") < (len(pids) if b"!" not in signs else signs.count(b"!")):
+            if select.select([told], [], [], max(0.0, waits.due - time.monotonic()))[0]:
+                said += _read(told, until)
+            elif time.monotonic() < until:
+                waits.look()
+                stacks.update(filter(None, map(_stack, pids[:MOST_STACKS])))
+            else:
+                raise BenchRefused(f"a worker did not answer for {STUCK_S:.0f} s: the file system hangs")
+        rows = [[*row[:4]] for row in waits.rows(None)]
+        waits.close()
+        after = _pressure()
+        return {
+            "workers": [json.loads(line) for line in said.splitlines()],
+            "waits": rows,
+            "stacks": [[list(frames), count] for frames, count in stacks.most_common(MOST_STACKS)],
+            "stalled_s": {name: after[name] - pressure[name] for name in pressure if name in after},
+        }
+
+
+@contextmanager
+def _pipe() -> Iterator[tuple[int, int]]:
+    ends = os.pipe()
+    try:
+        yield ends
+    finally:
+        for end in ends:
+            os.close(end)
+
+
+def _read(fd: int, until: float) -> bytes:
+    if not select.select([fd], [], [], max(0.0, until - time.monotonic()))[0]:
+        raise BenchRefused(f"a worker did not answer for {STUCK_S:.0f} s: the file system hangs")
+    return os.read(fd, 1 << 16)
+
+
+def _end(pids: list[int]) -> None:
+    for pid in pids:
+        try:
+            os.kill(pid, 9)
+        except ProcessLookupError:
+            pass
+        os.waitpid(pid, 0)
+
+
+def _stack(pid: int) -> tuple[str, ...]:
+    """The innermost kernel functions of a sleeping worker; empty where it runs or we may not read it (not root)."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2][:1]
+        if state not in (b"D", b"S"):
+            return ()
+        lines = Path(f"/proc/{pid}/stack").read_text("ascii", "replace").splitlines()[:MOST_FRAMES]
+    except OSError:
+        return ()
+    return tuple(line.partition("] ")[2].partition("+")[0][:96] for line in lines)
+
+
+def _pressure() -> dict[str, float]:
+    """Seconds since boot in which some task waited (PSI); what the kernel does not tell is left out."""
+    found = {}
+    for name in RESOURCES:
+        try:
+            some = Path(f"/proc/pressure/{name}").read_text("ascii").partition("\n")[0]
+            found[name] = int(some.rpartition("total=")[2]) / 1e6
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+def main() -> None:
+    tie_to(int(sys.argv[2]))
+    server = Server()
+    for line in sys.stdin.buffer:
+        try:
+            answer = server.answer(json.loads(line))
+        except BenchRefused as why:
+            answer = {"error": str(why)}
+        except OSError as why:
+            answer = {"error": f"{why.strerror or why}"}
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

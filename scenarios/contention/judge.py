@@ -1,0 +1,191 @@
+"""From points to curves: gains from step to step, their words, the fit, what the workers waited for.
+
+The unit is the group: each has every load by every number of workers twice, up and down. A step from M to N workers is
+held against what the CPU alone gains there in the same group, so that CPU time that others take, SMT and clock rates
+are no contention.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from random import Random
+from statistics import fmean, stdev
+from typing import NamedTuple
+
+from probes.bench.contention.bench import Point
+from probes.bench.profile.syscall_names import call_name, names
+from scenarios.contention.plan import CONTROL, LEAST_GROUPS, Load
+from scenarios.contention.results import Curve, Level, Scalability, Step, Wait
+from scenarios.contention.usl import fitted
+from scenarios.experiment.statistics.distributions import t_quantile
+from scenarios.verdict.rule import Estimate, Why, decide, margin_edge
+from scenarios.verdict.word import Word
+from scenarios.where.waits import kind_of, words
+
+ALPHA = 0.05
+# Twice the workers must do half as much again (of what the CPU alone does), or the step does not scale.
+ASKED = 0.5
+LEAST_WAIT = 0.02  # of the workers' time, to be named
+MOST_WAITS = 3
+_STARTING = ("anon_pipe_read", "pipe_read", "pipe_wait")  # a worker that waits for the common start
+
+Key = tuple[str, int]  # load and side
+
+
+class Measured(NamedTuple):
+    """points: of each group, in the order of groups; each (up, down)."""
+
+    points: Mapping[Key, Mapping[int, Sequence[Sequence[Point]]]]
+
+    def logs(self, key: Key, workers: int) -> list[float]:
+        return [fmean(math.log(max(p.rate, 1e-9)) for p in group) for group in self.points[key][workers]]
+
+
+def curves(
+    measured: Measured,
+    loads: Sequence[tuple[Load, int]],
+    sides: Sequence[str],
+    judged: int,
+    margin: float,
+    rng: Random,
+) -> tuple[Curve, ...]:
+    """judged: the most workers of a step that is judged."""
+    counts = sorted(measured.points[CONTROL, 0])
+    pairs = [(a, b) for a, b in pairwise(counts) if b <= judged]
+    alpha = ALPHA / max(1, len(pairs) * (len(loads) - 1))
+    found = []
+    for load, side in loads:
+        key = (load.id, side)
+        steps = [_step(measured, key, *pair, margin, alpha) for pair in pairs]
+        up_to, after = _reach(steps)
+        found.append(
+            Curve(
+                load=load.id, title=load.title, side=sides[side] if load.files else "", serial=load.serial,
+                groups=len(measured.points[key][counts[0]]),
+                levels=tuple(_level(measured, key, n) for n in counts),
+                steps=tuple(steps), scales_to=up_to, stops_after=after,
+                usl=_scalability(measured, key, [n for n in counts if n <= judged], rng),
+                waits=_waits(measured.points[key], counts[1:]),
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def _mean(logs: Sequence[float], alpha: float) -> tuple[float, tuple[float, float]]:
+    """With Student's interval; of a single value it is without end."""
+    middle = fmean(logs)
+    if len(logs) < 2:
+        return middle, (-math.inf, math.inf)
+    half = t_quantile(1 - alpha / 2, len(logs) - 1) * stdev(logs) / math.sqrt(len(logs))
+    return middle, (middle - half, middle + half)
+
+
+def _ratios(ends: tuple[float, float]) -> tuple[float, float] | None:
+    return (math.exp(ends[0]), math.exp(ends[1])) if all(abs(end) < 700 for end in ends) else None
+
+
+def _gains(measured: Measured, key: Key, before: int, workers: int) -> list[float]:
+    low, high = measured.logs(key, before), measured.logs(key, workers)
+    return [b - a for a, b in zip(low, high, strict=True)]
+
+
+def _step(measured: Measured, key: Key, before: int, workers: int, margin: float, alpha: float) -> Step:
+    gains = _gains(measured, key, before, workers)
+    control = _gains(measured, (CONTROL, 0), before, workers)
+    more = workers / before
+    asked = math.log((1 + ASKED * (more - 1)) / more)  # of what is there to be gained
+    own = key[0] == CONTROL
+    there = [math.log(more)] * len(gains) if own else control
+    effect, (low, high) = _mean([g - c - asked for g, c in zip(gains, there, strict=True)], alpha)
+    ruling = decide(Estimate(effect, low, high, margin_edge(margin), units=len(gains), least=LEAST_GROUPS))
+    word, reason = ruling.word, ""
+    if word.equal or word.undecided:
+        word = Word.UNDECIDED
+        reason = "too few groups" if ruling.why is Why.FEW else "the interval holds both answers"
+    if not own and word.decided and (why := _without_cpus(control, more, asked, word)):
+        word, reason = Word.NOT_APPLICABLE, why
+    gain, ends = _mean(gains, alpha)
+    return Step(
+        before=before, workers=workers, gain=math.exp(gain), ci95=_ratios(ends), control=math.exp(fmean(control)),
+        alpha=alpha, verdict=word, reason=reason,
+    )  # fmt: skip
+
+
+def _without_cpus(control: Sequence[float], more: float, asked: float, word: Word) -> str:
+    """Why the CPUs themselves do not allow this word; empty where they do."""
+    _, (low, _) = _mean(control, ALPHA)
+    if low <= 0:
+        return "the CPU alone gains nothing there: others take the CPUs, or a quota does"
+    if word.faster and fmean(control) < math.log(more) + asked:
+        return "the CPU alone does not scale there: others take the CPUs, or two threads share a core"
+    return ""
+
+
+def _reach(steps: Iterable[Step]) -> tuple[int | None, int | None]:
+    """Scales up to, does not scale after."""
+    up_to: int | None = None
+    open_step = False
+    for step in steps:
+        if step.slower:
+            return (None if open_step else step.before), step.before
+        if step.faster and not open_step:
+            up_to = step.workers
+        elif not step.faster:
+            open_step = True
+    return up_to, None
+
+
+def _level(measured: Measured, key: Key, workers: int) -> Level:
+    middle, ends = _mean(measured.logs(key, workers), ALPHA)
+    points = [point for group in measured.points[key][workers] for point in group]
+    busy = sum(p.user_s + p.system_s for p in points)
+    resources = {name for p in points for name in p.stalled}
+    return Level(
+        workers=workers,
+        rate=math.exp(middle),
+        ci95=_ratios(ends),
+        system_share=sum(p.system_s for p in points) / busy if busy else 0.0,
+        queued=fmean(p.queued for p in points),
+        switches=sum(p.switches for p in points) / max(1, sum(p.operations for p in points)),
+        stalled={name: fmean(p.stalled.get(name, 0.0) for p in points) for name in sorted(resources)},
+    )
+
+
+def _scalability(measured: Measured, key: Key, counts: Sequence[int], rng: Random) -> Scalability | None:
+    by_count = [[(n, math.exp(x)) for x in measured.logs(key, n)] for n in counts]
+    found = fitted(list(zip(*by_count, strict=True)), rng)
+    if found is None:
+        return None
+    best = found.best
+    return Scalability(
+        contention=best.contention, contention_ci95=found.contention_ci95, coherence=best.coherence,
+        coherence_ci95=found.coherence_ci95, peak=best.peak,
+    )  # fmt: skip
+
+
+def _waits(levels: Mapping[int, Sequence[Sequence[Point]]], counts: Sequence[int]) -> tuple[Wait, ...]:
+    """Of all points with more than one worker, the longest first."""
+    known = names()
+    points = [(n, p) for n in counts for group in levels[n] for p in group]
+    slept: dict[tuple[str, str, str], float] = {}
+    stacks: dict[tuple[str, ...], int] = {}
+    total = 0.0
+    for n, point in points:
+        total += n * point.seconds * (1 - point.queued)
+        for wait in point.waits:
+            if wait.place and wait.place not in _STARTING:
+                key = (wait.place, call_name(wait.call, known), wait.state)
+                slept[key] = slept.get(key, 0.0) + wait.thread_s
+        for frames, count in point.stacks:
+            stacks[frames] = stacks.get(frames, 0) + count
+    found = [
+        Wait(
+            place=place, call=call, what=words(kind_of(state, call, place)), share=min(1.0, seconds / total),
+            stack=max((s for s in stacks if place in s), key=lambda s: stacks[s], default=()),
+        )
+        for (place, call, state), seconds in sorted(slept.items(), key=lambda item: -item[1])
+        if total and seconds >= LEAST_WAIT * total
+    ]  # fmt: skip
+    return tuple(found[:MOST_WAITS])

@@ -1,0 +1,213 @@
+"""The plan of scenario `contention`: where it measures, which loads, by how many workers, how long."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from probes import units
+from probes.action import Action
+from probes.bench.battery import usable_cpus
+from probes.bench.contention.memory_disks import IMAGE_BYTES, makeable
+from probes.bench.contention.operations import MOST_BYTES
+from probes.bench.disk.refusals import Suitability, suitability
+from probes.host import Host
+from probes.system.nodes.memory import memory
+from probes.types import present
+from scenarios.files.directories import default_directories
+from scenarios.knowledge.load import tables
+from scenarios.model import Options, Usage, directory_action
+from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
+
+CONTROL = "cpu"
+MOST_SIDES = 2
+MOST_WORKERS = 32
+# Many short points: the 5 % are shared by a step of each load, and few groups make that interval several times wider.
+GROUPS, LEAST_GROUPS = 12, 4
+LEAST_POINT_S, USUAL_POINT_S, MOST_POINT_S = 0.05, 0.06, 0.5
+LEAST_BUDGET_S, MOST_BUDGET_S = 60.0, 300.0  # where none is given
+PREPARE_S = 4.0
+MEMORY_FACTOR = 4  # of what the images can hold: the rest of the host goes on
+MOST_WRITTEN_BYTES = 4 << 30  # to a disk
+SYNC_BYTES = 8 << 10  # a block and its part of the journal
+
+MEMORY_DISKS = Action(
+    kind="resource",
+    resource="namespace",
+    title="file systems on loop devices in memory, mounted in a mount namespace of a process's own",
+    target="hostdx-contention-*",
+    parameters={"held by": "process"},
+    risk="none: the host's mounts do not change, and the kernel removes all of it when that process ends",
+)
+
+
+class Load(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """files: of a file system, so measured on each; serial: the kernel's one lock of one file is expected."""
+
+    id: str
+    title: str
+    why: str
+    files: bool = True
+    serial: bool = False
+
+
+@cache
+def loads() -> tuple[Load, ...]:
+    return tuple(msgspec.convert(tables(Path(__file__).with_name("loads.toml"))["load"], list[Load]))
+
+
+class Layout(NamedTuple):
+    """sides: their names; memory: the kinds made in memory, else `directories` holds one of each side."""
+
+    sides: tuple[str, ...]
+    memory: bool
+    directories: tuple[Suitability, ...]
+    levels: tuple[int, ...]
+    judged: int
+    budget_s: float
+    left_out: tuple[str, ...]
+    refusal: str
+
+    @property
+    def curves(self) -> list[tuple[Load, int]]:
+        """Each load on each side; what no file system takes part in on side 0."""
+        return [(load, n) for load in loads() for n in (range(len(self.sides)) if load.files else (0,))]
+
+    @property
+    def point_s(self) -> float:
+        """Of so many seconds that GROUPS groups fit, with what starting the workers takes."""
+        points = GROUPS * 2 * len(self.curves) * len(self.levels)
+        return min(MOST_POINT_S, max(LEAST_POINT_S, self.budget_s / points - start_s(self.levels)))
+
+
+def start_s(levels: Sequence[int]) -> float:
+    """Of a point's workers, on average: 20 ms, and 1.5 ms a worker (measured on two busy cores)."""
+    return 0.02 + 0.0015 * sum(levels) / len(levels)
+
+
+def worker_counts(most: int) -> tuple[int, ...]:
+    """1, 2, 4 ... `most`, and twice as many."""
+    return (*(1 << n for n in range(most.bit_length()) if 1 << n < most), most, 2 * most)
+
+
+def layout(host: Host, options: Options) -> Layout:
+    """Raises Usage."""
+    cpus = min(MOST_WORKERS, len(usable_cpus()))
+    most = options.integer("workers") or cpus
+    named = options.strings("dir")
+    if len(named) > MOST_SIDES:
+        raise Usage(f"give --dir at most {MOST_SIDES} times here")
+    left_out: list[str] = []
+    sides: tuple[str, ...]
+    directories: tuple[Suitability, ...] = ()
+    refusal = ""
+    if most < 2:
+        refusal = "one CPU: more workers cannot do more; --workers 2 measures it all the same"
+    kinds, why = ((), "") if named else _in_memory(host)
+    if kinds:
+        sides = kinds
+    else:
+        left_out = [f"XFS and ext4 in memory: {why}"] if why else []
+        directories, wrong = _directories(host, named)
+        refusal = refusal or wrong
+        sides = tuple(fit.directory for fit in directories) or ("",)
+    levels = worker_counts(max(2, most))
+    made = Layout(sides, bool(kinds), directories, levels, max(2, most), 0.0, tuple(left_out), refusal)
+    return made._replace(budget_s=_budget_s(made, options))
+
+
+def _budget_s(made: Layout, options: Options) -> float:
+    a_group = 2 * len(made.curves) * len(made.levels)
+    usual = min(MOST_BUDGET_S, max(LEAST_BUDGET_S, GROUPS * a_group * (USUAL_POINT_S + start_s(made.levels))))
+    least = LEAST_GROUPS * a_group * (LEAST_POINT_S + start_s(made.levels))
+    budget = options.number("budget") or max(least, usual)
+    if budget < least:
+        raise Usage(
+            f"contention: {LEAST_GROUPS} groups of {a_group} points do not fit into {budget:.0f} s; "
+            f"give --budget {math.ceil(least)} or more, or fewer --workers"
+        )
+    return budget
+
+
+def _in_memory(host: Host) -> tuple[tuple[str, ...], str]:
+    """The kinds that can be made, and why there is none."""
+    if os.geteuid() != 0:
+        return (), "needs root"
+    kinds = makeable()
+    if not kinds:
+        return (), "neither mkfs.xfs nor mkfs.ext4 is installed (xfsprogs, e2fsprogs)"
+    need, free = MEMORY_FACTOR * len(kinds) * IMAGE_BYTES, memory(host).available
+    if not present(free) or free < need:
+        shown = units.size(free) if present(free) else "an unknown amount"
+        return (), f"needs {units.size(need)} of free memory, {shown} is there"
+    return kinds, ""
+
+
+def _directories(host: Host, named: Sequence[str]) -> tuple[tuple[Suitability, ...], str]:
+    """All that were named, or the first usual one that fits."""
+    found = [
+        suitability(host, path, explicit=bool(named), size_bytes=MOST_BYTES, workloads=("metadata",))
+        for path in named or default_directories(host)
+    ]
+    fit = tuple(one for one in found if not one.refusal)
+    wrong = next((one.refusal for one in found if one.refusal), "")
+    if named:
+        return (fit, wrong)
+    return fit[
+        :1
+    ], "" if fit else wrong or "neither $TMPDIR nor /var/tmp is there: name a directory with --dir"
+
+
+def planned(host: Host, options: Options, make: Callable[..., Plan]) -> Plan:
+    """Raises Usage."""
+    found = layout(host, options)
+    workloads = tuple(
+        Workload(
+            id=load.id, title=load.title, metrics=(Metric("ops/s", "ops/s"),), block_s=found.point_s,
+            control=load.id == CONTROL, why=load.why,
+        )
+        for load in loads()
+    )  # fmt: skip
+    writes = () if found.memory else tuple(map(_written, found.directories))
+    return make(
+        options=dict(options.values),
+        variants=tuple(Variant(id="AB"[n], label=side, detail="in memory" if found.memory else "")
+                       for n, side in enumerate(found.sides) if side),
+        workloads=workloads,
+        steps=(PlannedStep("prepare", "make files and directories", PREPARE_S),
+               PlannedStep("measure", "measure and judge", found.budget_s)),
+        reads=("/proc/PID/{stat,wchan,syscall,stack} of own workers", "/proc/pressure", "mounts"),
+        actions=(MEMORY_DISKS,) if found.memory
+        else tuple(directory_action(host, fit.directory) for fit in found.directories),
+        rights=("root",) if found.memory else (),
+        seconds=found.budget_s + PREPARE_S,
+        measuring_s=found.budget_s,
+        sentences=_sentences(found),
+        left_out=found.left_out,
+        refusal=found.refusal,
+        writes=writes,
+    )  # fmt: skip
+
+
+def _written(fit: Suitability) -> Written:
+    leaves = fit.placement.leaves if fit.placement else ()
+    return Written(device=", ".join(leaves), bytes=MOST_WRITTEN_BYTES, where=fit.directory)
+
+
+def _sentences(found: Layout) -> tuple[str, ...]:
+    counts = ", ".join(map(str, found.levels))
+    lines = [
+        f"starts {counts} worker processes, up and then down in each group; keeps {found.judged} CPUs busy",
+        f"at most {units.size(MOST_BYTES)} and {64 * found.levels[-1]} names at a time on each side",
+    ]
+    if found.memory:
+        lines.append(
+            f"takes up to {units.size(len(found.sides) * IMAGE_BYTES)} of memory; measures file systems, not disks"
+        )
+    return (*lines, *(note for fit in found.directories for note in fit.notes))

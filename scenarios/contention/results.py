@@ -1,0 +1,205 @@
+"""What a run of `contention` records: throughput against workers of each load, where it stops, and what waits there."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from probes import units
+from scenarios import ranges as of
+from scenarios.results.document import Axis, Cell, Chart, Mono, Part, Section, Series, Table, say
+from scenarios.results.result import Result
+from scenarios.verdict.word import Judged, Word
+
+MARKS = "ox+*#@%&"
+CHARTED = 4  # loads in a chart: more marks are not told apart
+
+
+class Level(msgspec.Struct, frozen=True, kw_only=True):
+    """One load by so many workers: the geometric mean over groups with its 95 % interval, in operations/s.
+
+    queued: share of the workers' time in which they waited for a CPU, which `rate` leaves out: it is for a CPU each,
+    at most all. system_share: of the workers' CPU time; switches: voluntary ones an operation; stalled: share of the
+    time in which some task of the host waited (PSI), by resource, empty where the kernel has none.
+    """
+
+    workers: of.Number
+    rate: of.Rate
+    ci95: tuple[of.Rate, of.Rate] | None
+    queued: of.Share
+    system_share: of.Share
+    switches: of.Rate
+    stalled: dict[str, of.Share] = {}
+
+
+class Step(msgspec.Struct, Judged, frozen=True, kw_only=True):
+    """From so many workers to more. gain: throughput's factor, with its interval at the run's level (`alpha`).
+
+    verdict: `faster`: it gains what scaling asks for, a part of what the CPU alone gains there; `slower`: less.
+    """
+
+    before: of.Number
+    workers: of.Number
+    gain: of.Ratio
+    ci95: tuple[of.Ratio, of.Ratio] | None
+    control: of.Ratio  # what the CPU alone gains
+    alpha: of.Probability
+    verdict: Word
+    reason: str = ""
+
+
+class Scalability(msgspec.Struct, frozen=True, kw_only=True):
+    """Of the USL: `scenarios/contention/usl.py`. `peak`: workers at the highest throughput, by the fit."""
+
+    contention: of.Rate
+    contention_ci95: tuple[of.Rate, of.Rate]
+    coherence: of.Rate | None
+    coherence_ci95: tuple[of.Rate, of.Rate] | None
+    peak: of.Rate | None
+
+
+class Wait(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the workers slept: the kernel's function (wchan) and the call. share: of the workers' time, sampled.
+
+    stack: functions, innermost first, of the sleep seen most often; empty where it may not be read (not root).
+    """
+
+    place: str
+    call: str
+    what: str
+    share: of.Share
+    stack: tuple[str, ...] = ()
+
+
+class Curve(msgspec.Struct, frozen=True, kw_only=True):
+    """scales_to: the most workers up to which each step scales, None where the first one is open; stops_after: from
+    here on the next step does not. side: empty where no file system takes part.
+    """
+
+    load: str
+    title: str
+    side: str
+    serial: bool
+    groups: of.Number
+    levels: tuple[Level, ...]
+    steps: tuple[Step, ...]
+    scales_to: of.Number | None
+    stops_after: of.Number | None
+    usl: Scalability | None
+    waits: tuple[Wait, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.title}, {self.side}" if self.side else self.title
+
+    @property
+    def gain(self) -> float:
+        """Throughput at the most workers that are judged, as a multiple of one worker's."""
+        judged = self.steps[-1].workers if self.steps else 1
+        return next(one.rate for one in self.levels if one.workers == judged) / self.levels[0].rate
+
+    @property
+    def answer(self) -> str:
+        if self.stops_after is not None:
+            return f"does not scale beyond {units.counted(self.stops_after, 'worker')}"
+        if self.scales_to is not None:
+            rest = self.steps[-1].workers > self.scales_to
+            return f"scales to {self.scales_to}{', inconclusive beyond' if rest else ''}"
+        return self.steps[0].verdict if self.steps else Word.NOT_MEASURED
+
+
+class Curves(Result, frozen=True, tag="contention.curves/1"):
+    name: ClassVar[str] = "contention"
+    value: tuple[Curve, ...]
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (_steps(self.value), _details(self.value), *_charts(self.value))
+
+    def on_top(self, now: float) -> Section | None:
+        if not self.value:
+            return None
+        counts = [level.workers for level in self.value[0].levels]
+        header = ("load", *(f"{n} w" for n in counts), "answer", "waits in")
+        rows = tuple(
+            (
+                curve.name,
+                *(units.number(level.rate) for level in curve.levels),
+                f"{curve.answer} (x{curve.gain:.2g})",
+                Mono(curve.waits[0].place) if curve.waits else "–",
+            )
+            for curve in self.value
+        )
+        right = frozenset(range(1, 1 + len(counts)))
+        return Section("operations/s by workers", (Table(header, rows, right).without_empty_columns(),))
+
+
+def _between(ends: tuple[float, float] | None, form: str = ".2f") -> str:
+    return "–" if ends is None else f"{ends[0]:{form}} to {ends[1]:{form}}"
+
+
+def _steps(curves: tuple[Curve, ...]) -> Table:
+    header = ("load", "workers", "gain", "interval", "CPU alone", "scales", "reason")
+    word: dict[Word, str] = {Word.FASTER: "yes", Word.SLOWER: "no"}
+    rows: list[tuple[Cell, ...]] = [
+        (
+            curve.name,
+            f"{step.before} → {step.workers}",
+            f"x{step.gain:.2f}",
+            _between(step.ci95),
+            f"x{step.control:.2f}",
+            word.get(step.verdict, str(step.verdict)),
+            step.reason,
+        )
+        for curve in curves
+        for step in curve.steps
+    ]
+    return Table(header, tuple(rows), frozenset({2, 3, 4})).without_empty_columns()
+
+
+def _details(curves: tuple[Curve, ...]) -> Table:
+    header = ("load", "workers", "operations/s", "95 % CI", "no CPU", "system", "switches/op", "PSI cpu", "PSI io",
+              "contention", "coherence")  # fmt: skip
+    rows: list[tuple[Cell, ...]] = []
+    for curve in curves:
+        for level in curve.levels:
+            last, usl = level is curve.levels[-1], curve.usl
+            rows.append(
+                (
+                    curve.name,
+                    str(level.workers),
+                    units.number(level.rate),
+                    "–" if level.ci95 is None else " to ".join(map(units.number, level.ci95)),
+                    units.percent(level.queued),
+                    units.percent(level.system_share),
+                    f"{level.switches:.3g}",
+                    *(units.percent(level.stalled[r]) if r in level.stalled else "–" for r in ("cpu", "io")),
+                    f"{usl.contention:.3f} ({_between(usl.contention_ci95, '.3f')})" if last and usl else "–",
+                    f"{usl.coherence:.4f} ({_between(usl.coherence_ci95, '.4f')})"
+                    if last and usl and usl.coherence is not None
+                    else "–",
+                )
+            )
+    return Table(header, tuple(rows), frozenset(range(1, 11))).without_empty_columns()
+
+
+def _charts(curves: tuple[Curve, ...]) -> tuple[Part, ...]:
+    """Each load's throughput as a multiple of one worker's: a line below the diagonal waits."""
+    found: list[Part] = []
+    for at in range(0, len(curves), CHARTED):
+        shown = curves[at : at + CHARTED]
+        series = tuple(
+            Series(
+                MARKS[n],
+                tuple((float(level.workers), level.rate / curve.levels[0].rate) for level in curve.levels),
+                f"{MARKS[n]} {curve.name}",
+            )
+            for n, curve in enumerate(shown)
+        )
+        points = [point for one in series for point in one.points]
+        most = max(x for x, _ in points)
+        high = max(2.0, *(y for _, y in points))
+        title = "throughput against one worker's (x1), by workers"
+        found.append(Chart(title, series, Axis(0.0, most), Axis(0.0, high * 1.05), across="workers"))
+    return tuple(found) or (say("nothing was measured"),)

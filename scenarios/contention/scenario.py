@@ -1,0 +1,134 @@
+"""Scenario `contention`: does more in parallel give more, and if not, which lock is it?"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import ClassVar, Protocol
+
+from probes.bench.contention.bench import ContentionBench, Point
+from probes.bench.contention.operations import MOST_BYTES
+from probes.bench.measured import BenchRefused
+from probes.host import Host
+from scenarios.card import Card
+from scenarios.contention import CARD
+from scenarios.contention.findings import findings
+from scenarios.contention.judge import Key, Measured, curves
+from scenarios.contention.plan import (
+    LEAST_GROUPS,
+    MEMORY_DISKS,
+    MOST_WRITTEN_BYTES,
+    SYNC_BYTES,
+    Layout,
+    Load,
+    layout,
+    planned,
+)
+from scenarios.contention.results import Curves
+from scenarios.declared_options import declared
+from scenarios.model import Options, Refused, Run, Scenario, Step, own_directory
+from scenarios.plan import Option, Plan
+
+
+class Bench(Protocol):
+    async def point(self, load: str, side: int, workers: int, seconds: float) -> Point: ...
+
+    async def close(self) -> None: ...
+
+
+class Starts(Protocol):
+    """Of `ContentionBench`; tests bring another one."""
+
+    def in_memory(self, name: str, kinds: Sequence[str], workers: int) -> Awaitable[Bench]: ...
+
+    def in_directories(self, fds: Sequence[int], workers: int) -> Awaitable[Bench]: ...
+
+
+class Contention(Scenario):
+    id: ClassVar[str] = "contention"
+    card: ClassVar[Card] = CARD
+    title: ClassVar[str] = "Scaling and locks"
+    question: ClassVar[str] = "Does work in parallel scale here, and if not, which lock in the kernel is it?"
+    why: ClassVar[str] = (
+        "A lock in the kernel shows as system time or as sleep, never as a busy disk: 96 % system time of 128 "
+        "processes on one XFS was one. Its sign is that more workers do no more work though they share nothing "
+        "themselves; the file systems in memory show whether the disk has a part in it."
+    )
+    answers: ClassVar[str] = "throughput against workers of ten loads, where it stops, and in which lock"
+    takes_s: ClassVar[float] = 120.0
+    suspect: ClassVar[str] = "a lock in the kernel"
+    options: ClassVar[tuple[Option, ...]] = declared(__file__)
+
+    def __init__(self, starts: Starts = ContentionBench) -> None:
+        self._starts = starts
+
+    def plan(self, host: Host, options: Options) -> Plan:
+        return planned(host, options, self.planned)
+
+    async def run(self, run: Run) -> None:
+        found = layout(run.host, run.options)
+        if found.refusal:
+            raise Refused(found.refusal)
+        for text in found.left_out:
+            run.note(f"left out: {text}")
+        try:
+            async with self._bench(run, found) as bench:
+                with run.step("measure", "measure and judge") as step:
+                    measured = await _measure(run, found, bench, step)
+                    made = curves(measured, found.curves, found.sides, found.judged, run.margin, run.rng)
+        except BenchRefused as why:
+            raise Refused(str(why)) from None
+        run.emit(Curves(t=run.time(), value=made))
+        for one in findings(made, memory=found.memory):
+            run.found(one)
+
+    @asynccontextmanager
+    async def _bench(self, run: Run, found: Layout) -> AsyncIterator[Bench]:
+        workers = found.levels[-1]
+        async with AsyncExitStack() as stack:
+            with run.step("prepare", "make files and directories"):
+                if found.memory:
+                    name = (await stack.enter_async_context(run.change(MEMORY_DISKS))).value
+                    bench = await self._starts.in_memory(name, found.sides, workers)
+                else:
+                    private = [
+                        await stack.enter_async_context(own_directory(run, fit.directory))
+                        for fit in found.directories
+                    ]
+                    bench = await self._starts.in_directories([one.fd for one in private], workers)
+            stack.push_async_callback(bench.close)
+            yield bench
+
+
+async def _measure(run: Run, found: Layout, bench: Bench, step: Step) -> Measured:
+    """Groups until the budget ends: each load up to the most workers and down again, the sides in turn at each."""
+    points: dict[Key, dict[int, list[list[Point]]]] = {
+        (load.id, side): {n: [] for n in found.levels} for load, side in found.curves
+    }
+    kinds: dict[Load, list[int]] = {}
+    for load, side in found.curves:
+        kinds.setdefault(load, []).append(side)
+    began, number, written = run.clock.now(), 0, 0
+    while True:
+        for load in run.rng.sample(list(kinds), len(kinds)):
+            for side in kinds[load]:
+                for n in found.levels:
+                    points[load.id, side][n].append([])
+            order = run.rng.sample(kinds[load], len(kinds[load]))
+            for levels, sides in ((found.levels, order), (found.levels[::-1], order[::-1])):
+                for n in levels:
+                    for side in sides:
+                        point = await bench.point(load.id, side, n, found.point_s)
+                        points[load.id, side][n][-1].append(point)
+                        written += point.operations * SYNC_BYTES if load.id == "fsync" else 0
+        number, spent, written = number + 1, run.clock.now() - began, written + MOST_BYTES
+        left = max(0.0, run.plan.measuring_s - spent)
+        step.progress(f"{number} groups of all loads", left, min(1.0, spent / max(spent + left, 1e-3)))
+        if not found.memory and written * (number + 1) / number > MOST_WRITTEN_BYTES:
+            run.note("the bytes that may be written are used up: no further group")
+            return Measured(points)
+        if spent + spent / number > run.plan.measuring_s and number >= LEAST_GROUPS:
+            return Measured(points)
+        if spent > 3 * run.plan.measuring_s:
+            run.note(f"the host is too busy: {number} groups took three times the budget")
+            return Measured(points)

@@ -1,0 +1,78 @@
+"""`hostdx run contention` for real: in a directory, and in memory as root; killed it leaves nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from probes.process_stat import own_stat
+from tests.app.launcher import hostdx, started
+from tests.needs import LOOP, ROOT, needs, program
+from tests.real.polled import within
+
+pytestmark = [pytest.mark.real, pytest.mark.beside]
+HOLDER = b"probes.bench.contention.server"
+
+
+@pytest.fixture
+def disk() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-test-") as made:
+        yield Path(made)
+
+
+def images() -> list[str]:
+    """Loop devices of ours: backed by a file in our tmpfs, whose path only that mount namespace knows."""
+    found = Path("/sys/block").glob("loop*/loop/backing_file")
+    return [text for path in found if (text := path.read_text()).rstrip().endswith((".image", "(deleted)"))]
+
+
+def test_in_a_directory_to_its_end(tmp_path: Path, disk: Path) -> None:
+    done = hostdx(tmp_path, "run", "contention", "--workers", "2", "--dir", str(disk), "--budget", "25", "--json",
+                  timeout=200)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    curves = {curve["load"]: curve for curve in json.loads(done.stdout)["contention"]}
+    assert len(curves) == 10
+    for curve in curves.values():
+        assert [level["workers"] for level in curve["levels"]] == [1, 2, 4]
+        assert all(level["rate"] > 0 for level in curve["levels"])
+    assert list(disk.iterdir()) == []
+
+
+@needs(ROOT, LOOP, program("mkfs.ext4", "mount"))
+def test_killed_in_memory_it_leaves_neither_mount_nor_loop_device_nor_process(tmp_path: Path) -> None:
+    mounts, before = Path("/proc/self/mountinfo").read_text(), images()
+    process = started(tmp_path, "run", "contention", "--yes", "--workers", "2")
+    try:
+        assert within(lambda: len(images()) > len(before), 60)
+        holder = _holder(process.pid)
+        assert Path(f"/proc/{holder}/ns/mnt").readlink() != Path("/proc/self/ns/mnt").readlink()
+        assert Path("/proc/self/mountinfo").read_text() == mounts
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+    assert within(lambda: images() == before and not Path(f"/proc/{holder}/ns").exists(), 30)
+    journal = tmp_path / "state/hostdx/journal"
+    assert within(lambda: not list(journal.iterdir()), 30)
+
+
+def _holder(runner: int) -> int:
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        for path in Path("/proc").glob("[0-9]*"):
+            stat = own_stat(path.name)
+            if stat is None or stat.parent != runner:
+                continue
+            try:
+                if HOLDER in (path / "cmdline").read_bytes().split(b"\0"):
+                    return int(path.name)
+            except OSError:
+                continue
+        time.sleep(0.02)
+    raise AssertionError("no process that holds the mounts was started")

@@ -1,0 +1,238 @@
+"""Scenario `contention` with an engine that costs no time: planted knees are found, and none where there is none."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from random import Random
+
+import msgspec
+import pytest
+
+from probes.bench.contention.bench import Point
+from probes.bench.measured import BenchRefused
+from probes.bench.profile.wait_samples import Wait
+from probes.host import Host
+from probes.types import Json
+from scenarios import events as ev
+from scenarios.contention import plan as contention_plan
+from scenarios.contention.plan import CONTROL, layout, loads, worker_counts
+from scenarios.contention.results import Curve, Curves
+from scenarios.contention.scenario import Contention
+from scenarios.model import Options, Refused, Usage
+from scenarios.results.document import Chart, Table
+from scenarios.verdict.word import Word
+from tests.fakes import FakeClock, FakeRun
+
+Rate = Callable[[str, int, int], float]  # load, side, workers: operations/s
+
+
+class FakeBench:
+    """Instead of workers: a planted rate with noise, and one place to wait in."""
+
+    def __init__(self, rate: Rate, clock: FakeClock, sigma: float, seed: int) -> None:
+        self.rate, self.clock, self.sigma, self.rng = rate, clock, sigma, Random(seed)
+        self.asked: list[tuple[str, int, int]] = []
+        self.started: list[tuple[str, int]] = []
+        self.closed = False
+        self.refuses = ""
+
+    async def in_memory(self, name: str, kinds: Sequence[str], workers: int) -> FakeBench:
+        self.started.append(("memory", workers))
+        return self
+
+    async def in_directories(self, fds: Sequence[int], workers: int) -> FakeBench:
+        self.started.append((f"{len(fds)} directories", workers))
+        return self
+
+    async def point(self, load: str, side: int, workers: int, seconds: float) -> Point:
+        if self.refuses:
+            raise BenchRefused(self.refuses)
+        self.asked.append((load, side, workers))
+        await self.clock.sleep(seconds)
+        rate = self.rate(load, side, workers) * math.exp(self.rng.gauss(0, self.sigma))
+        waits = (Wait("D", 257, "xfs_ilock", 0.6 * seconds * workers, 0.0),) if load == "create" else ()
+        return Point(
+            rate=rate, operations=int(rate * seconds), seconds=seconds, user_s=0.1, system_s=0.3,
+            switches=int(rate * seconds), waits=waits, stacks=((("xfs_ilock", "xfs_create"), 3),) if waits else (),
+        )  # fmt: skip
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+def linear(load: str, side: int, workers: int) -> float:
+    return 1000.0 * workers
+
+
+@pytest.fixture
+def eight(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contention_plan, "usable_cpus", lambda: tuple(range(8)))
+
+
+async def measured(
+    place: Path, rate: Rate, sigma: float = 0.02, seed: int = 1, dirs: int = 1
+) -> tuple[FakeRun, FakeBench]:
+    clock = FakeClock()
+    fake = FakeBench(rate, clock, sigma, seed)
+    scenario = Contention(fake)
+    directories: list[Json] = []
+    for n in range(dirs):
+        (place / f"{n}").mkdir(exist_ok=True)
+        directories.append(str(place / f"{n}"))
+    options: dict[str, Json] = {"dir": directories}
+    host = Host()
+    run = FakeRun(host=host, clock=clock, options=options, declared=scenario.options, seed=seed)
+    run.plan = scenario.plan(host, run.options)
+    assert not run.plan.refusal
+    await scenario.run(run)
+    return run, fake
+
+
+def by_load(run: FakeRun) -> dict[str, Curve]:
+    (curves,) = run.of(Curves)
+    return {curve.load: curve for curve in curves.value}
+
+
+def test_worker_counts() -> None:
+    assert worker_counts(2) == (1, 2, 4)
+    assert worker_counts(8) == (1, 2, 4, 8, 16)
+    assert worker_counts(12) == (1, 2, 4, 8, 12, 24)
+
+
+async def test_a_planted_knee_is_found_with_its_lock(tmp_path: Path, eight: None) -> None:
+    def rate(load: str, side: int, workers: int) -> float:
+        return linear(load, side, min(workers, 4 if load == "create" else 8))
+
+    run, fake = await measured(tmp_path, rate)
+    found = by_load(run)
+    assert (found["create"].scales_to, found["create"].stops_after) == (4, 4)
+    assert [step.verdict for step in found["create"].steps] == [Word.FASTER, Word.FASTER, Word.SLOWER]
+    wait = found["create"].waits[0]
+    assert (wait.place, wait.stack[0]) == ("xfs_ilock", "xfs_ilock") and wait.share == pytest.approx(0.6)
+    for load, curve in found.items():
+        if load != "create":
+            assert (curve.scales_to, curve.stops_after) == (8, None)
+    (said,) = run.of(ev.Found)
+    assert said.finding.id == "contention.scaling" and said.finding.severity == "warning"
+    assert said.finding.answers and len(said.finding.remedy) == 1
+    usl = found["create"].usl
+    assert usl is not None and usl.coherence_ci95 is not None
+    assert usl.coherence_ci95[0] > 0 and usl.peak is not None and usl.peak < 16  # a knee is seen as a peak
+    assert fake.closed and {n for _, _, n in fake.asked} == {1, 2, 4, 8, 16}
+
+
+async def test_a_lock_from_the_first_worker_on(tmp_path: Path, eight: None) -> None:
+    """Throughput falls: nothing is said of the steps after it but what they are."""
+    run, _ = await measured(
+        tmp_path, lambda load, side, n: 1000.0 / n**0.3 if load == "create" else linear(load, side, n)
+    )
+    curve = by_load(run)["create"]
+    assert (curve.scales_to, curve.stops_after) == (1, 1) and curve.gain < 1
+    assert curve.usl is not None and curve.usl.contention > 0.9
+
+
+async def test_what_is_serial_by_design_is_a_notice(tmp_path: Path, eight: None) -> None:
+    serial = {load.id for load in loads() if load.serial}
+    run, _ = await measured(
+        tmp_path, lambda load, side, n: 1000.0 if load in serial else linear(load, side, n)
+    )
+    (said,) = run.of(ev.Found)
+    assert said.finding.severity == "notice" and len(said.finding.remedy) == len(serial)
+
+
+async def test_nothing_is_called_where_all_scale_alike(tmp_path: Path, eight: None) -> None:
+    """20 runs, each load as the CPU alone, on a machine where that gains little: no lock in any of them."""
+    for seed in range(20):
+        run, _ = await measured(tmp_path, lambda load, side, n: 1000.0 * n**0.85, 0.08, seed)
+        assert all(curve.stops_after is None for curve in by_load(run).values())
+        (said,) = run.of(ev.Found)
+        assert said.finding.severity != "warning"
+
+
+async def test_where_the_cpus_gain_nothing_nothing_is_said(tmp_path: Path, eight: None) -> None:
+    run, _ = await measured(tmp_path, lambda load, side, n: 500.0 if load == "create" else 1000.0)
+    for load, curve in by_load(run).items():
+        assert curve.stops_after is None or load == CONTROL
+        assert load == CONTROL or not any(step.decided for step in curve.steps)
+    (said,) = run.of(ev.Found)
+    assert said.finding.confidence == "hint"
+
+
+async def test_two_sides_take_turns_and_only_files_are_measured_on_both(tmp_path: Path, eight: None) -> None:
+    run, fake = await measured(
+        tmp_path,
+        lambda load, side, n: 1000.0 if (load, side) == ("create", 1) else linear(load, side, n),
+        dirs=2,
+    )
+    (curves,) = run.of(Curves)
+    stopped = [curve for curve in curves.value if curve.stops_after is not None]
+    assert [(curve.load, curve.side) for curve in stopped] == [("create", str(tmp_path / "1"))]
+    both = {load.id for load in loads() if load.files}
+    assert {load for load, side, _ in fake.asked if side == 1} == both
+    asked = [one for one in fake.asked if one[0] == "create"][:10]
+    assert [n for _, _, n in asked] == [1, 1, 2, 2, 4, 4, 8, 8, 16, 16]
+    assert len(run.applied) == len(run.reverted) == 2
+
+
+async def test_its_result_is_read_back_and_shown(tmp_path: Path, eight: None) -> None:
+    run, _ = await measured(tmp_path, linear)
+    (curves,) = run.of(Curves)
+    again = msgspec.json.decode(msgspec.json.encode(curves), type=Curves)
+    assert again == curves
+    parts = curves.parts
+    assert parts is not None
+    assert [len(part.rows) for part in parts if isinstance(part, Table)] == [10 * 3, 10 * 5]
+    charts = [part for part in parts if isinstance(part, Chart)]
+    assert sum(len(chart.series) for chart in charts) == 10
+    assert curves.on_top(0.0) is not None
+
+
+async def test_a_bench_that_cannot_is_refused_and_closed(tmp_path: Path, eight: None) -> None:
+    clock = FakeClock()
+    fake = FakeBench(linear, clock, 0.0, 1)
+    fake.refuses = "create: No space left on device"
+    scenario = Contention(fake)
+    run = FakeRun(host=Host(), clock=clock, options={"dir": [str(tmp_path)]}, declared=scenario.options)
+    run.plan = scenario.plan(run.host, run.options)
+    with pytest.raises(Refused):
+        await scenario.run(run)
+    assert fake.closed and len(run.reverted) == 1
+
+
+def chosen(**values: Json) -> Options:
+    return Options(values, Contention.options)
+
+
+def test_one_cpu_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(contention_plan, "usable_cpus", lambda: (0,))
+    assert layout(Host(), chosen(dir=[str(tmp_path)])).refusal
+    assert not layout(Host(), chosen(dir=[str(tmp_path)], workers=2)).refusal
+
+
+def test_a_request_that_is_wrong(eight: None, tmp_path: Path) -> None:
+    with pytest.raises(Usage):
+        layout(Host(), chosen(dir=[str(tmp_path)] * 3))
+    with pytest.raises(Usage):
+        layout(Host(), chosen(dir=[str(tmp_path)], budget=3.0))
+    assert layout(Host(), chosen(dir=[str(tmp_path / "none")])).refusal
+
+
+def test_as_root_it_measures_in_memory_where_there_is_enough(
+    eight: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(contention_plan, "makeable", lambda: ("xfs", "ext4"))
+    free = contention_plan.MEMORY_FACTOR * 2 * contention_plan.IMAGE_BYTES
+    real = contention_plan.memory(Host())
+    for bytes_, in_memory in ((free, True), (free - 1, False)):
+        monkeypatch.setattr(
+            contention_plan, "memory", lambda host, b=bytes_: msgspec.structs.replace(real, available=b)
+        )
+        found = layout(Host(), chosen())
+        assert found.memory == in_memory and bool(found.left_out) == (not in_memory)
+        plan = Contention().plan(Host(), chosen())
+        assert [action.resource for action in plan.actions] == (["namespace"] if in_memory else ["directory"])
+        assert bool(plan.writes) == (not in_memory)
