@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 ActionKind: TypeAlias = Literal["attribute", "command", "resource"]
-ResourceKind: TypeAlias = Literal["directory", "namespace", "cgroup"]
+ResourceKind: TypeAlias = Literal["directory", "namespace", "cgroup", "file"]
 
 
 class Action(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -19,7 +19,7 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     kind       attribute: write `new` to the sysfs/procfs file `target`; `old` is read again when it is applied.
                command:   run `apply`; the inverse is `undo` (empty where `irreversible`).
-               resource:  create `resource` at `target`; the inverse removes it.
+               resource:  create `resource` at `target`; the inverse removes it. A file holds the text `new`.
     consent    True where a setting of the host changes; a private directory needs none.
     side_paths attributes that applying silently resets (tunables, nr_requests): saved and restored with it.
     exposed    others could interfere while root makes it (`risk` says who): it needs consent too.

@@ -39,6 +39,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Compare two sides of recordings: what differs, and how sure that is.",
     ),
     "report": ("app.cli.recorded.report", "Make a report of a recording, for a ticket."),
+    "watch": ("app.cli.measuring.watch", "Measure every night, and say when something became slower."),
+    "history": ("app.cli.recorded.history", "Since when a load is slower, and what had changed then."),
     "baseline": ("app.cli.recorded.baseline", "Keep recordings, to compare later runs with them."),
     "import": (
         "app.cli.recorded.import_",

@@ -21,6 +21,7 @@ from scenarios.compare.comparison import Comparison, compared
 from scenarios.compare.run_summary import Take
 
 CHUNK = 1 << 20
+WATCH = "watch"  # the nights': made and kept by `hostdx watch`, its baseline is a baseline as any other
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -39,6 +40,8 @@ def save(name: str, files: Sequence[Path]) -> Baseline:
     Another one of the same name gets its host and time into its name.
     """
     checked = _checked(name)
+    if name == WATCH:
+        raise Failure(f"baseline {name}: is the one of `hostdx watch`; choose another name", USAGE)
     runs = [(path, _finished(name, path)) for path in files]
     folder = private(directory() / checked)
     try:
@@ -109,7 +112,7 @@ def _copy(path: Path, target: Path) -> None:
 
 def recordings(name: str) -> tuple[Path, ...]:
     """Those of a baseline. Raises Failure where there is none of that name."""
-    found = tuple(sorted(store.files(directory() / _checked(name))))
+    found = _kept(directory() / _checked(name))
     if not found:
         known = ", ".join(b.name for b in listed())
         others = f"there are: {known}" if known else "`hostdx baseline save NAME` makes one"
@@ -164,9 +167,16 @@ def listed() -> list[Baseline]:
         folders = sorted(p for p in directory().iterdir() if p.is_dir())
     except OSError:
         return []
-    return [
-        Baseline(folder.name, found) for folder in folders if (found := tuple(sorted(store.files(folder))))
-    ]
+    return [Baseline(folder.name, found) for folder in folders if (found := _kept(folder))]
+
+
+def _kept(folder: Path) -> tuple[Path, ...]:
+    """Of the watch's nights those that the newest baseline is made of, or is being made of."""
+    if folder.name != WATCH:
+        return tuple(sorted(store.files(folder)))
+    from app.recording.nights import Nights
+
+    return Nights(folder).baseline
 
 
 def _checked(name: str) -> str:

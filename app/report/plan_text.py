@@ -101,6 +101,8 @@ def change_rows(action: Action) -> list[PlanRow]:
         undo = "cannot be undone" if action.irreversible else f"undone by {' '.join(action.undo)}"
         rows.append(PlanRow("", f"runs {' '.join(action.apply)}", "text", 2))
         rows.append(PlanRow("", undo, "warning" if action.irreversible else "dim", 2))
+    elif action.resource == "file":
+        rows.append(PlanRow("", f"writes {action.target}, kept until it is removed", "text", 2))
     else:
         rows.append(PlanRow("", f"{action.resource} {action.target}, removed afterwards", "text", 2))
     if action.risk:

@@ -13,8 +13,11 @@ from app.undo.journal import Busy
 from scenarios.plan import Plan
 
 
-def asked(plan: Plan, *, yes: bool, digest: str) -> bool:
-    """True where the plan's changes may be made. Raises Failure where they may not."""
+def asked(plan: Plan, *, yes: bool, digest: str, shown: str = "") -> bool:
+    """True where the plan's changes may be made. `shown`: the command that shows the plan of what is no scenario.
+
+    Raises Failure where they may not be made.
+    """
     if digest:
         if digest != plan.digest:
             raise Failure(
@@ -29,7 +32,8 @@ def asked(plan: Plan, *, yes: bool, digest: str) -> bool:
         what = "changes settings of this host" if settings else _risk(plan)
         raise Failure(
             f"{what}, and there is no terminal to ask on; "
-            f"see `hostdx plan {plan.scenario}`, then add --yes or --consent {plan.digest}"
+            f"see `{shown or f'hostdx plan {plan.scenario}'}`, then add --yes"
+            + ("" if shown else f" or --consent {plan.digest}")
         )
     for line in plan_text.plan_lines(plan):
         output.say("".join(words for words, _ in line).rstrip())

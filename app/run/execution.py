@@ -56,8 +56,12 @@ class Execution:
         request: Request,
         show: Callable[[ev.AnyEvent], None],
         complain: Callable[[str], None],
+        *,
+        blocked: str = "",
     ) -> None:
+        """`blocked`: why it is not to be measured now; then the recording says that and ends."""
         self._scenario = scenario
+        self._blocked = blocked
         self._host = host
         self._request = request
         self._complain = complain
@@ -180,8 +184,8 @@ class Execution:
 
     def _plan(self) -> Plan:
         with self._host.standing_still():
-            if blocked := self._scenario.blocked(self._host):
-                if not self._scenario.reads_anyway:
+            if blocked := self._blocked or self._scenario.blocked(self._host):
+                if self._blocked or not self._scenario.reads_anyway:
                     raise Refused(blocked)
                 self._reads_only = True  # it says what it reads, and then refuses by itself
             return self._scenario.plan(self._host, self._options).sealed()
@@ -200,7 +204,7 @@ class Execution:
             self._complain(trouble)
         for leftover in found:
             undo.sweep(leftover)
-            if leftover.living or not leftover.entries:
+            if leftover.living or not leftover.open:
                 continue
             line = leftovers.mention(leftover)
             if not leftovers.in_the_way(self._host, leftover, plan):

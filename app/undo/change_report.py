@@ -14,6 +14,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     state: Literal["open", "reverted", "kept", "failed"]
     would: str = ""
     reason: str = ""
+    on_purpose: bool = False  # it was made to stay
 
     @property
     def line(self) -> str:

@@ -76,6 +76,12 @@ class Changes:
                 self._unlock(entry.action)
             return outcome
 
+    def keep(self, until: str) -> None:
+        """All that was made stays, on purpose: `undo` lists it and leaves it until the command `until`."""
+        with self._mutex:
+            if self._journal is not None:
+                self._journal.keep(until)
+
     def retry(self) -> list[undo.Undone]:
         """At the run's end: what is still open, once more, after a bounded wait for what hangs at it."""
         with self._mutex:
@@ -92,7 +98,7 @@ class Changes:
         with self._mutex:
             if self._journal is None:
                 return []
-            left = self._journal.open_entries
+            left = [] if self._journal.header.kept else self._journal.open_entries
             self._journal.close()
             if self._guardian is not None:
                 if left:

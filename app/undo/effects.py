@@ -99,7 +99,7 @@ class _Silent:
 def survives_reboot(action: Action) -> bool:
     """Directories do; sysfs and procfs values and namespaces do not."""
     if action.kind == "resource":
-        return action.resource == "directory"
+        return action.resource in ("directory", "file")
     return action.kind == "command" and action.survives_reboot
 
 

@@ -45,7 +45,7 @@ UNDONE = Outcome("reverted")
 
 
 class Header(msgspec.Struct, frozen=True, tag="header", tag_field="line", kw_only=True):
-    """`began_s` is CLOCK_MONOTONIC at t = 0 of the recording."""
+    """`began_s` is CLOCK_MONOTONIC at t = 0 of the recording. `kept`: stays on purpose until this command."""
 
     schema: str
     run: str
@@ -53,6 +53,7 @@ class Header(msgspec.Struct, frozen=True, tag="header", tag_field="line", kw_onl
     command: list[str]
     recording: str
     began_s: float
+    kept: str = ""
 
 
 class FileSystemId(msgspec.Struct, frozen=True, kw_only=True):
@@ -203,6 +204,11 @@ class Journal:
         except OSError as error:
             raise _unwritable(self.path, error) from None
         self._entries[entry.id] = entry
+
+    def keep(self, until: str) -> None:
+        """What was made stays on purpose: `undo` leaves it until the command `until`. Raises OSError."""
+        self.header = replace(self.header, kept=until)
+        self._append(self.header)
 
     def made(self, entry: JournalEntry) -> None:
         """Says what it became. A full disk is survived: without this line a directory is removed only if it is empty.

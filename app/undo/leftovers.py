@@ -20,7 +20,7 @@ MOST_NAMED = 3
 def mentions() -> list[str]:
     """One line for each journal with something open in it; also for one that cannot be read."""
     found, troubles = undo.leftovers()
-    return troubles + [mention(leftover) for leftover in found if leftover.entries]
+    return troubles + [mention(leftover) for leftover in found if leftover.open]
 
 
 def mention(leftover: Leftover) -> str:

@@ -37,6 +37,11 @@ class Leftover(msgspec.Struct, frozen=True):
         """The entries that a measurement or another change would meet: everything but private directories."""
         return tuple(entry for entry in self.entries if entry.action.consent)
 
+    @property
+    def open(self) -> bool:
+        """Something is left that is to be undone."""
+        return bool(self.entries) and not self.header.kept
+
 
 def leftovers() -> tuple[list[Leftover], list[str]]:
     """Every journal in the state directory, and a line for each that cannot be read."""
@@ -95,8 +100,11 @@ def take(path: Path, patience_s: float = 0.0) -> Journal | None:
             time.sleep(0.05)
 
 
-def undo_entries(journal: Journal) -> list[Undone]:
-    """Undoes every open entry, last first, and strikes it out; what fails stays open."""
+def undo_entries(journal: Journal, *, kept: bool = False) -> list[Undone]:
+    """Undoes every open entry, last first, and strikes it out; what fails stays open. `kept`: those as well that stay
+    on purpose."""
+    if journal.header.kept and not kept:
+        return []
     rebooted = after_reboot(journal.header.who)
     done: list[Undone] = []
     for entry in reversed(journal.open_entries):
@@ -135,6 +143,16 @@ def hanging(path: Path) -> list[int]:
 
 def foreseen(leftover: Leftover) -> list[Change]:
     """What `undo` would do, in its order, in words; changes nothing."""
+    if until := leftover.header.kept:
+        return [
+            Change(
+                title=entry.action.title,
+                state="kept",
+                reason=f"on purpose; `{until}` removes it",
+                on_purpose=True,
+            )
+            for entry in leftover.entries
+        ]
     rebooted = after_reboot(leftover.header.who)
     return [
         Change(title=entry.action.title, state="open", would=_foreseen(entry, rebooted))

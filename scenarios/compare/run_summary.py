@@ -67,6 +67,7 @@ class Take(msgspec.Struct, frozen=True, kw_only=True):
     scenario: str
     version: str
     status: ev.Status | Literal["unfinished"]
+    reason: str = ""  # why it did not end as it should
     facts: dict[FactKey, Json]
     absent: frozenset[FactKey]  # could not be read
     figures: dict[FigureKey, Figure]
@@ -167,6 +168,7 @@ def take(events: Iterable[ev.AnyEvent | BlockValues], name: str) -> Take:
         scenario=began.scenario,
         version=began.version,
         status=ended.status if ended is not None else "unfinished",
+        reason=(ended.reason or "") if ended is not None else "",
         facts=facts,
         absent=frozenset(absent),
         figures=figures,

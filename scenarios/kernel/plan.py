@@ -33,6 +33,7 @@ class Layout(OwnDirectory):
     def __init__(self, host: Host, options: Options) -> None:
         super().__init__(host, options, SIZE_BYTES, FILES_OF)
         self.cpus = usable_cpus()
+        self.most_bytes = options.integer("writes") or MOST_WRITTEN_BYTES
         self.budget_s = options.number("budget") or DEFAULT_BUDGET_S
         if self.budget_s < FEWEST_ROUNDS * ROUND_S:
             raise Usage(
@@ -112,7 +113,7 @@ class Layout(OwnDirectory):
                 "/proc/stat",
             ),
             "actions": (directory_action(host, self.directory),) if self.fit is not None else (),
-            "writes": (Written(device=self.device, bytes=MOST_WRITTEN_BYTES, where=self.directory),)
+            "writes": (Written(device=self.device, bytes=self.most_bytes, where=self.directory),)
             if self.fit is not None
             else (),
             "rights": (f"write permission in {self.directory}",) if self.fit is not None else (),

@@ -53,7 +53,11 @@ class Kernel(Scenario):
     answers: ClassVar[str] = "records a battery of everyday loads with the host's fingerprint, for `compare`"
     takes_s: ClassVar[float] = DEFAULT_BUDGET_S + 5
     options: ClassVar[tuple[Option, ...]] = declared(
-        __file__, size=units.size(SIZE_BYTES), orders=list(reboots.ORDERS), order=reboots.ORDERS[0]
+        __file__,
+        size=units.size(SIZE_BYTES),
+        writes=units.size(MOST_WRITTEN_BYTES),
+        orders=list(reboots.ORDERS),
+        order=reboots.ORDERS[0],
     )
 
     def __init__(self, stretch: dict[str, float] | None = None) -> None:
@@ -108,7 +112,7 @@ class Kernel(Scenario):
             run.seed,
             layout.leaves,
             layout.cpus,
-            budget=WriteBudget(MOST_WRITTEN_BYTES),
+            budget=WriteBudget(layout.most_bytes),
             stretch=self.stretch,
         )
         stack.push_async_callback(battery.close)

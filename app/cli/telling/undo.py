@@ -48,6 +48,8 @@ def undo(dry_run: bool, forget: str | None, yes: bool, as_json: bool) -> int:
         if not leftover.entries:
             if not dry_run:
                 undoing.sweep(leftover)
+        elif leftover.header.kept:
+            told += _said(undoing.foreseen(leftover), as_json=as_json)
         elif leftover.living:
             failed = True
             who = leftover.header.who.pid

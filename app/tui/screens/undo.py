@@ -18,11 +18,12 @@ LOOK = ("undo", "--dry-run", "--json")
 
 
 def changes(outcome: Outcome) -> list[Change]:
-    """What `undo --json` tells; nothing where it could not be asked."""
+    """What `undo --json` tells, without what stays on purpose; nothing where it could not be asked."""
     try:
-        return list(msgspec.json.decode(outcome.output, type=ChangeReport).changes)
+        told = msgspec.json.decode(outcome.output, type=ChangeReport).changes
     except msgspec.MsgspecError:
         return []
+    return [change for change in told if not change.on_purpose]
 
 
 class UndoScreen(Base):

@@ -9,7 +9,7 @@ import secrets
 
 from app.failure import NotDone
 from app.undo.journal import JournalEntry, Outcome
-from app.undo.kinds import own_files, own_groups
+from app.undo.kinds import own_files, own_groups, text_file
 from app.undo.kinds.namespace_holders import end_holders
 from app.undo.kinds.own_files import MARK
 from probes.action import Action
@@ -23,6 +23,8 @@ def named(action: Action) -> str:
     drawn = secrets.token_hex(6)
     ours = [part.replace("*", drawn) if part.startswith(MARK) else part for part in above]
     name = "/".join((*ours, last.replace("*", drawn)))
+    if action.resource == "file":
+        return text_file.named(action)
     if action.resource == "cgroup":
         if not last.startswith(own_groups.MARK):
             raise NotDone(f"{action.title}: {name}: its name does not carry hostdx's mark")
@@ -37,10 +39,14 @@ def create(entry: JournalEntry, keep: tuple[int, ...]) -> Inode | None:
     """Which directory it is; namespaces are made by the process that will hold them and carries their name."""
     if entry.action.resource == "cgroup":
         own_groups.make(entry.value, entry.action.parameters)
+    if entry.action.resource == "file":
+        text_file.make(entry.value, entry.action.new or "")
     return own_files.make(entry.value, keep=keep) if entry.action.resource == "directory" else None
 
 
 def remove(entry: JournalEntry, keep: tuple[int, ...]) -> Outcome:
+    if entry.action.resource == "file":
+        return text_file.remove(entry.value, entry.action.new or "")
     if entry.action.resource == "directory":
         return own_files.remove(entry.value, entry.place, entry.inode, keep=keep)
     return own_groups.remove(entry.value) if entry.action.resource == "cgroup" else end_holders(entry.value)

@@ -1,0 +1,121 @@
+"""`hostdx history [HOST]`: a host's nights, since when a load is slower, and what had changed then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from app.cli.color_option import color_option
+from app.failure import USAGE, Failure
+from app.output_file import deliver
+from app.report.result import encoded
+from scenarios import events as ev
+from scenarios.finding import SEVERITIES
+from scenarios.nights.findings import findings
+from scenarios.nights.history import History
+
+if TYPE_CHECKING:
+    from app.recording.store import Listed
+
+FORMS = (
+    "md",
+    "html",
+    "json",
+    "openmetrics",
+    "document",
+)  # the last one is for our own screen, which draws it
+
+
+@click.command()
+@click.argument("of", nargs=-1, metavar="[HOST|NAME|RECORDING...]")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMS),
+    default="md",
+    show_default=True,
+    metavar="[md|html|json|openmetrics]",
+    help="openmetrics: for node_exporter's textfile collector.",
+)
+@click.option("-o", "--output", type=click.Path(), help="Write to this file instead of stdout.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(SEVERITIES),
+    help="Exit with status 1 if a load is still slower and that finding has this severity or a worse one.",
+)
+def history(of: tuple[str, ...], form: str, output: str | None, fail_on: str | None) -> int:
+    """Since when is a load slower, and what changed then? Of the nights that `hostdx watch` recorded on this host.
+
+    Of HOST: its recordings that are kept here. NAME: a baseline's recordings. Recordings and directories: each
+    recording is a night.
+    """
+    found, troubles = _folded(of)
+    if form == "json":
+        told = [msgspec.to_builtins(finding) for finding in findings(found)]
+        document = {"schema": ev.SCHEMA, **msgspec.to_builtins(found, str_keys=True), "findings": told}
+        deliver("history", output, encoded(document) + "\n")
+    elif form == "openmetrics":
+        from app.watch.openmetrics import text
+
+        deliver("history", output, text(found))
+    else:
+        from app.report.forms.delivery import deliver_document
+        from app.report.results.nights import nights_document
+
+        deliver_document("history", output, nights_document(found, troubles), form)
+    return int(fails(found, fail_on))
+
+
+history.params.append(color_option())
+
+
+def fails(found: History, fail_on: str | None) -> bool:
+    """Whether a finding reaches that severity; the worst stands first in the list of them."""
+    if fail_on is None:
+        return False
+    bad = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
+    return any(finding.severity in bad for finding in findings(found))
+
+
+def _folded(of: Sequence[str]) -> tuple[History, Sequence[str]]:
+    import os
+
+    from app.recording import baselines, store
+    from app.recording.nights import Nights, of_recordings
+    from app.recording.sides import paths
+
+    watch = Nights(baselines.directory() / baselines.WATCH)
+    own = os.uname().nodename
+    if not of or (len(of) == 1 and of[0] in (own, baselines.WATCH)):
+        if watch.files:
+            return watch.history(), watch.troubles
+        if not of:
+            raise Failure(
+                "history: no night is recorded here; `hostdx watch --install` measures each night, "
+                "`hostdx watch --night` now",
+                USAGE,
+            )
+    if len(of) > 1 or "/" in of[0] or Path(of[0]).exists():
+        found = of_recordings(paths(of))
+    elif of[0] in {one.name for one in baselines.listed()}:
+        found = of_recordings(baselines.recordings(of[0]))
+    else:
+        found = of_recordings(_of_host(of[0], store.listed()))
+    if found is None:
+        raise Failure(
+            f"history: {of[0]}: no recording of that host, no baseline of that name; `hostdx recordings` lists them",
+            USAGE,
+        )
+    return found, ()
+
+
+def _of_host(host: str, listed: Sequence[Listed]) -> list[Path]:
+    """The battery's recordings of a host: other scenarios' loads are no nights."""
+    from scenarios.card import with_role
+
+    wanted = with_role("battery").id
+    return [one.path for one in listed if (one.host, one.scenario) == (host, wanted) and one.state == "done"]

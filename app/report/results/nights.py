@@ -1,0 +1,213 @@
+"""A host's history as a document: what became slower and since when, each load's line with its changes, the nights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from app.printable import printable
+from probes.units import counted, number, percent
+from scenarios.nights.cusum import BASELINE_NIGHTS, CLIP, DRIFT, LIMIT
+from scenarios.nights.findings import changed, named, sized, suspects
+from scenarios.nights.history import Event, History, LoadCourse
+from scenarios.results.document import (
+    Bullets,
+    Cell,
+    Document,
+    Part,
+    Picture,
+    Section,
+    Table,
+    Toned,
+    Words,
+    say,
+)
+
+_BARS = "▁▂▃▄▅▆▇█"
+_LOW, _HIGH = 0.8, 1.2  # of the baseline: what a line's height shows
+_MOST_DRAWN = 16
+_MOST_NIGHTS = 60
+_NAME, _ROOM = 34, 40  # cells
+_WIDE, _ROW, _LEFT, _RIGHT = 640, 40, 210, 90  # SVG
+
+
+def nights_document(found: History, troubles: Sequence[str] = ()) -> Document:
+    sections = (
+        Section("Since when", tuple(_events(found))),
+        Section("Each load", _courses(found)),
+        Section("What changed on the host", _changes(found)),
+        Section("Figures", _table(found)),
+        Section("Nights", _nights(found, troubles), appendix=True),
+        Section("How it is judged", (_method(found),), appendix=True),
+    )
+    title = f"{found.host}: history of {counted(found.measured, 'night')}"
+    return Document(title, headline(found), tuple(section for section in sections if section.parts))
+
+
+def headline(found: History) -> Words:
+    """The answer, first of all."""
+    if found.lasting:
+        event = min(found.lasting, key=lambda event: event.turns[0].ratio)
+        worst = event.turns[0]
+        text = f"{named(worst)} is {sized(worst)} since {event.since[:10]}; suspect: {suspects(event)}"
+        return (Toned(text, "warning"),)
+    if not found.baselines:
+        left = BASELINE_NIGHTS - found.collected
+        return (
+            f"No baseline yet: {found.collected} of {BASELINE_NIGHTS} nights are measured, {left} are missing.",
+        )
+    return (f"None of {counted(len(found.loads), 'load')} is slower than the baseline.",)
+
+
+def _events(found: History) -> list[Part]:
+    parts: list[Part] = []
+    for event in found.events:
+        parts.append(say(_event_line(event)))
+        rows = tuple(
+            (named(turn), sized(turn), (turn.nights and counted(turn.nights, "night")) or "")
+            for turn in event.turns
+        )
+        parts.append(Table(("load", "effect", "seen in"), rows))
+    return parts
+
+
+def _event_line(event: Event) -> Toned:
+    state = "still slower" if event.lasting else "over, or part of a newer baseline"
+    return Toned(
+        f"Since {event.since[:10]} (shown on {event.named[:10]}; {state}). Suspect: {suspects(event)}",
+        "warning" if event.lasting else "dim",
+    )
+
+
+def _drawn(found: History) -> list[LoadCourse]:
+    """Those that are or were slow first."""
+    turned = {turn.key for event in found.events for turn in event.turns}
+    fit = [load for load in found.loads if load.centre and len(load.values) > 1]
+    return sorted(fit, key=lambda load: (not load.slow, load.key not in turned))[:_MOST_DRAWN]
+
+
+def _courses(found: History) -> tuple[Part, ...]:
+    drawn = _drawn(found)
+    if not drawn:
+        return ()
+    lines = tuple(_line(load) for load in drawn)
+    scale = f"Each line: {percent(1 - _LOW)} below to {percent(_HIGH - 1)} above the load's baseline, one mark a night."
+    return (Picture(lines, _svg(found, drawn)), say(scale))
+
+
+def _ratios(load: LoadCourse) -> list[tuple[int, float]]:
+    """Over the baseline, turned so that less is slower."""
+    centre, more = load.centre or 1.0, load.metric.better == "more"
+    return [(night, value / centre if more else centre / value) for night, value in load.values if value > 0]
+
+
+def _line(load: LoadCourse) -> str:
+    ratios = [ratio for _, ratio in _ratios(load)][-_ROOM:]
+    bars = "".join(_BARS[round(_place(ratio) * (len(_BARS) - 1))] for ratio in ratios)
+    return (
+        f"{printable(_name(load)):<{_NAME}.{_NAME}} {bars:<{_ROOM}} {'slower' if load.slow else ''}".rstrip()
+    )
+
+
+def _place(ratio: float) -> float:
+    return (max(_LOW, min(_HIGH, ratio)) - _LOW) / (_HIGH - _LOW)
+
+
+def _name(load: LoadCourse) -> str:
+    return f"{load.title} ({load.key.variant})" if load.key.variant else load.title
+
+
+def _svg(found: History, drawn: Sequence[LoadCourse]) -> str:
+    """A row a load: its line round the baseline, dashed where the host was changed, red where the load turned."""
+    high = _ROW * len(drawn) + 20
+    nights = [seen.night for seen in found.nights]
+    first, span = nights[0], max(1, nights[-1] - nights[0])
+
+    def across(night: int) -> float:
+        return _LEFT + (_WIDE - _LEFT - _RIGHT) * (night - first) / span
+
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {high}" role="img" font-size="12" '
+        'font-family="sans-serif" stroke="currentColor" fill="currentColor">',
+        f"<title>{escape(printable(f'{found.host}: {len(nights)} nights'))}</title>",
+    ]
+    for night, about in _marks(found).items():
+        parts.append(
+            f'<path d="M{across(night):.1f} 4V{high - 16}" opacity="0.5" stroke-dasharray="2 3">'
+            f"<title>{escape(printable(about))}</title></path>"
+        )
+    since = {(turn.key, turn.since) for event in found.events for turn in event.turns}
+    for row, load in enumerate(drawn):
+        base = _ROW * (row + 1)
+        ratios = _ratios(load)
+        points = " ".join(f"{across(n):.1f},{base - _place(r) * (_ROW - 8):.1f}" for n, r in ratios)
+        colour = "#c62828" if load.slow else "currentColor"
+        middle = base - _place(1.0) * (_ROW - 8)
+        parts += [
+            f'<path d="M{_LEFT} {middle:.1f}H{_WIDE - _RIGHT}" opacity="0.3"/>',
+            f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.5"/>',
+            f'<text x="0" y="{base - 12}" stroke="none">{escape(printable(_name(load))[:34])}</text>',
+            f'<text x="{_WIDE - _RIGHT + 8}" y="{base - 12}" stroke="none">{"slower" if load.slow else ""}</text>',
+        ]
+        parts += [
+            f'<path d="M{across(night):.1f} {base}v-{_ROW - 8}" stroke="#c62828"/>'
+            for key, night in since
+            if key == load.key
+        ]
+    return "\n".join([*parts, "</svg>"])
+
+
+def _marks(found: History) -> dict[int, str]:
+    """By night: what was changed before it."""
+    marks: dict[int, list[str]] = {}
+    for dated in found.changes:
+        marks.setdefault(dated.night, []).append(changed(dated))
+    return {night: "; ".join(texts[:6]) for night, texts in marks.items()}
+
+
+def _changes(found: History) -> tuple[Part, ...]:
+    items: list[Words] = [(changed(one),) for one in found.changes[-_MOST_NIGHTS:]]
+    return (Bullets(tuple(items)),) if items else ()
+
+
+def _table(found: History) -> tuple[Part, ...]:
+    rows = tuple(_row(load) for load in found.loads)
+    header = ("load", "baseline", "last night", "unit", "deviation", "CUSUM", "")
+    return (Table(header, rows, frozenset({1, 2, 4, 5})),) if rows else ()
+
+
+def _row(load: LoadCourse) -> tuple[Cell, ...]:
+    return (
+        _name(load),
+        number(load.centre) if load.centre is not None else "–",
+        number(load.values[-1][1]) if load.values else "–",
+        load.metric.unit,
+        percent(load.deviation) if load.deviation is not None else "–",
+        number(load.total, 2) if load.centre is not None else "–",
+        Toned("slower", "warning") if load.slow else "",
+    )
+
+
+def _nights(found: History, troubles: Sequence[str]) -> tuple[Part, ...]:
+    rows = tuple(
+        (
+            seen.wall[:16].replace("T", " "),
+            seen.state + (", twice" if seen.runs > 1 else ""),
+            f"baseline {seen.baseline}" if seen.baseline else "",
+            seen.reason or (counted(len(seen.changes), "change") if seen.changes else ""),
+        )
+        for seen in found.nights[-_MOST_NIGHTS:]
+    )
+    table = Table(("night (UTC)", "", "", ""), rows)
+    return (table, *(say(trouble) for trouble in troubles[:20]))
+
+
+def _method(found: History) -> Part:
+    return say(
+        f"The first {BASELINE_NIGHTS} measured nights are the baseline; a recorded change (kernel, firmware, packages, "
+        "mount) begins another, and until that is whole the older one is used. Each night's distance below the "
+        f"baseline, in deviations from night to night and at most {number(CLIP)}, less {number(DRIFT)}, is summed up "
+        f"(CUSUM). A load is called slower where the sum is above {number(LIMIT)} and the median of the nights since "
+        f"then is below the baseline by more than {percent(found.margin)} beyond its 95 % interval, which holds for "
+        "all loads and a year of nights together. A low night is measured once more, and the better figure counts."
+    )

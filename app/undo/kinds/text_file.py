@@ -1,0 +1,58 @@
+"""A file of text among the system's own: a unit of a timer. Made only where none is, removed only as it was made."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from app.failure import NotDone
+from app.undo.journal import Outcome
+from probes.action import Action
+from probes.path_ownership import ruled_by_others
+
+MARK = "hostdx-"
+
+
+def named(action: Action) -> str:
+    """The target itself. Raises NotDone for a name without our mark, and where others could put a link in its place."""
+    path = Path(action.target)
+    if not path.is_absolute() or not path.name.startswith(MARK):
+        raise NotDone(f"{action.title}: {path}: its name does not carry hostdx's mark")
+    if who := ruled_by_others(str(path.parent)):
+        raise NotDone(f"{action.title}: {path}: {who}")
+    return str(path)
+
+
+def make(path: str, text: str) -> None:
+    """Readable by everybody, on the disk when it returns. Raises OSError, also where there is a file already."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    try:
+        os.fchmod(descriptor, 0o644)  # whatever the umask is
+        view = memoryview(text.encode())
+        while view:
+            view = view[os.write(descriptor, view) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove(path: str, text: str) -> Outcome:
+    """Never raises. What somebody changed meanwhile stays; half of what we wrote (a full disk) goes."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return Outcome("reverted", f"{path} is gone: nothing left to undo")
+    except OSError as why:
+        return Outcome("failed", f"{path}: {why.strerror}")
+    try:
+        ours = text.encode()
+        plain = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        if not plain or not ours.startswith(os.pread(descriptor, len(ours) + 1, 0)):
+            return Outcome("kept", f"{path}: somebody changed it since hostdx wrote it; remove it by hand")
+        Path(path).unlink()
+    except OSError as why:
+        return Outcome("failed", f"{path}: {why.strerror}")
+    finally:
+        os.close(descriptor)
+    return Outcome("reverted")

@@ -1,0 +1,55 @@
+"""What a night measures: the scenario that is a battery, for less than a minute and with little written."""
+
+from __future__ import annotations
+
+import msgspec
+
+from probes.host import Host
+from probes.types import Json
+from scenarios import registry
+from scenarios.card import with_role
+from scenarios.model import Options, Scenario
+from scenarios.plan import Plan
+
+BUDGET_S = 45.0
+SIZE_BYTES = 64 << 20
+WRITES_BYTES = 512 << 20
+KEEP = 180  # nights; a recording of one has about 100 kB
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """`directory`: to measure in, empty for the battery's own choice; `textfile`: for node_exporter, empty for none."""
+
+    directory: str = ""
+    keep: int = KEEP
+    textfile: str = ""
+
+
+def arguments(wanted: Wanted) -> tuple[str, ...]:
+    """As `hostdx watch --night` takes them."""
+    given: list[str] = ["--keep", str(wanted.keep)]
+    if wanted.directory:
+        given += ["--dir", wanted.directory]
+    if wanted.textfile:
+        given += ["--textfile", wanted.textfile]
+    return tuple(given)
+
+
+def battery() -> Scenario:
+    return registry.load(with_role("battery").id)
+
+
+def options(wanted: Wanted) -> dict[str, Json]:
+    chosen: dict[str, Json] = {"budget": BUDGET_S, "size": SIZE_BYTES, "writes": WRITES_BYTES}
+    return chosen | ({"dir": wanted.directory} if wanted.directory else {})
+
+
+def planned(wanted: Wanted) -> Plan:
+    """Of one night. Raises Usage and Refused as the scenario does."""
+    scenario = battery()
+    host = Host()
+    try:
+        with host.standing_still():
+            return scenario.plan(host, Options(options(wanted), scenario.options)).sealed()
+    finally:
+        host.close()

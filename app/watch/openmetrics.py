@@ -1,0 +1,108 @@
+"""The history as OpenMetrics text, for the textfile collector of node_exporter: the one place that writes it.
+
+Gauges only and no timestamps: the collector reads the text format of Prometheus, which has no `# UNIT`, and refuses
+times (node_exporter, collector/textfile.go). The file is replaced in one step, as its documentation asks.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from app.failure import Failure
+from scenarios.nights.history import History, LoadCourse
+
+STATES = ("done", "skipped", "failed", "interrupted")
+SUFFIX = ".prom"  # the collector reads no other
+_FORBIDDEN = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def text(history: History, last: str = "") -> str:
+    """`last`: how the last night ended."""
+    return "\n".join([*_lines(history, last), "# EOF", ""])
+
+
+def _lines(history: History, last: str) -> Iterator[str]:
+    yield from _metric("hostdx_watch_nights", "Measured nights on record.", [("", history.measured)])
+    yield from _metric(
+        "hostdx_watch_baseline_nights",
+        "Nights of the baseline that is being made; 0 when it is whole.",
+        [("", history.collected)],
+    )
+    yield from _metric("hostdx_watch_baselines", "Whole baselines on record.", [("", history.baselines)])
+    yield from _metric(
+        "hostdx_watch_slower_loads",
+        "Loads that are slower than the baseline.",
+        [("", sum(load.slow for load in history.loads))],
+    )
+    if (when := _last_measured(history)) is not None:
+        yield from _metric(
+            "hostdx_watch_last_measured_timestamp_seconds", "Start of the last measured night.", [("", when)]
+        )
+    if last:
+        yield from _metric(
+            "hostdx_watch_last_night",
+            "How the last night ended.",
+            [(f'{{state="{state}"}}', int(state == last)) for state in STATES],
+        )
+    watched = [load for load in history.loads if load.centre and load.values]
+    for name, says, of in (
+        ("hostdx_watch_load_ratio", "Last night over the baseline; under 1 is slower.", _ratio),
+        ("hostdx_watch_load_cusum", "CUSUM of the shortfall, in deviations.", lambda load: load.total),
+        ("hostdx_watch_load_slower", "Slower than the baseline.", lambda load: int(load.slow)),
+    ):
+        yield from _metric(name, says, [(_labels(load), of(load)) for load in watched])
+
+
+def _metric(name: str, says: str, samples: list[tuple[str, float]]) -> Iterator[str]:
+    if samples:
+        yield f"# HELP {name} {says}"
+        yield f"# TYPE {name} gauge"
+        yield from (f"{name}{labels} {value!r}" for labels, value in samples)
+
+
+def _ratio(load: LoadCourse) -> float:
+    value, centre = load.values[-1][1], load.centre or 1.0
+    return value / centre if load.metric.better == "more" else centre / value
+
+
+def _labels(load: LoadCourse) -> str:
+    pairs = {"load": load.key.workload, "metric": load.key.metric, "slot": load.key.variant}
+    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in pairs.items() if value) + "}"
+
+
+def _escaped(value: str) -> str:
+    """Foreign recordings name loads as they like."""
+    safe = _FORBIDDEN.sub(" ", value)[:200].encode("utf-8", "replace").decode()
+    return safe.replace("\\", r"\\").replace('"', r"\"")
+
+
+def _last_measured(history: History) -> float | None:
+    wall = next((seen.wall for seen in reversed(history.nights) if seen.state == "measured"), "")
+    try:
+        return datetime.fromisoformat(wall.replace("Z", "+00:00")).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def write(history: History, path: Path, last: str = "") -> None:
+    """In one step, readable by everybody. Raises Failure."""
+    target = path.with_name(f".{path.name}.hostdx-new")
+    try:
+        target.unlink(missing_ok=True)
+        descriptor = os.open(
+            target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644
+        )
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text(history, last))
+            os.fchmod(file.fileno(), 0o644)
+        target.replace(path)
+    except OSError as why:
+        try:
+            target.unlink(missing_ok=True)
+        except OSError:
+            pass
+        raise Failure(f"watch: {path}: cannot be written: {why.strerror}; name another --textfile") from None

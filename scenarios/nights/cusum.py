@@ -1,0 +1,178 @@
+"""Since when is a load slower than it was? A one-sided CUSUM over nights, against a frozen baseline.
+
+Of each night comes one figure a load, as a logarithm turned so that more is better. The first nights are the baseline:
+its centre is their Hodges-Lehmann estimate, its deviation Qn (Rousseeuw and Croux, "Alternatives to the median absolute
+deviation", JASA 88, 1993), which a seventh of disturbed nights hardly moves. From then on each night's distance below
+the centre, in deviations and at most `CLIP`, less `DRIFT`, is summed up, never below zero (Page, "Continuous inspection
+schemes", Biometrika 41, 1954). More than `LIMIT` is not enough: the median shift of the nights since the sum last was
+zero is judged by the one rule of verdicts. Its interval is 95 % over all loads of a battery and a year
+of nights, and as wide as nights that follow each other are alike. So neither one bad night nor a slow wave of the noise
+changes anything.
+
+How often it is wrong and how soon it is right: tests/benchmarks/README.md, "Nights".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import fmean, median, pvariance
+from typing import NamedTuple
+
+from scenarios.experiment.statistics.distributions import t_quantile
+from scenarios.experiment.statistics.hodges_lehmann import middle_of, walsh_averages
+from scenarios.experiment.statistics.stats import Better
+from scenarios.verdict.rule import Estimate, decide, margin_edge
+from scenarios.verdict.word import Word
+
+BASELINE_NIGHTS = 28
+LEAST_NIGHTS = 14  # of a load that some nights do not have, and of a first baseline that a change cuts short
+MARGIN = 0.03
+ERROR = 0.05  # over all loads and ...
+STRETCHES = 36  # ... a year of nights, ten of which are about one look
+CLIP = 3.0  # deviations
+DRIFT = 1.0
+LIMIT = 6.0
+CEILING = 9.0  # the sum grows no further, so that a recovered load is seen to be so
+FLOOR = 0.003  # of the level: clocks and printed digits make nights equal that were not
+_QN = 2.2219  # Qn's factor for a normal distribution
+_SAFE = 0.5  # of its own standard error, added to the deviation: taken too small it gives most false alarms
+_MEDIAN = math.pi / 2  # a median's variance over a mean's
+_MOST_ALIKE = 0.7  # correlation of neighbouring nights: more cannot be told from a trend in 28 of them
+
+
+class Reference(NamedTuple):
+    """Of the baseline's nights, on the log scale. `alike`: a night's correlation with the next one, 0 and more."""
+
+    centre: float
+    deviation: float
+    alike: float
+    nights: int
+
+    def value(self, better: Better) -> float:
+        """The centre in the metric's own unit."""
+        return math.exp(self.centre if better == "more" else -self.centre)
+
+
+class Shift(NamedTuple):
+    """Of the nights since `since` (an index) against the baseline, as a ratio with its 95 % interval."""
+
+    since: int
+    ratio: float
+    ci95: tuple[float, float]
+    nights: int
+
+
+class Course(NamedTuple):
+    """`sums`: the CUSUM after each night. `shifts`: each time a slowdown was found, with the night that showed it."""
+
+    sums: tuple[float, ...]
+    shifts: tuple[tuple[int, Shift], ...]
+    slow: bool  # after the last night
+
+
+def references(columns: Sequence[Sequence[float]]) -> list[Reference]:
+    """The loads of one host together, each of at least three nights: what 28 nights of one load tell of how alike
+    neighbours are is drawn towards the mean of all loads, as far as these do not differ by more than chance."""
+    scaled = [(middle_of(sorted(walsh_averages(logs))), max(FLOOR, _spread(logs))) for logs in columns]
+    alike = [
+        _alike([_clipped((x - centre) / deviation) for x in logs])
+        for logs, (centre, deviation) in zip(columns, scaled, strict=True)
+    ]
+    mean = fmean(alike) if alike else 0.0
+    by_chance = fmean((1 - mean * mean) / len(logs) for logs in columns) if columns else 1.0
+    own = max(0.0, 1 - by_chance / max(pvariance(alike, mean), 1e-9)) if len(alike) > 1 else 1.0
+    found = []
+    for (centre, deviation), a, logs in zip(scaled, alike, columns, strict=True):
+        drawn = min(_MOST_ALIKE, max(0.0, mean + own * (a - mean)))
+        error = math.sqrt(_lasting(drawn) / (2 * len(logs)))
+        found.append(Reference(centre, deviation * (1 + _SAFE * error), drawn, len(logs)))
+    return found
+
+
+def _lasting(alike: float) -> float:
+    """By how much the variance of a mean is larger where values follow each other alike (AR(1))."""
+    return (1 + alike) / (1 - alike)
+
+
+def _spread(values: Sequence[float]) -> float:
+    n = len(values)
+    apart = sorted(abs(a - b) for i, a in enumerate(values) for b in values[:i])
+    h = n // 2 + 1
+    small = n / (n + 3.8) if n % 2 == 0 else n / (n + 1.4)
+    return _QN * small * apart[h * (h - 1) // 2 - 1]
+
+
+def _alike(scores: Sequence[float]) -> float:
+    """Lag-1 correlation without its bias in few values (Kendall, "Note on bias in the estimation of autocorrelation",
+    Biometrika 41, 1954)."""
+    n = len(scores)
+    mean = math.fsum(scores) / n
+    own = math.fsum((s - mean) ** 2 for s in scores)
+    if n < 8 or own <= 0:
+        return 0.0
+    found = math.fsum((a - mean) * (b - mean) for a, b in pairwise(scores)) / own
+    return max(-1.0, min(1.0, (n * found + 1) / (n - 4)))
+
+
+def score(log: float, to: Reference, before: float | None = None) -> float:
+    """In deviations, below 0 is slower, clipped; less what is to be expected of it after the night `before`."""
+    now = (log - to.centre) / to.deviation
+    if before is None:
+        return _clipped(now)
+    expected = to.alike * (before - to.centre) / to.deviation
+    return _clipped((now - expected) / math.sqrt(1 - to.alike**2))
+
+
+def _clipped(deviations: float) -> float:
+    return max(-CLIP, min(CLIP, deviations))
+
+
+def added(total: float, log: float, to: Reference, before: float | None = None) -> float:
+    """The sum after one more night."""
+    return min(CEILING, max(0.0, total - score(log, to, before) - DRIFT))
+
+
+def course(logs: Sequence[float], to: Reference, loads: int, margin: float = MARGIN) -> Course:
+    """Of the nights after the baseline, in their order. `loads`: how many are looked at together."""
+    sums: list[float] = []
+    found: list[tuple[int, Shift]] = []
+    total, since, slow = 0.0, 0, False
+    for night, log in enumerate(logs):
+        before, total = total, added(total, log, to, logs[night - 1] if night else None)
+        if total <= 0:
+            slow = False
+        elif before <= 0:
+            since = night
+        if total > LIMIT and not slow:
+            shift = shifted(logs[since : night + 1], to, loads, margin)
+            if shift is not None:
+                found.append((night, shift._replace(since=_dated(logs, since, night, to))))
+                slow = True
+        sums.append(total)
+    return Course(tuple(sums), tuple(found), slow)
+
+
+def _dated(logs: Sequence[float], since: int, night: int, to: Reference) -> int:
+    """The first night of the shift: from where on the shortfall beyond half of what is clipped is largest. The sum may
+    have begun with an ordinary low night before it."""
+    best, total, most = night, 0.0, -math.inf
+    for n in range(night, since - 1, -1):
+        total += -score(logs[n], to) - CLIP / 2
+        if total > most:
+            best, most = n, total
+    return best
+
+
+def shifted(logs: Sequence[float], to: Reference, loads: int, margin: float = MARGIN) -> Shift | None:
+    """None where these nights are not slower than the baseline by more than the margin."""
+    effect = median(logs) - to.centre
+    wide = _lasting(to.alike)
+    error = to.deviation * math.sqrt(wide * (_MEDIAN / len(logs) + 1 / to.nights))
+    freedom = max(2.0, to.nights / wide - 1)  # nights that are alike tell less of their spread as well
+    half = t_quantile(1 - ERROR / loads / STRETCHES / 2, freedom) * error
+    low, high = effect - half, effect + half
+    if decide(Estimate(effect, low, high, margin_edge(margin))).word != Word.SLOWER:
+        return None
+    return Shift(0, math.exp(effect), (math.exp(low), math.exp(high)), len(logs))

@@ -1,0 +1,61 @@
+"""What a history found: loads that are slower, since when, and the recorded change that is the suspect."""
+
+from __future__ import annotations
+
+from probes.units import counted, listed
+from scenarios.compare.wording import interval_of_metric, of_metric
+from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.nights.history import Dated, Event, History, Turn
+
+_MOST_LOADS = 12
+_MOST_SUSPECTS = 6
+_MOST_TEXT = 80
+
+
+def findings(found: History) -> list[Finding]:
+    return [_slower(found, event) for event in found.lasting]
+
+
+def _slower(found: History, event: Event) -> Finding:
+    worst = event.turns[0]
+    more = len(event.turns) - 1
+    others = f" and {counted(more, 'other load')}" if more else ""
+    commands = (f"hostdx history {found.host}", "hostdx compare --against watch last")
+    return Finding(
+        id="watch.slower",
+        severity="warning",
+        confidence="measured",
+        subject=found.host,
+        title=f"since {event.since[:10]} {named(worst)}{others} slower than before: {sized(worst)}",
+        evidence=(
+            *(Evidence(f"{named(turn)}: {sized(turn)}") for turn in event.turns[:_MOST_LOADS]),
+            Evidence(f"suspect: {suspects(event)}"),
+        ),
+        remedy=(
+            Remedy(title="Show the nights and what changed; compare with a run of now", commands=commands),
+        ),
+    )
+
+
+def named(turn: Turn) -> str:
+    """`system call (all)`."""
+    return f"{turn.title} ({turn.key.variant})" if turn.key.variant else turn.title
+
+
+def sized(turn: Turn) -> str:
+    size = of_metric(turn.ratio, turn.metric)
+    return f"{size} (95 % CI {interval_of_metric(turn.ci95, turn.ratio, turn.metric)})"
+
+
+def suspects(event: Event) -> str:
+    """What was recorded as changed about then."""
+    if not event.suspects:
+        return f"none; no recorded fact changed between {event.before[:10] or 'the first night'} and {event.since[:10]}"
+    return listed([changed(one) for one in event.suspects], _MOST_SUSPECTS)
+
+
+def changed(one: Dated) -> str:
+    """`kernel/release 6.1.0-18 → 6.1.0-22 (2026-11-20)`."""
+    change = one.change
+    before, after = (str(value)[:_MOST_TEXT] for value in (change.before, change.after))
+    return f"{change.subject}/{change.name} {before} → {after} ({one.wall[:10]})"

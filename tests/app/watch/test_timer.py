@@ -1,0 +1,105 @@
+"""The timer: its units and cron line, and that installing it is a change that stays until it is removed."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from app.failure import Failure
+from app.state import journal_dir
+from app.undo import leftovers, undo
+from app.undo.journal import journals
+from app.undo.kinds import command as commands
+from app.undo.supervisor import Guardian
+from app.watch import timer as timers
+from app.watch.battery import Wanted
+from app.watch.timer import NAME, REMOVE, Timer
+from tests.needs import needs, program
+
+pytestmark = pytest.mark.usefixtures("own_state")
+
+
+@pytest.fixture
+def timer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Timer:
+    """systemctl is a program that says yes."""
+    monkeypatch.setattr(timers, "UNITS", tmp_path / "units")
+    (tmp_path / "units").mkdir()
+    monkeypatch.setattr(commands, "tool", lambda name: shutil.which("true") if name == "systemctl" else None)
+    monkeypatch.setattr(Guardian, "bequeath", Guardian.dismiss)
+    return Timer(at="02:05", wanted=Wanted(directory=str(tmp_path), textfile="/var/lib/a b/100%.prom"))
+
+
+def test_installed_it_stays_until_it_is_removed(timer: Timer, tmp_path: Path) -> None:
+    timers.install(timer, yes=True)
+    units = tmp_path / "units"
+    assert (units / f"{NAME}.service").read_text() == timer.service
+    assert (units / f"{NAME}.timer").read_text() == timer.timer
+    found = timers.installed()
+    assert found is not None and found.header.kept == REMOVE and not found.open and len(found.entries) == 4
+    assert leftovers.mentions() == []
+    assert all(change.on_purpose and change.state == "kept" for change in undo.foreseen(found))
+    journal = undo.take(found.path)
+    assert journal is not None and undo.undo_entries(journal) == []
+    journal.close()
+    with pytest.raises(Failure):
+        timers.install(timer, yes=True)
+    assert [one.outcome.state for one in timers.remove()] == ["reverted"] * 4
+    assert list(units.iterdir()) == [] and journals(journal_dir()) == [] and timers.installed() is None
+    with pytest.raises(Failure):
+        timers.remove()
+
+
+def test_not_without_consent(timer: Timer, tmp_path: Path) -> None:
+    with pytest.raises(Failure):
+        timers.install(timer, yes=False)
+    assert list((tmp_path / "units").iterdir()) == [] and journals(journal_dir()) == []
+
+
+def test_all_or_nothing(timer: Timer, tmp_path: Path) -> None:
+    """Somebody's own timer of that name: nothing is left of ours, his is as it was."""
+    other = tmp_path / "units" / f"{NAME}.timer"
+    other.write_text("his")
+    with pytest.raises(Failure):
+        timers.install(timer, yes=True)
+    assert [path.name for path in (tmp_path / "units").iterdir()] == [
+        other.name
+    ] and other.read_text() == "his"
+    assert journals(journal_dir()) == []
+
+
+def test_a_unit_that_somebody_changed_is_left(timer: Timer, tmp_path: Path) -> None:
+    timers.install(timer, yes=True)
+    unit = tmp_path / "units" / f"{NAME}.service"
+    unit.write_text(timer.service + "# mine\n")
+    assert sorted(one.outcome.state for one in timers.remove()) == [
+        "kept",
+        "reverted",
+        "reverted",
+        "reverted",
+    ]
+    assert unit.is_file()
+
+
+def test_the_cron_line_is_read_by_cron_and_the_shell(timer: Timer) -> None:
+    minute, hour, *days, command = timer.cron.split(" ", 5)
+    assert (minute, hour, days) == ("5", "2", ["*"] * 3)
+    assert r"\%" in command
+    words = shlex.split(command.replace(r"\%", "%").removesuffix(" >/dev/null 2>&1"))
+    assert words[:5] == ["nice", "-n", "10", "ionice", "-c2"] and words[6:] == list(timer.command)
+    assert timer.wanted.textfile in words
+
+
+@needs(program("systemd-analyze"))
+def test_systemd_takes_the_units(timer: Timer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timers, "program", lambda: shlex.quote(str(shutil.which("true"))))
+    for name, text in ((f"{NAME}.service", timer.service), (f"{NAME}.timer", timer.timer)):
+        (tmp_path / name).write_text(text)
+    units = [str(tmp_path / f"{NAME}.{kind}") for kind in ("service", "timer")]
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", *units], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0 and NAME not in done.stderr

@@ -1,0 +1,154 @@
+"""The history of a host: baselines, changes as suspects, retests, and nights that were not measured."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from probes.types import Json
+from scenarios.compare.run_summary import Figure, FigureKey, Load, Take
+from scenarios.nights.cusum import BASELINE_NIGHTS
+from scenarios.nights.findings import findings
+from scenarios.nights.history import History, history
+from scenarios.nights.night import Changed, NightRun, changes, night_run
+from scenarios.plan import Metric
+
+RATE = Metric("calls/s", "calls/s")
+TIME = Metric("seconds", "s", better="less")
+
+
+def taken(
+    number: int, values: dict[str, float], metric: Metric = RATE, status: str = "done", **facts: Json
+) -> Take:
+    keys = {load: FigureKey(load, metric.name) for load in values}
+    sign = 1 if metric.better == "more" else -1
+    return Take(
+        name=f"{number:06d}-1", host="n1", boot="n1/b",
+        wall=f"2026-{1 + number // 28:02}-{1 + number % 28:02}T02:30:00Z",
+        scenario="kernel", version="0.1.0", status=status, reason="why" if status != "done" else "",  # type: ignore[arg-type]
+        facts={("kernel", "release"): "6.1", **{tuple(k.split("/")): v for k, v in facts.items()}},  # type: ignore[dict-item]
+        absent=frozenset(),
+        figures={keys[load]: Figure(sign * math.log(v), v, 8) for load, v in values.items()},
+        loads={keys[load]: Load(load, metric) for load in values},
+    )  # fmt: skip
+
+
+def folded(takes: Sequence[Take]) -> History:
+    runs: list[NightRun] = []
+    before: Take | None = None
+    for number, take in enumerate(takes, 1):
+        runs.append(night_run(number, take, before))
+        before = take if take.status == "done" else before
+    return history("n1", runs)
+
+
+def steady(nights: int, level: float = 1000.0, seed: int = 1, first: int = 0, **facts: Json) -> list[Take]:
+    rng = random.Random(seed)
+    return [
+        taken(
+            first + n,
+            {load: level * math.exp(rng.gauss(0, 0.01)) for load in ("syscall", "fork", "copy")},
+            **facts,
+        )
+        for n in range(nights)
+    ]
+
+
+def test_the_first_nights_are_the_baseline_and_nothing_is_judged_before() -> None:
+    found = folded(steady(BASELINE_NIGHTS - 1))
+    assert (found.baselines, found.collected, found.loads[0].centre) == (0, BASELINE_NIGHTS - 1, None)
+    found = folded(steady(40))
+    assert (found.baselines, found.collected, found.events) == (1, 0, ())
+    assert [seen.baseline for seen in found.nights] == [1] * 28 + [0] * 12
+    assert found.loads[0].centre == pytest.approx(1000, rel=0.01)
+
+
+def test_a_change_is_the_suspect_of_what_became_slower_with_it() -> None:
+    takes = [*steady(30), *steady(6, 900.0, seed=2, first=30, **{"kernel/release": "6.12"})]
+    found = folded(takes)
+    [event] = found.events
+    assert {turn.key.workload for turn in event.turns} == {"syscall", "fork", "copy"}
+    assert (event.since, event.before) == (takes[30].wall, takes[29].wall) and event.lasting
+    assert [(one.change.component, one.change.before, one.change.after) for one in event.suspects] == [
+        ("kernel", "6.1", "6.12")
+    ]
+    assert all(turn.ratio == pytest.approx(0.9, abs=0.03) and 30 <= turn.since <= 32 for turn in event.turns)
+    [finding] = findings(found)
+    assert (finding.severity, finding.subject) == ("warning", "n1")
+
+
+def test_after_a_change_a_new_baseline_is_made_and_then_used() -> None:
+    after = steady(BASELINE_NIGHTS + 5, 900.0, seed=2, first=30, **{"kernel/release": "6.12"})
+    found = folded([*steady(30), *after[:10]])
+    assert (found.baselines, found.collected) == (1, 10)
+    found = folded([*steady(30), *after])
+    assert (found.baselines, found.collected) == (2, 0)
+    assert found.loads[0].centre == pytest.approx(900, rel=0.01)
+    assert [event.lasting for event in found.events] == [False] and not findings(found)
+
+
+def test_without_a_recorded_change_there_is_no_suspect() -> None:
+    found = folded([*steady(30), *steady(6, 900.0, seed=2, first=30)])
+    assert found.events[0].suspects == () and found.events[0].lasting
+
+
+def test_a_package_does_not_keep_the_first_baseline_from_being_made() -> None:
+    takes = [*steady(10), *steady(25, seed=2, first=10, **{"system/glibc": "2.37"})]
+    takes[0] = taken(0, {"syscall": 1000.0}, **{"system/glibc": "2.36"})
+    found = folded(takes)
+    assert found.baselines == 1
+
+
+def test_a_kernel_begins_the_baseline_anew() -> None:
+    found = folded([*steady(10), *steady(25, seed=2, first=10, **{"kernel/release": "6.12"})])
+    assert (found.baselines, found.collected) == (0, 25)
+
+
+def test_a_short_first_baseline_stands_in_until_the_next_is_whole() -> None:
+    found = folded([*steady(16), *steady(6, 880.0, seed=2, first=16, **{"kernel/release": "6.12"})])
+    assert (found.baselines, found.collected) == (1, 6) and found.lasting
+
+
+def test_a_low_night_asks_for_a_retest_and_the_better_figure_counts() -> None:
+    takes = [*steady(30), taken(30, {"syscall": 700.0, "fork": 1000.0, "copy": 1000.0})]
+    runs = [night_run(n, take, None) for n, take in enumerate(takes, 1)]
+    assert history("n1", runs).retest
+    assert not history("n1", runs[:-1]).retest
+    again = night_run(31, taken(30, {"syscall": 999.0, "fork": 990.0, "copy": 1001.0}), None)
+    found = history("n1", [*runs, again])
+    syscall = next(load for load in found.loads if load.key.workload == "syscall")
+    assert syscall.values[-1] == (31, pytest.approx(999.0)) and syscall.total < 1
+    assert found.nights[-1].runs == 2
+
+
+def test_nights_that_were_not_measured_are_listed_and_count_for_nothing() -> None:
+    takes = [*steady(30), taken(30, {}, status="skipped"), taken(31, {"syscall": 1.0}, status="unfinished")]
+    found = folded([*takes, *steady(3, first=32, seed=3)])
+    assert [seen.state for seen in found.nights[30:32]] == ["skipped", "cut off"]
+    assert found.nights[30].reason == "why" and found.measured == 33 and not found.events
+    assert len(found.loads[0].values) == 33
+
+
+def test_a_cost_that_grows_is_slower() -> None:
+    rng = random.Random(5)
+    takes = [
+        taken(n, {"job": (100 if n < 30 else 110) * math.exp(rng.gauss(0, 0.008))}, TIME) for n in range(36)
+    ]
+    [event] = folded(takes).events
+    assert event.turns[0].ratio == pytest.approx(1 / 1.1, abs=0.02)
+
+
+def test_only_facts_that_move_figures_and_that_both_nights_have_are_changes() -> None:
+    before = taken(
+        1, {"a": 1.0}, **{"kernel/release": "6.1", "memory/total": 1000, "memory/free": 5, "x/y": 1}
+    )
+    after = taken(
+        2, {"a": 1.0},
+        **{"kernel/release": "6.2", "memory/total": 1001, "memory/free": 9, "x/y": 2, "bios/version": "2"},
+    )  # fmt: skip
+    assert changes(before, after) == (
+        Changed(subject="kernel", name="release", before="6.1", after="6.2", component="kernel"),
+    )
