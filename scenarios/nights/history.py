@@ -1,7 +1,7 @@
 """The history of a host: its nights folded into a course of each load, the changes, and their suspects.
 
 A pure function of what the nights' recordings hold. The first `BASELINE_NIGHTS` measured nights are the baseline, and
-stay it. A recorded change (kernel, firmware, libraries, mount) begins a new one; until that is whole the old one is what
+stay it. A recorded change (kernel, firmware, libraries, mount) begins another; until that is whole the old one is what
 the nights are held against, so that what the change itself cost is seen.
 """
 
