@@ -63,9 +63,7 @@ def _result(session: Session, *, narrow: bool) -> list[Part]:
     if (times := latency.table(session)) is not None:
         parts += [times, say(latency.MEANING)]
     if session.variants and compared:
-        shown = (
-            (Strong(f"{v.id}:"), v.label + (f", {v.detail}" if v.detail else "")) for v in session.variants
-        )
+        shown = ((Strong(f"{v.id}:"), wording.described(v)) for v in session.variants)
         parts.append(Bullets(tuple(shown)))
     lines: list[Words] = [(line,) for line in wording.unmeasured(session, compared)]
     lines += [(_trend(session, series),) for series in session.series]

@@ -99,7 +99,7 @@ def _run(session: Session, recording: str, with_arguments: bool) -> Bullets:
     if plan is not None and not imported(session):
         items.append((f"plan {plan.digest}, {duration(plan.measuring_s)} of measuring at most",))
         for v in plan.variants:
-            items.append((f"variant {v.id}: {v.label}" + (f", {v.detail}" if v.detail else ""),))
+            items.append((f"variant {v.id}: {wording.described(v)}",))
             items += [(f"{v.id}: {name}:", Mono(value)) for name, value in v.facts.items()]
         for w in plan.writes:
             items.append((f"could write at most {size(w.bytes)} to", Mono(w.device)))

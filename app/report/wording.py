@@ -9,6 +9,7 @@ from probes import units
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_cells, explanation, not_measured, titled
 from scenarios.finding import Severity
+from scenarios.plan import Variant
 
 SIGNS: dict[Severity, str] = {"critical": "!", "warning": "▲", "notice": "·", "ok": "✓"}
 
@@ -46,6 +47,11 @@ def variant_title(session: Session, variant: str) -> str:
 def variant_label(session: Session, variant: str) -> str:
     """What tells it from the others; its id where there is nothing else."""
     return next((v.label for v in session.variants if v.id == variant and v.label), variant)
+
+
+def described(variant: Variant) -> str:
+    """What it is, without its id again."""
+    return ", ".join(part for part in (variant.label, variant.detail) if part and part != variant.id)
 
 
 def ratio(value: float | None) -> str:
