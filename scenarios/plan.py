@@ -146,6 +146,8 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     # of what it is about, drawn in characters: lines of at most 80, as they stand
     picture: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    # file systems that it loads and other hosts use too: hosts that share one are measured one at a time
+    shares: tuple[str, ...] = ()
     refusal: str = ""
     digest: str = ""
 

@@ -8,6 +8,8 @@ import click
 
 # name -> (module, what its line in --help says); a command that does not work yet is not here
 COMMANDS: dict[str, tuple[str, str]] = {
+    "run": ("app.cli.fleet.run", "Run a scenario on many nodes; measure the odd ones again beside peers."),
+    "triage": ("app.cli.fleet.triage", "Check many nodes with every read-only rule."),
     "show": ("app.cli.fleet.show", "Open the app on a folder of many nodes."),
     "judge": (
         "app.cli.fleet.judge",

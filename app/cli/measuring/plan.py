@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Any
 
@@ -24,6 +25,7 @@ from app.state import journal_dir
 from app.undo.journal_disk import refusal
 from app.undo.leftovers import mentions
 from probes.host import Host
+from probes.system.disk.mounts import network_file_systems
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.model import Options, Refused, Scenario, Usage
@@ -79,12 +81,18 @@ def _made(scenario: Scenario, host: Host, options: Options) -> tuple[Plan | None
                 return None, blocked, failure.COULD_NOT
             plan = scenario.plan(host, options).sealed()
             why = blocked or plan.refusal or refusal(host, journal_dir(), plan)
-        plan = msgspec.structs.replace(plan, refusal=why)
+        plan = msgspec.structs.replace(plan, refusal=why, shares=_shared(host, plan))
     except Usage as why:
         return None, str(why), failure.USAGE
     except Refused as why:
         return None, str(why), failure.COULD_NOT
     return plan, plan.refusal, failure.COULD_NOT if plan.refusal else 0
+
+
+def _shared(host: Host, plan: Plan) -> tuple[str, ...]:
+    """The network file systems that it makes its directories in."""
+    places = [os.path.dirname(a.target) for a in plan.actions if a.resource == "directory"]  # noqa: PTH120
+    return network_file_systems(host, places)
 
 
 def _extra() -> list[click.Parameter]:

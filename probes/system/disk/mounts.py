@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 
 import msgspec
 
@@ -192,6 +193,13 @@ def file_systems(host: Host) -> dict[str, tuple[str, ...]]:
             for name in layers(host, top):
                 found.setdefault(name, {})[mount.fstype] = None
     return {name: tuple(types) for name, types in found.items()}
+
+
+def network_file_systems(host: Host, directories: Iterable[str]) -> tuple[str, ...]:
+    """Those that these directories lie on, as `server:/export (nfs4)`: other hosts' loads fall on them too."""
+    found = (placement(host, directory) for directory in directories)
+    mounted = (place.mount for place in found if present(place) and place.mount.fstype in NETWORK)
+    return tuple(sorted({f"{mount.source} ({mount.fstype})" for mount in mounted}))
 
 
 def _holds(mountpoint: str, path: str) -> bool:

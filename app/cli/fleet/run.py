@@ -1,0 +1,47 @@
+"""`hostdx fleet run SCENARIO -w NODES`: one scenario on many nodes, the odd ones measured again beside peers."""
+
+from __future__ import annotations
+
+import click
+
+from app.cli.fleet.launch_options import campaign, where_and_how
+from app.cli.fleet.outcome import told
+from app.cli.scenario_command import Scenarios
+from probes.types import Json
+from scenarios.model import Scenario
+from scenarios.option_value import arguments
+from scenarios.plan import Option
+
+
+def _run(scenario: Scenario, options: tuple[Option, ...], chosen: dict[str, Json], **values: object) -> int:
+    from app.fleet.launch.rounds import margin_of, retested
+
+    if scenario.remembers:
+        chosen.pop("state", None)  # a directory of this host's
+    fleet = campaign(scenario.id, chosen, values)
+    words = arguments(chosen)
+    plans = fleet.agreed(fleet.plans(fleet.left(fleet.head.nodes, 0), words))
+    fleet.measure(0, plans, words)
+    retested(fleet, plans, words)
+    return told(fleet, margin_of(chosen))
+
+
+def _extra() -> list[click.Parameter]:
+    return [
+        *where_and_how(),
+        click.Option(
+            ("--at-once",), type=click.IntRange(1, 1024), default=None,
+            help="Nodes that measure at once (default: --fanout; one where the load falls on a shared file system).",
+        ),
+        click.Option(("--yes", "-y"), is_flag=True, help="Agree to the changes that the nodes' plans list."),
+    ]  # fmt: skip
+
+
+run: click.Group = Scenarios(
+    name="run",
+    action=_run,
+    extra=_extra,
+    help="Run a scenario on many nodes: their plans first, agreed to in groups; then each measures itself; the ones "
+    "that differ are measured again beside peers. Needs only Python 3.11 on the nodes. Ctrl-C ends all runs with their "
+    "changes undone; --resume takes the rest up again.",
+)

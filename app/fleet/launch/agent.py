@@ -1,0 +1,259 @@
+"""What runs on a node: takes the bundle in, runs one `hostdx` command from it, hands its output on, clears up.
+
+It crosses the connection as text and is run by the node's own Python (3.11 or newer): standard library only. What it
+says itself are lines that begin with MARK; all others are the command's, JSON. Standard input stays open while somebody
+waits: its end is the order to stop, for nothing else tells a node that the connection is gone.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import select
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from typing import IO, TypedDict
+
+MARK = b"#hostdx-fleet "
+PREFIX = "hostdx-fleet-"
+FILE = "hostdx.pyz"
+MOST_BUNDLE = 256 << 20  # bytes
+ROOM = 8  # times the bundle: packed, unpacked and compiled
+STOPPING_S = 60.0  # a run promises 2 s; a stuck disk keeps it longer
+SAID = 2000  # bytes of the command's last words
+CHUNK = 1 << 16
+
+
+class Order(TypedDict):
+    """`path`: of a bundle that lies here; else `size` bytes of it follow. `records`: a run, tied to this process."""
+
+    node: str
+    argv: list[str]
+    size: int
+    sha256: str
+    path: str
+    records: bool
+    most: int
+
+
+class Trouble(Exception):
+    """Why nothing was run here."""
+
+
+def say(**fields: object) -> None:
+    emit(MARK + json.dumps(fields).encode() + b"\n")
+
+
+def emit(data: bytes) -> None:
+    """Lost where nobody reads any more: the command is ended all the same, with its changes undone."""
+    try:
+        while data:
+            data = data[os.write(1, data) :]
+    except OSError:
+        pass
+
+
+def places() -> list[str]:
+    home = os.path.expanduser("~")  # noqa: PTH111
+    return [place for place in ("/dev/shm", os.environ.get("TMPDIR", ""), home) if place.startswith("/")]
+
+
+def sweep(place: str) -> None:
+    """What an agent that was killed left; its command may still be at work, and holds the lock then."""
+    mine = f"{PREFIX}{os.geteuid()}-"
+    try:
+        names = [name for name in os.listdir(place) if name.startswith(mine)]  # noqa: PTH208
+    except OSError:
+        return
+    for name in names:
+        try:
+            held = locked(f"{place}/{name}")
+        except OSError:
+            continue
+        shutil.rmtree(f"{place}/{name}", ignore_errors=True)
+        os.close(held)
+
+
+def locked(folder: str) -> int:
+    """Raises OSError where somebody is at work in it, or where it is no directory of ours."""
+    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        found = os.fstat(held)
+        if found.st_uid != os.geteuid() or not os.path.samestat(found, os.lstat(folder)):
+            raise OSError("another directory")
+    except OSError:
+        os.close(held)
+        raise
+    return held
+
+
+def own_folder(size: int) -> tuple[str, int]:
+    """A private directory (mode 700) where programs may be executed, and the lock on it. Raises Trouble."""
+    refused = []
+    for place in places():
+        sweep(place)
+        try:
+            found = os.statvfs(place)
+            if found.f_flag & os.ST_NOEXEC:
+                refused.append(f"{place}: noexec")
+                continue
+            if found.f_bavail * found.f_frsize < size * ROOM:
+                refused.append(f"{place}: less than {size * ROOM >> 20} MiB free")
+                continue
+            folder = tempfile.mkdtemp(prefix=f"{PREFIX}{os.geteuid()}-", dir=place)
+            return folder, locked(folder)
+        except OSError as error:
+            refused.append(f"{place}: {error.strerror}")
+    raise Trouble(f"no place for the bundle: {'; '.join(refused)}")
+
+
+def taken_in(source: IO[bytes], asked: Order, folder: str) -> str:
+    """The bundle's path here, checked. Raises Trouble, OSError."""
+    size, path = asked["size"], f"{folder}/{FILE}"
+    left, digest = size, hashlib.sha256()
+    with open(path, "xb") as file:  # noqa: PTH123
+        os.fchmod(file.fileno(), 0o600)
+        while left and (part := source.read(min(left, CHUNK))):
+            digest.update(part)
+            file.write(part)
+            left -= len(part)
+    if left or digest.hexdigest() != asked["sha256"]:
+        raise Trouble(f"the bundle came damaged: {size - left} of {size} bytes, or another SHA-256")
+    return path
+
+
+def regular(path: str) -> int:
+    """A descriptor to read. Raises Trouble where it is no file, OSError."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        raise Trouble(f"{path} is no file")
+    return fd
+
+
+def environment(folder: str, node: str) -> tuple[dict[str, str], str]:
+    """With a cache of its own. A user's home may be all nodes' own: then the journals must not lie in one directory."""
+    found = {**os.environ, "XDG_CACHE_HOME": folder}
+    if os.geteuid() == 0 or "XDG_STATE_HOME" in os.environ:
+        return found, ""
+    state = os.path.expanduser(f"~/.local/state/hostdx-fleet/{node}")  # noqa: PTH111
+    return {**found, "XDG_STATE_HOME": state}, state
+
+
+class Command:
+    """The `hostdx` that was asked for, and its output on its way."""
+
+    def __init__(self, argv: list[str], env: dict[str, str], held: int, most: int) -> None:
+        # its pipes are read to the end; the lock goes with it, should this process be killed
+        self._process = subprocess.Popen(
+            argv, env=env, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            pass_fds=(held,), start_new_session=True,
+        )  # fmt: skip
+        self._left = most
+        self._said = b""
+        self._fresh = True  # the last byte handed on ended a line
+        self._stop_s: float | None = None
+
+    def stop(self) -> None:
+        if self._stop_s is None:
+            self._stop_s = time.monotonic()
+            self._process.send_signal(signal.SIGINT)
+
+    @property
+    def _stuck(self) -> bool:
+        return self._stop_s is not None and time.monotonic() > self._stop_s + STOPPING_S
+
+    def pumped(self, wake: int) -> dict[str, object]:
+        """How it ended."""
+        out, err = self._process.stdout, self._process.stderr
+        assert out is not None and err is not None
+        watched = {out.fileno(), err.fileno(), wake, 0}
+        while watched & {out.fileno(), err.fileno()} and not self._stuck:
+            for ready in select.select(sorted(watched), [], [], 1.0)[0]:
+                data = os.read(ready, CHUNK)
+                if ready == out.fileno():
+                    self._hand_on(data)
+                elif ready == err.fileno():
+                    self._said = (self._said + data)[-SAID:]
+                elif ready == wake or not data:
+                    self.stop()
+                if not data:
+                    watched.discard(ready)
+        if self._stuck:
+            return {"left": self._process.pid, "said": self._words()}
+        return {"exit": self._process.wait(), "said": self._words(), "cut": self._left < 0}
+
+    def _hand_on(self, data: bytes) -> None:
+        self._left -= len(data)
+        if self._left < 0:
+            self.stop()
+        elif data:
+            emit(data)
+            self._fresh = data.endswith(b"\n")
+        elif not self._fresh:
+            emit(b"\n")
+
+    def _words(self) -> str:
+        return self._said.decode("utf-8", "backslashreplace")
+
+
+def told_to_stop() -> int:
+    """A descriptor that can be read from when this process is to end: whoever started it may have blocked signals."""
+    reader, writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
+    signal.pthread_sigmask(signal.SIG_SETMASK, set())
+    return reader
+
+
+def main(source: IO[bytes]) -> None:
+    wake = told_to_stop()
+    asked: Order = json.loads(source.readline())
+    say(hello=1, python=f"cp3{sys.version_info[1]}{sys.abiflags}-{os.uname().machine}")
+    folder, held = "", -1
+    try:
+        if not 0 < asked["size"] <= MOST_BUNDLE:
+            raise Trouble("a bundle of no size that one has")
+        folder, held = own_folder(asked["size"])
+        if asked["path"]:
+            with os.fdopen(regular(asked["path"]), "rb") as shared:
+                bundle = taken_in(shared, asked, folder)
+        else:
+            bundle = taken_in(source, asked, folder)
+        env, state = environment(folder, asked["node"])
+        argv = [sys.executable, "-I", bundle, *asked["argv"]]
+        if asked["records"]:  # told to stop where this process is killed
+            argv += ["--recording", f"{folder}/recording.jsonl", "--tied", str(os.getpid())]
+        say(began=1)
+        ended = Command(argv, env, held, asked["most"]).pumped(wake)
+        if "left" in ended:
+            folder = ""  # it still works there; the next one clears up
+        elif state:
+            empty(state)
+    except (Trouble, OSError) as why:
+        ended = {"trouble": str(why)}
+    finally:
+        if folder:
+            shutil.rmtree(folder, ignore_errors=True)
+    say(**ended)
+
+
+def empty(state: str) -> None:
+    """The directories in which nothing was kept."""
+    for below in ("hostdx/journal", "hostdx/recordings", "hostdx", ""):
+        try:
+            os.rmdir(f"{state}/{below}")  # noqa: PTH106
+        except OSError:
+            continue
+
+
+if __name__ == "hostdx_agent":
+    main(SOURCE)  # type: ignore[name-defined]  # noqa: F821 (whoever runs this text gives it)

@@ -1,0 +1,121 @@
+"""What the nodes' runs would change, in groups, and whether a person agrees to each: the plans come from the nodes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from app.fleet.folder import State
+from app.run import consent
+from probes.action import Action
+from probes.lossless_json import Decoder, encode
+from probes.safe_read import read_named
+from scenarios.plan import Plan
+
+_DIGEST = re.compile(r"[0-9a-f]{16}", re.ASCII)
+_WORDS = 200  # characters of a node's own text
+_MOST_ACTIONS = 100
+MOST_BYTES = 8 << 20
+_plans = Decoder(Plan)
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """One change that several nodes would make. `old`: by the value that is there now, the nodes that have it."""
+
+    action: Action  # of the first of them
+    old: dict[str, tuple[str, ...]]
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """Nodes that would make the same changes, whatever is there now."""
+
+    nodes: tuple[str, ...]
+    changes: tuple[Change, ...]
+
+
+def plan_in(path: Path, scenario: str, status: int) -> tuple[Plan | None, State, str]:
+    """What `plan --json` said on a node; None with the state and the reason where nothing is to be run there."""
+    try:
+        plan: Plan = _plans.decode(read_named(path, MOST_BYTES))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OSError) as error:
+        refused = _refusal(path)
+        return (None, "skipped", refused) if refused else (None, "rubbish", f"its plan is none: {error}")
+    if plan.refusal or status:
+        return None, "skipped", plan.refusal or f"exit status {status}"
+    if plan.scenario != scenario or not _DIGEST.fullmatch(plan.digest) or len(plan.actions) > _MOST_ACTIONS:
+        return None, "rubbish", "its plan is not one of the scenario that was asked for"
+    return plan, "answered", ""
+
+
+class _Refusal(msgspec.Struct):
+    refusal: str
+
+
+def _refusal(path: Path) -> str:
+    """Of a plan that was not made: there is nothing else in it."""
+    try:
+        return msgspec.json.decode(read_named(path, MOST_BYTES), type=_Refusal).refusal
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OSError):
+        return ""
+
+
+def groups(plans: Mapping[str, Plan]) -> list[Group]:
+    """Of the plans that somebody must agree to, the largest group first."""
+    alike: dict[bytes, list[str]] = {}
+    for node, plan in plans.items():
+        if plan.needs_consent:
+            changes = [msgspec.structs.replace(action, old=None) for action in _asking(plan)]
+            alike.setdefault(encode(changes, order="deterministic"), []).append(node)
+    found = []
+    for nodes in sorted(alike.values(), key=len, reverse=True):
+        rows = [[(node, action) for action in _asking(plans[node])] for node in nodes]
+        found.append(
+            Group(nodes=tuple(nodes), changes=tuple(_change(column) for column in zip(*rows, strict=True)))
+        )
+    return found
+
+
+def agreed(
+    plans: Mapping[str, Plan], *, yes: bool, show: Callable[[str], None], fold: Callable[[Iterable[str]], str]
+) -> set[str]:
+    """The nodes whose plans may be carried out: those that ask for nothing, and those of groups that were agreed to."""
+    found = groups(plans)
+    may = {node for node, plan in plans.items() if not plan.needs_consent}
+    for number, group in enumerate(found, 1):
+        for line in lines(group, fold):
+            show(line)
+        if yes or consent.agreed(
+            f"go ahead on these {len(group.nodes)} nodes ({number} of {len(found)})? [y/N] "
+        ):
+            may |= set(group.nodes)
+    return may
+
+
+def lines(group: Group, fold: Callable[[Iterable[str]], str]) -> Iterable[str]:
+    yield f"{len(group.nodes)} nodes ({fold(group.nodes)}) would change:"
+    for change in group.changes:
+        new = f" to {change.action.new[:_WORDS]}" if change.action.new is not None else ""
+        yield f"  {change.action.title[:_WORDS]}: {change.action.target[:_WORDS]}{new}"
+        for old, nodes in change.old.items():
+            yield f"    now {old[:_WORDS] or 'nothing'} on {fold(nodes)}"
+        for command in filter(None, (change.action.apply, change.action.undo)):
+            yield f"    runs {' '.join(command)[:_WORDS]}"
+        if change.action.risk:
+            yield f"    risk: {change.action.risk[:_WORDS]}"
+
+
+def _asking(plan: Plan) -> list[Action]:
+    return [action for action in plan.actions if action.asks]
+
+
+def _change(column: Iterable[tuple[str, Action]]) -> Change:
+    old: dict[str, list[str]] = {}
+    first: Action | None = None
+    for node, action in column:
+        first = first or action
+        old.setdefault(action.old or "", []).append(node)
+    assert first is not None, "a group has a node"
+    return Change(action=first, old={value: tuple(nodes) for value, nodes in old.items()})

@@ -1,0 +1,297 @@
+"""One call of a node: what it is sent, what it may answer and how long it may take. Its answer is hostile data.
+
+The connection itself is somebody else's (`engine.py`): bytes come in by `line` and `said`, time by `tick`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal, Protocol, TypeAlias
+
+import msgspec
+
+from app.fleet.launch.agent import MARK
+from app.fleet.launch.errand import Errand
+from probes.units import size
+
+State: TypeAlias = Literal[
+    "answered",
+    "unreachable",
+    "refused",
+    "timed_out",
+    "hung",
+    "skipped",
+    "no_python",
+    "rubbish",
+    "interrupted",
+]
+Phase: TypeAlias = Literal["waiting", "connecting", "looking", "sending", "running", "over"]
+
+SSH_FAILED = 255  # ssh(1), EXIT STATUS
+REASON = 300  # characters
+SAID = 4096  # bytes of what ssh and the node's shell said last
+PATIENCE_S = 20.0  # after a stop, for the node to undo and to say so
+LOGIN_S = 20.0  # beside the time for the connection, at the end of which ssh itself gives up
+SIGNS_S = {
+    "looking": 30.0,
+    "sending": 60.0,
+}  # without a sign of life: a Python starts; a transfer stands still
+# ssh's own words (clientloop.c, sshconnect.c, readconf.c): there is something, and it does not let us in
+_REFUSES = (
+    b"Permission denied",
+    b"Connection refused",
+    b"Host key verification failed",
+    b"Too many authentication",
+)
+
+
+class Wire(Protocol):
+    """A connection. `send` takes no part of it twice; `end` closes the node's standard input."""
+
+    def send(self, data: bytes) -> None: ...
+
+    def end(self) -> None: ...
+
+    def abort(self) -> None: ...
+
+
+class _Word(msgspec.Struct):
+    """What the node's shell and the agent say; each word has its own fields."""
+
+    shell: int = 0
+    absent: int = 0
+    hello: int = 0
+    python: str = ""
+    began: int = 0
+    exit: int | None = None
+    said: str = ""
+    cut: bool = False
+    left: int = 0
+    trouble: str = ""
+
+    @property
+    def last(self) -> bool:
+        return bool(self.absent or self.left or self.trouble or self.exit is not None)
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """How a call ended. `file` holds what the node sent, whole and as it came; None where there is nothing to read."""
+
+    node: str
+    state: State
+    reason: str = ""
+    seconds: float = 0.0
+    file: Path | None = None
+
+
+_words = msgspec.json.Decoder(_Word)
+
+
+class Call:
+    """From the first byte to an answer. `judge` reads the file of a node that answered: its state and the reason."""
+
+    def __init__(
+        self,
+        node: str,
+        errand: Errand,
+        into: Path,
+        judge: Callable[[Path, int], tuple[State, str]],
+        now: Callable[[], float],
+    ) -> None:
+        self.node = node
+        self.errand = errand
+        self.answer: Answer | None = None
+        self._into = into
+        self._judge = judge
+        self._now = now
+        self._phase: Phase = "waiting"
+        self._began_s = self._sign_s = 0.0
+        self._stop_s: float | None = None
+        self._file = -1
+        self._bytes = 0
+        self._last: _Word | None = None
+        self._stderr = b""
+        self._verdict: tuple[State, str] | None = None
+        self._wire: Wire | None = None
+
+    @property
+    def phase(self) -> Phase:
+        return self._phase
+
+    @property
+    def most_line(self) -> int:
+        """Bytes of one line of its: before the command runs there are words only."""
+        return self.errand.most_line if self._phase == "running" else SAID * 16
+
+    def started(self, wire: Wire) -> None:
+        self._wire = wire
+        self._began_s = self._sign_s = self._now()
+        self._phase = "connecting"
+        wire.send(self.errand.head(self.node))
+
+    def wrote(self) -> None:
+        """A part of the bundle went out."""
+        self._sign_s = self._now()
+
+    def line(self, line: bytes) -> None:
+        """One of standard output, without its end."""
+        if self._verdict is not None or self._phase == "over":
+            return
+        if line.startswith(MARK):
+            self._sign_s = self._now()
+            self._word(line.removeprefix(MARK))
+        elif self._phase == "running":
+            self._sign_s = self._now()
+            self._keep(line)
+        else:
+            self._bytes += len(line)  # a login that greets
+            if self._bytes > SAID * 16:
+                self._give_up("rubbish", "talks, but does not run the command: what does its login print?")
+
+    def said(self, line: bytes) -> None:
+        """One of standard error, by ssh or the node's shell."""
+        self._stderr = (self._stderr + line + b"\n")[-SAID:]
+
+    def stop(self) -> None:
+        """Asks the node to end its run and undo it. It is waited for, but not for long."""
+        if self._phase in ("over", "waiting") or self._stop_s is not None:
+            return
+        self._stop_s = self._now()
+        if self._wire is not None:
+            self._wire.end()
+
+    def tick(self) -> None:
+        """Gives up where nothing comes any more."""
+        now = self._now()
+        if self._verdict is not None or self._phase in ("waiting", "over"):
+            return
+        if self._stop_s is not None and now > self._stop_s + PATIENCE_S:
+            self._give_up(
+                "interrupted", "did not say that it stopped; it does when it sees that nobody waits"
+            )
+        elif now > self._began_s + self.errand.most_s:
+            self._give_up("timed_out", f"not done after {self.errand.most_s:.0f} s")
+        elif now > self._sign_s + self._silence_s():
+            self._give_up("hung", f"silent for {now - self._sign_s:.0f} s while {_DOING[self._phase]}")
+
+    def closed(self, status: int | None) -> Answer:
+        """The connection is gone; `status` is ssh's, None where it was cut off. The first call decides."""
+        if self.answer is None:
+            if self._file >= 0:
+                os.close(self._file)
+                self._file = -1
+            state, reason = self._verdict or self._ended(status)
+            self._phase = "over"
+            kept = state == "answered"
+            if not kept:
+                self._into.unlink(missing_ok=True)
+                with suppress(OSError):  # another round's answer may lie there
+                    self._into.parent.rmdir()
+            seconds = self._now() - self._began_s if self._began_s else 0.0
+            reason = " ".join(reason.split())[:REASON]
+            self.answer = Answer(
+                node=self.node,
+                state=state,
+                reason=reason,
+                seconds=round(seconds, 2),
+                file=self._into if kept else None,
+            )
+        return self.answer
+
+    def _silence_s(self) -> float:
+        if self._phase == "connecting":
+            return self.errand.connect_s + LOGIN_S
+        return SIGNS_S.get(self._phase, self.errand.silence_s)
+
+    def _word(self, text: bytes) -> None:
+        try:
+            word: _Word = _words.decode(text)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            self._give_up("rubbish", "what it says about itself is no JSON")
+            return
+        if word.shell and self._phase == "connecting":
+            self._phase = "looking"
+        elif word.hello and self._phase == "looking":
+            if why := self.errand.unfit(word.python):
+                self._give_up("no_python", why)
+                return
+            self._phase = "sending"
+            if self._wire is not None and self.errand.bundle:
+                self._wire.send(self.errand.bundle)
+        elif word.began and self._phase == "sending":
+            self._phase, self._bytes = "running", 0
+        elif word.last:
+            self._last = word
+
+    def _keep(self, line: bytes) -> None:
+        self._bytes += len(line) + 1
+        if self._bytes > self.errand.most_bytes:
+            self._give_up("rubbish", f"answers with more than {size(self.errand.most_bytes)}")
+            return
+        if self._bytes == len(line) + 1 and not line.startswith(b"{"):
+            self._give_up("rubbish", "its answer is no JSON")
+            return
+        if self._file < 0:
+            self._into.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+            self._file = os.open(self._into, flags, 0o600)
+        os.write(self._file, line + b"\n")
+
+    def _give_up(self, state: State, reason: str) -> None:
+        """Its run ends there when it sees that the connection is gone."""
+        self._verdict = state, reason
+        if self._wire is not None:
+            self._wire.abort()
+
+    def _ended(self, status: int | None) -> tuple[State, str]:
+        word, stderr = self._last, _last_line(self._stderr)
+        if self._phase == "waiting":
+            return "interrupted", "not started"
+        if word is None:
+            return self._cut_off(status, stderr)
+        if word.absent:
+            return "no_python", "no Python from 3.11 on was found; name one with --python"
+        if word.trouble:
+            return "refused", word.trouble
+        if word.left:
+            return "interrupted", f"its run (pid {word.left}) was told to stop and has not ended yet"
+        if word.cut:
+            return "rubbish", "answers with more than was asked for"
+        if self._bytes == 0:
+            state: State = "interrupted" if self._stop_s is not None else "refused"
+            return state, _last_line(
+                word.said.encode("utf-8", "replace")
+            ) or f"exit status {word.exit}, no answer"
+        return self._judge(self._into, word.exit or 0)
+
+    def _cut_off(self, status: int | None, stderr: str) -> tuple[State, str]:
+        """Without a last word of the agent's."""
+        if self._stop_s is not None:
+            return "interrupted", "the connection ended before it said that it stopped"
+        if self._phase == "connecting" and (status == SSH_FAILED or status is None):
+            refuses = any(words in self._stderr for words in _REFUSES)
+            return ("refused" if refuses else "unreachable"), stderr or f"exit status {status}"
+        if self._phase == "looking":
+            return "refused", stderr or "its Python did not start"
+        if self._phase == "connecting":
+            return "rubbish", stderr or f"ended with status {status} and ran nothing"
+        return (
+            "unreachable",
+            f"the connection broke off while {_DOING[self._phase]}: {stderr or 'no reason given'}",
+        )
+
+
+_DOING = {
+    "connecting": "it was logged in",
+    "looking": "its Python was started",
+    "sending": "it got the bundle",
+    "running": "it ran",
+}
+
+
+def _last_line(data: bytes) -> str:
+    lines = [line for line in data.decode("utf-8", "backslashreplace").splitlines() if line.strip()]
+    return lines[-1] if lines else ""

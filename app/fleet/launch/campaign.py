@@ -1,0 +1,259 @@
+"""A fleet run from the nodes' plans to the last retest: each node's answer is kept as it comes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from app.failure import COULD_NOT, Failure
+from app.fleet.folder import TRIAGE, Folder, Head, Line, State
+from app.fleet.launch.agreement import agreed, plan_in
+from app.fleet.launch.call import Answer, Call
+from app.fleet.launch.engine import Engine, folded
+from app.fleet.launch.errand import Errand
+from app.fleet.launch.parcel import Parcel
+from app.output import say
+from app.recording.reader import BrokenRecording, events_of
+from probes.safe_read import read_named
+from probes.units import counted
+from scenarios import events as ev
+from scenarios.plan import Plan
+
+TOLD_EVERY_S = 10.0
+LOOK_S = 120.0  # a plan or a triage: seconds, and half a minute of a host that answers slowly
+MOST_LOOK = 8 << 20  # bytes of a plan or of a triage's document
+MOST_RECORDING = 64 << 20
+SILENT_S = 60.0  # a run pulses every second
+LONGEST_S = 86400.0
+
+
+class Manner(msgspec.Struct, frozen=True, kw_only=True):
+    """How the nodes are reached and how many of them at once. `at_once` 0: as many as load nothing that they share."""
+
+    rsh: str = "ssh"
+    fanout: int = 64
+    at_once: int = 0
+    python: str = ""
+    become: str = ""
+    connect_s: float = 10.0
+    most_s: float = 0.0
+    yes: bool = False
+
+
+class Campaign:
+    def __init__(self, folder: Folder, head: Head, parcel: Parcel, manner: Manner) -> None:
+        self.folder, self.head, self.manner = folder, head, manner
+        self._engine = Engine(manner.rsh, manner.connect_s, self._told, self._progress)
+        self._answers = folder.answers()
+        self._errand = Errand(
+            argv=(),
+            bundle=parcel.data,
+            shared=parcel.shared,
+            size=parcel.size,
+            sha256=parcel.sha256,
+            parts=parcel.parts,
+            python=manner.python,
+            become=manner.become,
+            connect_s=manner.connect_s,
+        )
+        self._round = 0
+        self._keeps: Callable[[Answer], bool] = lambda _answer: True
+        self._asked = self._done = 0
+        self._told_s = time.monotonic()
+        self._what = ""
+
+    @property
+    def interrupted(self) -> bool:
+        return self._engine.interrupted
+
+    def line_of(self, node: str, round: int) -> Line | None:
+        return self._answers.get((node, round))
+
+    def answered(self, round: int = 0) -> list[str]:
+        return [node for node in self.head.nodes if self._state(node, round) == "answered"]
+
+    def left(self, nodes: Iterable[str], round: int) -> list[str]:
+        """Those without an answer yet: of an earlier start, what was answered stands."""
+        return [node for node in nodes if self._state(node, round) != "answered"]
+
+    def look(self) -> None:
+        """Every node's triage."""
+        errand = self._looking((TRIAGE, "--json"))
+        self._make(
+            "looks at", self.left(self.head.nodes, 0), 0, lambda _node: errand, self.manner.fanout, _triage
+        )
+
+    def plans(self, nodes: Sequence[str], arguments: Sequence[str], round: int = 0) -> dict[str, Plan]:
+        """What each node would do. One that has no plan has its answer."""
+        found: dict[str, Plan] = {}
+        errand = self._looking(("plan", self.head.scenario, *arguments, "--json"))
+        place = self.folder.path / "plans"
+
+        def call(node: str) -> Call:
+            def judge(path: Path, status: int) -> tuple[State, str]:
+                plan, state, reason = plan_in(path, self.head.scenario, status)
+                path.unlink(missing_ok=True)
+                if plan is not None:
+                    found[node] = plan
+                return state, reason
+
+            return Call(node, errand, place / f"{node}.json", judge, time.monotonic)
+
+        self._keeps = lambda answer: answer.node not in found
+        self._calls("asks for the plans of", [call(node) for node in nodes], round, self.manner.fanout)
+        if place.exists():
+            place.rmdir()
+        return {node: found[node] for node in nodes if node in found}
+
+    def agreed(self, plans: Mapping[str, Plan], round: int = 0) -> dict[str, Plan]:
+        """Those that may be carried out; the others are skipped. Raises Failure where none may."""
+        may = agreed(plans, yes=self.manner.yes, show=say, fold=lambda nodes: folded(list(nodes)))
+        for node in plans:
+            if node not in may:
+                self._keep(Answer(node=node, state="skipped", reason="its changes were not agreed to"), round)
+        if plans and not may:
+            raise Failure(
+                "fleet: nobody agreed to the changes; look at them above, then add --yes", COULD_NOT
+            )
+        return {node: plan for node, plan in plans.items() if node in may}
+
+    def measure(self, round: int, plans: Mapping[str, Plan], arguments: Sequence[str]) -> None:
+        """Each node by its own plan, and by no other: it refuses where its plan is another one by then."""
+        nodes = self.left(plans, round)
+        shared = {what for node in nodes for what in plans[node].shares}
+        at_once = self.manner.at_once or (1 if shared else self.manner.fanout)
+        if shared and not self.manner.at_once and len(nodes) > 1:
+            say(f"one node at a time: all load {', '.join(sorted(shared)[:3])}; --at-once N measures more")
+
+        def errand(node: str) -> Errand:
+            plan = plans[node]
+            return msgspec.structs.replace(
+                self._errand,
+                argv=(
+                    "run",
+                    self.head.scenario,
+                    *arguments,
+                    "--events=-",
+                    "--quiet",
+                    f"--consent={plan.digest}",
+                ),
+                records=True,
+                most_bytes=MOST_RECORDING,
+                most_s=self.manner.most_s or min(LONGEST_S, 2 * plan.seconds + 300),
+                silence_s=SILENT_S,
+            )
+
+        def judge(path: Path, _status: int) -> tuple[State, str]:
+            return _recorded(path, self.head.scenario)
+
+        what = "measures" if round == 0 else f"measures again (round {round})"
+        self._make(what, nodes, round, errand, min(at_once, self.manner.fanout), judge)
+
+    def _looking(self, argv: tuple[str, ...]) -> Errand:
+        most_s = self.manner.most_s or LOOK_S
+        return msgspec.structs.replace(self._errand, argv=argv, most_bytes=MOST_LOOK, most_s=most_s)
+
+    def _make(
+        self,
+        what: str,
+        nodes: Sequence[str],
+        round: int,
+        errand: Callable[[str], Errand],
+        at_once: int,
+        judge: Callable[[Path, int], tuple[State, str]],
+    ) -> None:
+        self._keeps = lambda _answer: True
+        place = self.folder.place
+        recording = self.head.scenario != TRIAGE
+        calls = [
+            Call(node, errand(node), place(node, round, recording=recording), judge, time.monotonic)
+            for node in nodes
+        ]
+        self._calls(what, calls, round, at_once)
+
+    def _calls(self, what: str, calls: Sequence[Call], round: int, at_once: int) -> None:
+        if not calls or self.interrupted:
+            return
+        self._what, self._round, self._asked, self._done = what, round, len(calls), 0
+        self._engine.make(calls, at_once)
+        self._tell()
+
+    def _told(self, answer: Answer) -> None:
+        self._done += 1
+        if self._keeps(answer):
+            self._keep(answer, self._round)
+
+    def _keep(self, answer: Answer, round: int) -> None:
+        file = str(answer.file.relative_to(self.folder.path)) if answer.file is not None else None
+        line = Line(
+            node=answer.node,
+            round=round,
+            state=answer.state,
+            reason=answer.reason,
+            seconds=answer.seconds,
+            file=file,
+        )
+        self._answers[answer.node, round] = line
+        self.folder.add(line)
+
+    def _state(self, node: str, round: int) -> str:
+        line = self._answers.get((node, round))
+        return line.state if line is not None else ""
+
+    def _progress(self) -> None:
+        if time.monotonic() >= self._told_s + TOLD_EVERY_S:
+            self._tell()
+
+    def _tell(self) -> None:
+        self._told_s = time.monotonic()
+        say(f"{self._what} {counted(self._asked, 'node')}: {self._done} of {self._asked}")
+
+
+def unanswered(campaign: Campaign, round: int = 0) -> Iterable[str]:
+    """The nodes that did not answer, together where the reason is the same."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for node in campaign.head.nodes:
+        line = campaign.line_of(node, round)
+        if line is not None and line.state != "answered":
+            alike.setdefault((line.state, line.reason), []).append(node)
+    for (state, reason), nodes in sorted(alike.items(), key=lambda pair: -len(pair[1])):
+        yield f"{counted(len(nodes), 'node')} {state.replace('_', ' ')}: {folded(nodes)}: {reason}"
+
+
+class _Document(msgspec.Struct):
+    schema: str
+    scenario: str
+    findings: list[dict[str, object]]
+
+
+def _triage(path: Path, _status: int) -> tuple[State, str]:
+    try:
+        found = msgspec.json.decode(read_named(path, MOST_LOOK), type=_Document)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OSError) as error:
+        return "rubbish", f"its document is none: {error}"
+    if (found.schema, found.scenario) != (ev.SCHEMA, TRIAGE):
+        return "rubbish", "its document is not a triage of this version"
+    return "answered", ""
+
+
+def _recorded(path: Path, scenario: str) -> tuple[State, str]:
+    """How the run ended, by a recording that is whole and of what was asked for."""
+    began: ev.Began | None = None
+    ended: ev.Ended | None = None
+    try:
+        for event in events_of(path):
+            if began is None and isinstance(event, ev.Began):
+                began = event
+            elif isinstance(event, ev.Ended):
+                ended = event
+    except BrokenRecording as why:
+        return "rubbish", why.text
+    if began is None or began.scenario != scenario:
+        return "rubbish", "its recording is one of another scenario"
+    if ended is None:
+        return "rubbish", "its recording has no end"
+    states: dict[str, State] = {"done": "answered", "interrupted": "interrupted"}
+    return states.get(ended.status, "skipped"), ended.reason or ""

@@ -1,0 +1,274 @@
+"""The connections: ClusterShell's tasks and workers (1.10), by ssh, its tree mode or srun. The only file that knows it.
+
+ClusterShell is an extra (`hostdx[fleet]`): without it everything but launching works.
+"""
+
+from __future__ import annotations
+
+import logging
+import shlex
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Protocol
+
+from app.failure import USAGE, Failure
+from app.fleet.launch.call import Answer, Call
+from app.run.signals import finish_first
+from probes.number_text import whole
+
+try:
+    from ClusterShell import __version__ as _version
+    from ClusterShell.Event import EventHandler
+    from ClusterShell.NodeSet import NodeSet, NodeSetException
+    from ClusterShell.Task import Task, task_self
+    from ClusterShell.Worker.Exec import ExecClient, ExecWorker
+    from ClusterShell.Worker.Ssh import SshClient
+    from ClusterShell.Worker.Tree import TreeWorker
+except ImportError as _error:
+    raise Failure(
+        "fleet: launching needs ClusterShell 1.10 or newer: `pip install 'hostdx[fleet]'`, or the package "
+        f"python3-clustershell ({_error})"
+    ) from None
+
+CHUNK = 1 << 18  # bytes of a bundle on their way at once
+TICK_S = 0.25
+STOPS = (signal.SIGINT, signal.SIGTERM)
+MOST_NODES = 100_000
+MOST_LINE = 8 << 20  # bytes
+LEAST = (1, 10)
+NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_")
+
+
+def check_version() -> None:
+    known = tuple(whole(part) or 0 for part in _version.split(".")[:2])
+    if known < LEAST:
+        raise Failure(
+            f"fleet: ClusterShell {_version} is too old: `pip install 'hostdx[fleet]'` (1.10 or newer)"
+        )
+
+
+def expanded(text: str) -> list[str]:
+    """Node and group syntax: `node[001-200],@gpu!node7`. A name becomes a path and a word of ssh's command line.
+
+    Raises Failure.
+    """
+    try:
+        found = NodeSet(text)
+    except NodeSetException as error:
+        raise Failure(f"fleet: -w {text}: {' '.join(str(error).split())}", USAGE) from None
+    if not 0 < len(found) <= MOST_NODES:
+        raise Failure(f"fleet: -w {text}: names {len(found)} nodes; name 1 to {MOST_NODES}", USAGE)
+    names = [str(name) for name in found]
+    for name in names:
+        if not sound(name):
+            raise Failure(f"fleet: -w: {name!r} is no node name (letters, digits, `.`, `-`, `_`)", USAGE)
+    return names
+
+
+def sound(name: str) -> bool:
+    return 0 < len(name) <= 200 and name[0].isalnum() and NAME.issuperset(name)
+
+
+def folded(names: Sequence[str]) -> str:
+    return str(NodeSet.fromlist(list(names)))
+
+
+class Worker(Protocol):
+    """What is used of ClusterShell's."""
+
+    def write(self, buf: bytes) -> None: ...
+
+    def set_write_eof(self) -> None: ...
+
+    def abort(self) -> None: ...
+
+
+class _Stream(Protocol):
+    rbuf: bytes
+
+
+class _Worker(Protocol):
+    eh: object
+
+
+class _Client(Protocol):
+    streams: dict[str, _Stream]
+    worker: _Worker
+
+    def _read(self, sname: str) -> bytes: ...
+
+
+class _Bounded:
+    """Lines as they come, none longer than a recording's: a node that never ends its line would fill the memory."""
+
+    def _readlines(self: _Client, sname: str) -> Iterator[bytes]:
+        stream = self.streams[sname]
+        data = self._read(sname)
+        lines = data.split(b"\n")
+        lines[0] = stream.rbuf + lines[0]
+        stream.rbuf = lines.pop()
+        # what comes by a gateway has its own end of lines; a handler of ours knows how far its node is
+        if len(stream.rbuf) > getattr(self.worker.eh, "most_line", MOST_LINE):
+            lines.append(stream.rbuf)
+            stream.rbuf = b""
+        yield from lines
+
+
+class _SshClient(_Bounded, SshClient):  # type: ignore[misc]
+    pass
+
+
+class _SshWorker(ExecWorker):  # type: ignore[misc]
+    SHELL_CLASS = _SshClient
+
+
+class _SrunClient(_Bounded, ExecClient):  # type: ignore[misc]
+    def _build_cmd(self) -> tuple[list[str], None]:
+        words = shlex.split(self.worker.task.info("srun_path"))
+        one = ["--nodes=1", "--ntasks=1", f"--nodelist={self.key}", "--quiet", "--unbuffered"]
+        return [*words, *one, "/bin/sh", "-c", self.command], None
+
+
+class _SrunWorker(ExecWorker):  # type: ignore[misc]
+    SHELL_CLASS = _SrunClient
+
+
+class _Connection(EventHandler):  # type: ignore[misc]
+    """One worker's events as a call takes them, and the call's orders as the worker takes them."""
+
+    def __init__(self, call: Call, ended: Callable[[Answer], None]) -> None:
+        self._call = call
+        self._ended = ended
+        self._worker: Worker
+        self._status: int | None = None
+        self._rest = memoryview(b"")
+        self._out = 0  # bytes that ClusterShell still has
+
+    @property
+    def most_line(self) -> int:
+        return self._call.most_line
+
+    def open(self, task: Task) -> None:
+        self._worker = task.shell(self._call.errand.command, nodes=self._call.node, handler=self, stderr=True)
+
+    def ev_start(self, worker: Worker) -> None:
+        self._worker = worker
+        self._call.started(self)
+
+    def ev_read(self, _worker: Worker, _node: str, sname: str, msg: bytes) -> None:
+        if sname == "stderr":
+            self._call.said(msg)
+        else:
+            self._call.line(msg)
+
+    def ev_written(self, _worker: Worker, _node: str, _sname: str, size: int) -> None:
+        self._out -= size
+        self._call.wrote()
+        self._more()
+
+    def ev_hup(self, _worker: Worker, _node: str, rc: int | None) -> None:
+        self._status = rc
+
+    def ev_close(self, _worker: Worker, timedout: bool) -> None:
+        self._ended(self._call.closed(None if timedout else self._status))
+
+    def send(self, data: bytes) -> None:
+        if isinstance(self._worker, TreeWorker):  # it does not tell what its gateways wrote
+            self._worker.write(data)
+            return
+        self._rest = memoryview(bytes(self._rest) + data) if self._rest else memoryview(data)
+        self._more()
+
+    def end(self) -> None:
+        self._rest = memoryview(b"")
+        self._worker.set_write_eof()
+
+    def abort(self) -> None:
+        self._rest = memoryview(b"")
+        self._worker.abort()
+
+    def _more(self) -> None:
+        """The next part where the one before went out: a thousand copies of a bundle do not fit into memory."""
+        if self._rest and self._out <= 0:
+            part, self._rest = self._rest[:CHUNK], self._rest[CHUNK:]
+            self._out = len(part)
+            self._worker.write(bytes(part))
+
+
+class Engine(EventHandler):  # type: ignore[misc]
+    """Makes calls, so many at a time. Ctrl-C is for us alone: an ssh that got it could not say how its run ended."""
+
+    def __init__(
+        self, rsh: str, connect_s: float, told: Callable[[Answer], None], every: Callable[[], None]
+    ) -> None:
+        """`told` gets each answer as it comes; `every` is called a few times a second."""
+        check_version()
+        logging.getLogger("ClusterShell").addHandler(logging.NullHandler())
+        logging.getLogger("ClusterShell").propagate = False
+        self._told, self._every = told, every
+        self._task = task_self()
+        for name in ("stdout_msgtree", "stderr_msgtree"):
+            self._task.set_default(name, False)
+        srun = Path(shlex.split(rsh)[0]).name.startswith("srun")
+        self._task.set_default("distant_worker", _SrunWorker if srun else _SshWorker)
+        self._task.set_info("srun_path" if srun else "ssh_path", rsh)
+        self._task.set_info("connect_timeout", connect_s)
+        self._task.set_info("command_timeout", 0)
+        if srun:
+            self._task.set_default("auto_tree", False)
+        self._waiting: list[Call] = []
+        self._open: dict[str, Call] = {}
+        self._at_once = 1
+        self.interrupted = self._told_to_stop = False
+
+    def make(self, calls: Sequence[Call], at_once: int) -> None:
+        """All of them, to their answers; after a Ctrl-C those under way are asked to stop, the others not begun."""
+        self._task.set_info("fanout", max(at_once, 1))
+        self._waiting = list(calls)[::-1]
+        timer = self._task.timer(TICK_S, handler=self, interval=TICK_S, autoclose=True)
+        self._at_once = at_once
+        before = {
+            number: signal.signal(number, self._on_signal) for number in STOPS
+        }  # where a thread gets it
+        try:
+            with finish_first():
+                self._fill()
+                if self._open:
+                    self._task.resume()
+        finally:
+            timer.invalidate()
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def ev_timer(self, _timer: object) -> None:
+        if self._told_to_stop or signal.sigtimedwait(STOPS, 0) is not None:
+            self._interrupt()
+        for call in list(self._open.values()):
+            call.tick()
+        self._every()
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        self._told_to_stop = True
+
+    def _interrupt(self) -> None:
+        if self.interrupted:
+            return
+        self.interrupted = True
+        for call in self._waiting:
+            self._told(call.closed(None))
+        self._waiting.clear()
+        for call in list(self._open.values()):
+            call.stop()
+
+    def _fill(self) -> None:
+        while self._waiting and len(self._open) < self._at_once:
+            call = self._waiting.pop()
+            self._open[call.node] = call
+            _Connection(call, self._closed).open(self._task)
+
+    def _closed(self, answer: Answer) -> None:
+        if self._open.pop(answer.node, None) is not None:
+            self._told(answer)
+            self._fill()

@@ -1,0 +1,80 @@
+"""What a node is asked to do: the shell's command line, the agent's text and order, the bundle."""
+
+from __future__ import annotations
+
+import shlex
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from app.recording.limits import LINE_LIMIT
+
+PYTHONS = ("python3.14", "python3.13", "python3.12", "python3.11", "python3")
+_AGENT = Path(__file__).with_name("agent.py")
+_START = (
+    'f=open(0,"rb",closefd=False);t=f.read(int(f.readline()));'
+    'exec(compile(t,"agent","exec"),{"__name__":"hostdx_agent","SOURCE":f})'
+)
+MARKED = "#hostdx-fleet"
+
+
+class Errand(msgspec.Struct, frozen=True, kw_only=True):
+    """The same for many nodes. `parts`: what the bundle has for which Python. `shared`: its path on the nodes, instead
+    of its bytes over the connection. `silence_s`: how long a run that goes on says nothing at most.
+    """
+
+    argv: tuple[str, ...]
+    bundle: bytes = b""
+    shared: str = ""
+    size: int
+    sha256: str
+    parts: frozenset[str] = frozenset()
+    records: bool = False  # a run, whose recording is what it prints
+    python: str = ""
+    become: str = ""
+    most_bytes: int = 64 << 20
+    connect_s: float = 10.0
+    most_s: float = 600.0
+    silence_s: float = 120.0
+
+    @property
+    def most_line(self) -> int:
+        """Bytes: a recording has many lines, a document may be one."""
+        return LINE_LIMIT if self.records else self.most_bytes
+
+    @property
+    def command(self) -> str:
+        """For a login shell of any kind: one word of its own for /bin/sh, in one line."""
+        names = shlex.join([self.python] if self.python else PYTHONS)
+        first = f"{self.become} -n -- " if self.become else ""
+        script = (
+            f'echo \\{MARKED} {{\\"shell\\":1}}; PATH=$PATH:/usr/local/bin:/usr/bin; for p in {names}; do '
+            '"$p" -I -c "import sys; sys.exit(sys.version_info < (3, 11))" </dev/null >/dev/null 2>&1 && '
+            f'exec {first}"$p" -I -c {shlex.quote(_START)}; done; echo \\{MARKED} {{\\"absent\\":1}}'
+        )
+        return f"exec /bin/sh -c {shlex.quote(script)}"
+
+    def head(self, node: str) -> bytes:
+        order = {
+            "node": node,
+            "argv": self.argv,
+            "size": self.size,
+            "sha256": self.sha256,
+            "path": self.shared,
+            "records": self.records,
+            "most": self.most_bytes,
+        }
+        text = agent()
+        return b"%d\n" % len(text) + text + msgspec.json.encode(order) + b"\n"
+
+    def unfit(self, python: str) -> str:
+        """Why the bundle is of no use to this interpreter; empty where it is, or where nobody knows."""
+        if not self.parts or python in self.parts:
+            return ""
+        return f"the bundle has nothing for its Python ({python[:40]})"
+
+
+@cache
+def agent() -> bytes:
+    return _AGENT.read_bytes()

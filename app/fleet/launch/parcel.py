@@ -1,0 +1,84 @@
+"""The bundle that the nodes get: the one that we run from, one made of this tree, or one that lies on the nodes."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+
+import msgspec
+
+from app import __version__
+from app.failure import USAGE, Failure
+from app.fleet.launch.agent import MOST_BUNDLE
+from app.output import say
+from app.output_file import write_bytes
+from app.state import private, state_dir
+from probes.children.environment import STARTED_AS, kept
+from probes.safe_read import read_named
+
+TREE = Path(__file__).parents[3]
+
+
+class Parcel(msgspec.Struct, frozen=True, kw_only=True):
+    """`data` is empty where the nodes read it from `shared`. `parts`: Pythons and machines that it is for."""
+
+    data: bytes
+    shared: str
+    size: int
+    sha256: str
+    parts: frozenset[str]
+
+
+def parcel(shared: str) -> Parcel:
+    """Raises Failure."""
+    path = Path(shared or kept(STARTED_AS) or _made_here())
+    try:
+        data = read_named(path, MOST_BUNDLE)
+        manifest = json.loads(zipfile.ZipFile(io.BytesIO(data)).read("manifest.json"))
+        parts = frozenset(name for name in manifest["parts"] if name.startswith("cp"))
+    except OSError as error:
+        where = "here too, so that its checksum is known; " if shared else ""
+        raise Failure(f"fleet: {path}: cannot be read {where}({error.strerror})", USAGE) from None
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError):
+        raise Failure(
+            f"fleet: {path}: is no bundle of hostdx; `hostdx bundle -o {path}` makes one", USAGE
+        ) from None
+    return Parcel(
+        data=b"" if shared else data,
+        shared=shared,
+        size=len(data),
+        sha256=hashlib.sha256(data).hexdigest(),
+        parts=parts,
+    )
+
+
+def _made_here() -> Path:
+    """Of this very tree, kept for the next time; what older trees left goes."""
+    place = private(state_dir() / "bundles")
+    path = place / f"hostdx-{__version__}-{_digest()}.pyz"
+    if not path.exists():
+        from app.bundle.build import built
+
+        say("makes the bundle for the nodes (once; pip fetches the wheels)")
+        made = built()
+        for old in place.glob("hostdx-*.pyz"):
+            old.unlink(missing_ok=True)
+        part = f"{path}.{os.getpid()}"
+        write_bytes("fleet", part, 0o600, made.data)
+        Path(part).rename(path)
+    return path
+
+
+def _digest() -> str:
+    """Of the names, sizes and times of our files: a tree that was worked on is another one."""
+    seen = hashlib.sha256()
+    for folder in ("app", "probes", "scenarios"):
+        for path in sorted((TREE / folder).rglob("*")):
+            if path.suffix != ".pyc" and path.is_file():
+                found = path.stat()
+                seen.update(f"{path.relative_to(TREE)} {found.st_size} {found.st_mtime_ns}\n".encode())
+    return seen.hexdigest()[:16]

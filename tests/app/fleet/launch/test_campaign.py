@@ -1,0 +1,141 @@
+"""A fleet run on nodes that answer, hang, refuse and talk rubbish: each has its state, none holds up the rest."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.failure import COULD_NOT, Failure
+from app.fleet.folder import SCHEMA, TRIAGE, Folder, Head
+from tests.fakes.fake_fleet import FakeFleet
+from tests.needs import module, needs
+
+pytestmark = [needs(module("ClusterShell")), pytest.mark.usefixtures("own_state")]
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeFleet:
+    monkeypatch.setattr("app.fleet.launch.call.LOGIN_S", 100.0)
+    return FakeFleet(tmp_path)
+
+
+def campaign(fleet: FakeFleet, scenario: str, *nodes: str, again: bool = False, **manner: object):  # type: ignore[no-untyped-def]
+    from app.fleet.launch.campaign import Campaign, Manner
+    from app.fleet.launch.parcel import parcel
+
+    head = Head(schema=SCHEMA, scenario=scenario, nodes=list(nodes), seed=1, started="2026-01-01T00:00:00Z")
+    path = fleet.place / "answers"
+    folder = Folder(path) if again else Folder.made(path, head)
+    given = {"rsh": str(fleet.ssh), "python": sys.executable, "connect_s": 1.0, **manner}
+    return Campaign(folder, head, parcel(str(fleet.bundle)), Manner(**given))
+
+
+def states(found) -> dict[str, str]:  # type: ignore[no-untyped-def]
+    return {node: line.state for (node, round), line in found.folder.answers().items() if round == 0}
+
+
+def test_each_node_has_its_state(fleet: FakeFleet) -> None:
+    found = campaign(fleet, TRIAGE, "n1", "gone1", "deny1", "rubbish1", "flood1", "zeros1", "n2")
+    found.look()
+    assert states(found) == {
+        "n1": "answered", "n2": "answered", "gone1": "unreachable", "deny1": "refused",
+        "rubbish1": "rubbish", "flood1": "rubbish", "zeros1": "rubbish",
+    }  # fmt: skip
+    lines = found.folder.answers()
+    assert lines["n1", 0].file == "nodes/n1/triage.json" and lines["gone1", 0].file is None
+    assert sorted(path.name for path in (found.folder.path / "nodes").iterdir()) == ["n1", "n2"]
+
+
+def test_one_that_hangs_is_given_up(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.fleet.launch.call.LOGIN_S", 0.0)
+    found = campaign(fleet, TRIAGE, "hang1")
+    found.look()
+    assert states(found) == {"hang1": "hung"}
+
+
+def test_a_bundle_goes_over_the_connection_too(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    from app.fleet.launch import campaign as launcher
+
+    found = campaign(fleet, TRIAGE, "n1")
+    large = fleet.bundle.read_bytes()  # more than a pipe holds
+    errand = launcher.msgspec.structs.replace(found._errand, shared="", bundle=large, size=len(large))
+    monkeypatch.setattr(found, "_errand", errand)
+    found.look()
+    assert states(found) == {"n1": "answered"}
+
+
+def test_each_node_runs_its_own_plan_and_no_other(fleet: FakeFleet) -> None:
+    found = campaign(fleet, "fake", "n1", "other1", "held1")
+    found.measure(0, found.agreed(found.plans(found.head.nodes, [])), [])
+    assert states(found) == {"n1": "answered", "other1": "skipped", "held1": "skipped"}
+    assert "pid 7" in found.folder.answers()["held1", 0].reason
+
+
+def test_changes_are_agreed_to(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.run.consent.agreed", lambda _question: False)
+    found = campaign(fleet, "fake", "n1", "ask1", "old1")
+    may = found.agreed(found.plans(found.head.nodes, []))
+    assert set(may) == {"n1"} and states(found) == {"ask1": "skipped", "old1": "skipped"}
+    with pytest.raises(Failure) as refused:
+        found.agreed(found.plans(["ask1"], []))
+    assert refused.value.status == COULD_NOT
+
+
+@pytest.mark.parametrize(("nodes", "most"), [(("share1", "share2"), 1), (("n1", "n2"), 64)])
+def test_what_is_shared_is_loaded_by_one_at_a_time(
+    fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch, nodes: tuple[str, ...], most: int
+) -> None:
+    found = campaign(fleet, "fake", *nodes)
+    plans = found.plans(nodes, [])
+    seen: list[int] = []
+    monkeypatch.setattr(found._engine, "make", lambda _calls, at_once: seen.append(at_once))
+    found.measure(0, plans, [])
+    assert seen == [most]
+
+
+def test_a_stop_is_told_by_each_node_and_the_rest_is_taken_up_again(
+    fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from app.fleet.launch.call import Call
+
+    found = campaign(fleet, "fake", "n1", "slow1", "n2", at_once=1)
+    plans = found.plans(found.head.nodes, [])
+    line = Call.line
+
+    def stopped(call: Call, text: bytes) -> None:
+        line(call, text)
+        if call.node == "slow1" and b"at work" in text:
+            os.kill(os.getpid(), signal.SIGINT)  # as Ctrl-C, which is blocked now and looked for
+
+    monkeypatch.setattr(Call, "line", stopped)
+    found.measure(0, plans, [])
+    assert states(found) == {"n1": "answered", "slow1": "interrupted", "n2": "interrupted"}
+    assert found.folder.answers()["slow1", 0].reason == "told-by-node", "the node says so itself"
+    assert found.interrupted
+    monkeypatch.setattr(Call, "line", line)
+    before = len(fleet.called())
+    again = campaign(fleet, "fake", "n1", "slow1", "n2", again=True)
+    assert again.left(again.head.nodes, 0) == ["slow1", "n2"]
+    again.measure(0, {node: plans[node] for node in ("n1", "n2")}, [])
+    assert fleet.called()[before:] == ["n2"] and states(again)["n2"] == "answered"
+
+
+@pytest.mark.parametrize("text", ["n[1-3],x", "a.b-c_d"])
+def test_names(text: str) -> None:
+    from app.fleet.launch.engine import expanded
+
+    assert expanded(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["-oProxyCommand=x", "../x", "a/b", "n;id", "user@n1", "", "n[1-200000]", "@no-such-group"]
+)
+def test_what_is_no_node_is_refused(text: str) -> None:
+    from app.fleet.launch.engine import expanded
+
+    with pytest.raises(Failure):
+        expanded(text)
