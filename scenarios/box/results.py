@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import msgspec
@@ -79,8 +80,9 @@ class Corners(Result, frozen=True, tag="box.corners/1"):
         value = self.value
         tools = tuple(dict.fromkeys(one.tool for one in value.levels if one.tool))
         header = ("corner", "level", "95 % CI", "cycles", "CPU", *tools, "remark")
-        rows = tuple(_row(one, bool(tools)) for one in value.levels)
-        table = Table(header, rows, frozenset({1, 3, 4, *((5,) if tools else ())})).without_empty_columns()
+        rows = tuple(_row(one, tools) for one in value.levels)
+        right = frozenset({1, 3, 4, *range(5, 5 + len(tools))})
+        table = Table(header, rows, right).without_empty_columns()
         said = (
             f"{units.counted(value.workers, 'worker')} on {value.file_system} ({value.directory}); corners of IO500, "
             "not an IO500 score: hostdx explain box names what a valid one needs beyond them."
@@ -92,7 +94,8 @@ class BoundingBox(Boxed, frozen=True, tag="box.box/1"):
     name: ClassVar[str] = "box"
 
 
-def _row(one: Level, tools: bool) -> tuple[str, ...]:
+def _row(one: Level, tools: Sequence[str]) -> tuple[str, ...]:
+    """A foreign recording may name several tools: a column for each."""
     low_high = " to ".join(str(units.amount(end, one.unit)) for end in one.ci95) if one.ci95 else "–"
     measured = one.median is not None
     return (
@@ -101,7 +104,7 @@ def _row(one: Level, tools: bool) -> tuple[str, ...]:
         low_high,
         str(one.cycles) if measured else "–",
         units.percent(one.cpu) if measured else "–",
-        *((amount(one.other, one.unit),) if tools else ()),
+        *(amount(one.other if one.tool == tool else None, one.unit) for tool in tools),
         one.reason or "–",
     )
 

@@ -36,6 +36,11 @@ WHY_UNKNOWN = {
 DIVIDED = (BLOCKED, OTHER_D, REST)  # by the waits, where these are known
 
 
+def named(part: str) -> str:
+    """In words; what a foreign recording calls a part else."""
+    return WORDS.get(part, part)
+
+
 def lines_of(found: Split) -> list[Part]:
     """What the first line chooses from: each second of the wall time in one of them."""
     parts = [part for part in found.parts[1:] if not found.waits or part.name not in DIVIDED]
@@ -64,12 +69,12 @@ def moved_words(found: Split) -> str:
         told = "no part of it stands out"
     elif not largest[0].differs:
         told = f"most of it {told} (inconclusive: its interval holds 0)"
-    equal = [WORDS[part.name] for part in alike if part not in largest]
+    equal = [named(part.name) for part in alike if part not in largest]
     return told + (f"; {' and '.join(equal)} equal within the interval" if equal else "")
 
 
 def _named(part: Part) -> str:
-    return wait_words(part) if isinstance(part, BlockedOn) else WORDS[part.name]
+    return wait_words(part) if isinstance(part, BlockedOn) else named(part.name)
 
 
 def wait_words(wait: BlockedOn) -> str:
@@ -97,8 +102,8 @@ def table(found: Split) -> Iterator[ReportPart]:
         "points",
         "differs",
     )
-    named = [("wall time" if part.name == WALL else WORDS[part.name], part) for part in found.parts]
-    rows = [*named, *((wait_words(wait), wait) for wait in found.waits)]
+    parts = [("wall time" if part.name == WALL else named(part.name), part) for part in found.parts]
+    rows = [*parts, *((wait_words(wait), wait) for wait in found.waits)]
     yield Table(header, tuple(_row(words_, part, found) for words_, part in rows), frozenset({1, 2, 3, 4, 5}))
 
 

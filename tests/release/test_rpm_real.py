@@ -22,11 +22,20 @@ def files(root: Path) -> set[str]:
     return {path for path in found if not path.startswith(("var/", "usr/lib/sysimage/", "root/"))}
 
 
+def lessened(tree: Path) -> None:
+    """As a version of few files: made in a tenth of the time, and what it has no longer is to go."""
+    for path in (tree / "usr/lib/hostdx").iterdir():
+        if path.name != "probes":
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
 def test_installed_upgraded_and_removed(bundle: Path, tmp_path: Path) -> None:
     machine, root = os.uname().machine, tmp_path / "root"
     root.mkdir()
     tree = staged(bundle, tmp_path / "tree", machine)
-    first, second = (rpm(tree, tmp_path, version, machine) for version in ("0.0.1", "0.0.2"))
+    first = rpm(tree, tmp_path, "0.0.1", machine)
+    lessened(tree)
+    second = rpm(tree, tmp_path, "0.0.2", machine)
     alone = ["rpm", f"--root={root}", "--noscripts", "--nodeps"]
     subprocess.run([*alone, "--install", str(first)], check=True)
     assert {"usr/bin/hostdx", "etc/hostdx/README", MAN, *SHELLS.values()} <= files(root)
@@ -36,6 +45,8 @@ def test_installed_upgraded_and_removed(bundle: Path, tmp_path: Path) -> None:
         assert json.loads(said.stdout)["code"] == str(root / "usr/lib/hostdx")
     (root / "etc/hostdx/README").write_text("the site's own")
     subprocess.run([*alone, "--upgrade", str(second)], check=True)
+    kept = {path for path in files(root) if path.startswith("usr/lib/hostdx/") and not path.endswith(".pyc")}
+    assert kept == {str(p.relative_to(tree)) for p in (tree / "usr/lib/hostdx").rglob("*") if p.is_file()}
     assert (root / "etc/hostdx/README").read_text() == "the site's own"
     subprocess.run([*alone, "--erase", "hostdx"], check=True)
     left = {path for path in files(root) if not path.endswith(".pyc")}

@@ -13,7 +13,7 @@ from scenarios import events as ev
 from scenarios.box.cycles import FEWEST_GROUPS, PILOTS, Cycles
 from scenarios.box.findings import findings
 from scenarios.box.plan import workloads
-from scenarios.box.results import Corners, Measured
+from scenarios.box.results import Corners, Level, Measured
 from scenarios.disturbance import Disturbance
 from scenarios.finding import Finding
 from scenarios.model import Step
@@ -198,3 +198,19 @@ def test_the_table_has_a_row_for_each_corner_and_no_tool_without_one() -> None:
     assert again is not None
     wider = next(part for part in again if isinstance(part, Table))
     assert set(wider.header) - set(table.header) == {"fio"}
+
+
+def test_a_recording_that_names_several_tools_is_shown() -> None:
+    """A foreign one: each tool has its column, and a row only that of its own."""
+    levels = tuple(
+        Level(corner=tool, unit="IOPS", cycles=1, median=1.0, tool=tool, other=2.0) for tool in ("fio", "ior")
+    )
+    measured = Measured(
+        directory="/a", file_system="ext4", source="/dev/a", workers=1, direct=True, file_bytes=1, names=1,
+        levels=levels,
+    )  # fmt: skip
+    table = Corners(t=0.0, value=measured).parts[0]
+    assert isinstance(table, Table) and {len(row) for row in table.rows} == {len(table.header)}
+    columns = [table.header.index(tool) for tool in ("fio", "ior")]
+    empty = [[row[n] == "–" for n in columns] for row in table.rows]
+    assert empty == [[False, True], [True, False]] and set(columns) <= table.right
