@@ -44,11 +44,6 @@ def make(kinds: tuple[str, ...]) -> list[int]:
     return [_made(kind, place, folder) for kind in kinds]
 
 
-def settle(folder: int) -> None:
-    """Writes out a file system: what is freed in an open transaction can be used again only after its commit."""
-    ctypes.CDLL(None).syncfs(folder)
-
-
 def _made(kind: str, place: str, folder: int) -> int:
     image = os.open(f"{kind}.image", os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600, dir_fd=folder)
     os.ftruncate(image, IMAGE_BYTES)

@@ -24,12 +24,13 @@ _HOLD = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Operation(NamedTuple):
-    """`once` does `each` operations; the clock is read after `batch` calls of it."""
+    """`once` does `each` operations; the clock is read after `batch` calls of it. `finish` after the last one."""
 
     once: Callable[[], object]
     each: int = 1
     batch: int = 16
     limit: Callable[[], None] | None = None  # after each batch: keeps the bytes bounded
+    finish: Callable[[], None] | None = None
 
 
 def lay_out(folder: int, workers: int) -> None:
@@ -85,7 +86,8 @@ def _appending(fd: int, workers: int, most: int = MOST_BYTES) -> Operation:
             os.ftruncate(fd, 0)
             written = 0
 
-    return Operation(lambda: os.write(fd, _DATA), 1, calls, limit)
+    # A short point ends before the limit: what it leaves would add up from point to point.
+    return Operation(lambda: os.write(fd, _DATA), 1, calls, limit, lambda: os.ftruncate(fd, 0))
 
 
 def _synced(fd: int, at: int) -> Operation:

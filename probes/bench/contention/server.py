@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypedDict
 
-from probes.bench.contention.memory_disks import make, settle
+from probes.bench.contention.memory_disks import make
 from probes.bench.contention.operations import lay_out
 from probes.bench.contention.worker import START, live
 from probes.bench.engine.parent_death import tie_to
@@ -46,13 +46,12 @@ class Request(TypedDict, total=False):
 class Server:
     def __init__(self) -> None:
         self._sides: list[int] = []
-        self._memory = False
 
     def answer(self, request: Request) -> dict[str, object]:
         """Raises BenchRefused and OSError."""
         match request["do"]:
             case "memory":
-                self._sides, self._memory = make(tuple(request["kinds"])), True
+                self._sides = make(tuple(request["kinds"]))
             case "directories":
                 self._sides = list(request["fds"])
             case _:
@@ -64,8 +63,6 @@ class Server:
         return {}
 
     def _point(self, load: str, folder: int, workers: int, seconds: float) -> dict[str, object]:
-        if self._memory:
-            settle(folder)
         with _pipe() as ready, _pipe() as go, _pipe() as told:
             own, pids = os.getpid(), []
             for number in range(workers):

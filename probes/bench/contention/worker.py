@@ -62,10 +62,13 @@ def _worked(operation: Operation, start_ns: int, seconds: float) -> dict[str, fl
         if limit is not None:
             limit()
     after = resource.getrusage(resource.RUSAGE_SELF)
+    queued_ns = _queued_ns() - queued_ns
+    if operation.finish is not None:
+        operation.finish()
     return {
         "operations": calls * operation.each,
         "seconds": (now - start_ns) / 1e9,
-        "queued_s": (_queued_ns() - queued_ns) / 1e9,
+        "queued_s": queued_ns / 1e9,
         "user_s": after.ru_utime - before.ru_utime,
         "system_s": after.ru_stime - before.ru_stime,
         "switches": after.ru_nvcsw - before.ru_nvcsw,

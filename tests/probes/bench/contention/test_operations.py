@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from probes.bench.contention.bench import ContentionBench
 from probes.bench.contention.operations import MOST_BYTES, PRIVATE_BYTES, WRITE_BYTES, lay_out, prepared
 from scenarios.contention.plan import loads
 
@@ -57,3 +58,22 @@ def test_what_is_appended_stays_within_its_share(
         operation.limit()
     assert most // workers // 2 < largest <= most // workers + operation.batch * WRITE_BYTES
     assert files(tmp_path)[{"private": "own0/private", "append": "appended"}[load]] < most // workers
+
+
+@pytest.mark.real
+@pytest.mark.beside
+@pytest.mark.parametrize("load", ["private", "append"])
+async def test_short_points_leave_nothing_that_adds_up(load: str, tmp_path: Path) -> None:
+    (tmp_path / "side").mkdir()
+    side = os.open(tmp_path / "side", os.O_RDONLY | os.O_DIRECTORY)
+    bench = await ContentionBench.in_directories([side], 2)
+    try:
+        point = await bench.point(load, 0, 2, 0.01)
+    finally:
+        await bench.close()
+        os.close(side)
+    assert point.operations > 0
+    assert [size for name, size in files(tmp_path / "side").items() if name not in ("file", "mapped")] in (
+        [0],
+        [0, 0],
+    )
