@@ -51,14 +51,17 @@ def curves(
     margin: float,
     rng: Random,
 ) -> tuple[Curve, ...]:
-    """judged: the most workers of a step that is judged."""
+    """judged: the most workers that have a CPU each."""
     counts = sorted(measured.points[CONTROL, 0])
-    pairs = [(a, b) for a, b in pairwise(counts) if b <= judged]
+    pairs = list(pairwise(counts))
     alpha = ALPHA / max(1, len(pairs) * (len(loads) - 1))
     found = []
     for load, side in loads:
         key = (load.id, side)
-        steps = [_step(measured, key, *pair, margin, alpha) for pair in pairs]
+        steps = [_step(measured, key, *pair, margin, alpha) for pair in pairs if pair[1] <= judged]
+        # More workers than CPUs cannot do more; that they do less than the CPU alone, waking each other, is a lock's.
+        over = [_step(measured, key, *pair, margin, alpha, over=True) for pair in pairs if pair[1] > judged]
+        steps += [step for step in over if step.slower and load.id != CONTROL]
         up_to, after = _reach(steps)
         found.append(
             Curve(
@@ -91,7 +94,17 @@ def _gains(measured: Measured, key: Key, before: int, workers: int) -> list[floa
     return [b - a for a, b in zip(low, high, strict=True)]
 
 
-def _step(measured: Measured, key: Key, before: int, workers: int, margin: float, alpha: float) -> Step:
+def _step(
+    measured: Measured,
+    key: Key,
+    before: int,
+    workers: int,
+    margin: float,
+    alpha: float,
+    *,
+    over: bool = False,
+) -> Step:
+    """over: more workers than CPUs, so that the CPU alone gains nothing there."""
     gains = _gains(measured, key, before, workers)
     control = _gains(measured, (CONTROL, 0), before, workers)
     more = workers / before
@@ -104,7 +117,7 @@ def _step(measured: Measured, key: Key, before: int, workers: int, margin: float
     if word.equal or word.undecided:
         word = Word.UNDECIDED
         reason = "too few groups" if ruling.why is Why.FEW else "the interval holds both answers"
-    if not own and word.decided and (why := _without_cpus(control, more, asked, word)):
+    if not own and not over and word.decided and (why := _without_cpus(control, more, asked, word)):
         word, reason = Word.NOT_APPLICABLE, why
     gain, ends = _mean(gains, alpha)
     return Step(

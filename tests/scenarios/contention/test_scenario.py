@@ -134,6 +134,18 @@ async def test_a_lock_from_the_first_worker_on(tmp_path: Path, eight: None) -> N
     assert curve.usl is not None and curve.usl.contention > 0.9
 
 
+async def test_a_fall_with_more_workers_than_cpus_is_called(tmp_path: Path, eight: None) -> None:
+    def rate(load: str, side: int, workers: int) -> float:
+        falls = 0.4 if load == "create" and workers > 8 else 1.0
+        return falls * linear(load, side, min(workers, 8))
+
+    run, _ = await measured(tmp_path, rate)
+    found = by_load(run)
+    assert (found["create"].scales_to, found["create"].stops_after) == (8, 8)
+    assert [step.workers for step in found["create"].steps] == [2, 4, 8, 16]
+    assert all(curve.stops_after is None for load, curve in found.items() if load != "create")
+
+
 async def test_what_is_serial_by_design_is_a_notice(tmp_path: Path, eight: None) -> None:
     serial = {load.id for load in loads() if load.serial}
     run, _ = await measured(
