@@ -16,10 +16,12 @@ from tests.needs import program
 BROWSER = program("chromium")
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars")
 
-# What lies beyond the page's edge, beyond its own picture's, or is cut: its tag and how far, with all folds open.
+# What lies beyond the page's edge, beyond its own picture's, or is cut: its tag and how far, with all folds open. Each
+# page is read once and laid out at one width after the other.
 MEASURE = """
 const out = {};
-for (const frame of document.querySelectorAll("iframe")) {
+for (const frame of document.querySelectorAll("iframe")) for (const width of WIDTHS) {
+  frame.width = width;
   const page = frame.contentDocument, wide = page.documentElement.clientWidth, found = [];
   page.querySelectorAll("details").forEach(one => one.open = true);
   for (const one of page.querySelectorAll("body *")) {
@@ -32,7 +34,7 @@ for (const frame of document.querySelectorAll("iframe")) {
     if (!svg && one.scrollWidth > one.clientWidth + 1 && one.clientWidth)
       found.push([one.tagName, one.scrollWidth - one.clientWidth, text]);
   }
-  out[frame.title] = found.slice(0, 5);
+  out[frame.title + " at " + width] = found.slice(0, 5);
 }
 document.getElementById("out").textContent = JSON.stringify(out);
 """
@@ -54,12 +56,11 @@ def chromium(page: str, *flags: str, out: str = "") -> bytes:
 def overflowing(pages: Mapping[str, str], widths: Sequence[int]) -> dict[str, list[list[str]]]:
     """By `NAME at WIDTH`, the first of what is cut or stands over; empty lists where all is seen."""
     frames = "".join(
-        f'<iframe title="{name} at {width}" width="{width}" height="800" style="border:0" srcdoc="{html.escape(page)}">'
-        "</iframe>"
+        f'<iframe title="{name}" height="800" style="border:0" srcdoc="{html.escape(page)}"></iframe>'
         for name, page in pages.items()
-        for width in widths
     )
-    whole = f'{frames}<pre id="out"></pre><script>onload = () => {{ {MEASURE} }};</script>'
+    code = f"const WIDTHS = {list(widths)}; onload = () => {{ {MEASURE} }};"
+    whole = f'{frames}<pre id="out"></pre><script>{code}</script>'
     shown = chromium(whole, "--dump-dom", "--virtual-time-budget=20000").decode()
     (found,) = re.findall(r'<pre id="out">(.*?)</pre>', shown, re.DOTALL)
     measured: dict[str, list[list[str]]] = json.loads(html.unescape(found))
