@@ -29,6 +29,7 @@ DOORS = {
     "app/run/consent.py": {"sys.stderr"},  # a fixed question
     "app/glyphs.py": {"sys.__stderr__"},  # its encoding
     "probes/imports/confinement.py": {"print"},  # the kernel's word on an error, to the process that asked
+    "probes/bench/contention/server.py": {"sys.stdout"},  # the same
     "probes/hang_safe/child.py": {"sys.stdout"},  # a pipe to the process that asked
 }
 

@@ -91,7 +91,7 @@ class Corners(Result, frozen=True, tag="box.corners/1"):
 
 
 class BoundingBox(Boxed, frozen=True, tag="box.box/1"):
-    name: ClassVar[str] = "box"
+    name: ClassVar[str] = "bounding_box"
 
 
 def _row(one: Level, tools: Sequence[str]) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ def _stops(stopped: Sequence[Curve], judged: Sequence[Curve], evidence: Sequence
         subject=worst.side,
         severity="notice" if worst.serial else "warning",
         evidence=evidence,
-        remedy=[SAYS.remedy(load) for load in dict.fromkeys(curve.load for curve in stopped)],
+        remedy=[SAYS.remedy(f"load-{load}") for load in dict.fromkeys(curve.load for curve in stopped)],
     )
 
 

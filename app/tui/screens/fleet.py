@@ -28,7 +28,7 @@ class FleetScreen(Base):
     BINDINGS = [
         Binding("left,h", "measure(-1)", "previous measure", show=False),
         Binding("right,l", "measure(1)", "measures"),
-        Binding("s", "sort", "sort"),
+        Binding("S", "sort", "sort"),
         Binding("o", "report", "report"),
         Binding("slash", "filter", "filter", priority=True),
         Binding("R", "again", "read again", show=False),

@@ -63,7 +63,7 @@ async def test_grids(size: str, tmp_path: Path) -> None:
         await pushed(app, planted())
         await settled(pilot)
         agrees(f"fleet-{size}", grid(app))
-        await keys(pilot, "right", "right", "right", "right", "s")
+        await keys(pilot, "right", "right", "right", "right", "S")
         await settled(pilot)
         agrees(f"fleet-two-groups-{size}", grid(app))
         await keys(pilot, "escape")
@@ -87,7 +87,7 @@ async def test_keys_sort_filter_and_choose_a_measure(tmp_path: Path) -> None:
         await settled(pilot)
         picker = made.query_one(NodePicker)
         assert picker.shown[0].key == "node0007"
-        await keys(pilot, "s", "s")
+        await keys(pilot, "S", "S")
         assert [row.key for row in picker.shown[:2]] == ["node0000", "node0001"]
         await keys(pilot, *(["left"] * 3), *(["right"] * 50))
         assert made.view().at == 5
