@@ -174,11 +174,16 @@ def _odd(
 def _found_on(nodes: Sequence[Node]) -> tuple[FoundOn, ...]:
     """The rarest first: what every node has is no difference between them, and comes last."""
     on: dict[str, list[str]] = {}
-    looked = sum(node.looked for node in nodes)
+    looked = {node.name for node in nodes if node.looked}
     for node in nodes:
         for one in dict.fromkeys(node.findings):
             on.setdefault(one, []).append(node.name)
     return tuple(
-        FoundOn(finding=one, count=len(names), of=looked, nodes=tuple(names[:_MOST_NAMED]))
+        FoundOn(
+            finding=one,
+            count=len(names),
+            of=len(looked) if looked.issuperset(names) else len(nodes),  # a scenario's own is no rule's
+            nodes=tuple(names[:_MOST_NAMED]),
+        )
         for one, names in sorted(on.items(), key=lambda item: (len(item[1]), item[0]))
     )

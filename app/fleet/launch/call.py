@@ -173,9 +173,9 @@ class Call:
                 "interrupted", "did not say that it stopped; it does when it sees that nobody waits"
             )
         elif now > self._began_s + self.errand.most_s:
-            self._give_up("timed_out", f"not done after {self.errand.most_s:.0f} s")
+            self._give_up("timed_out", f"not done after {self.errand.most_s:.0f} s (--most gives it longer)")
         elif now > self._sign_s + self._silence_s():
-            self._give_up("hung", f"silent for {now - self._sign_s:.0f} s while {_DOING[self._phase]}")
+            self._give_up("hung", f"no answer for {now - self._sign_s:.0f} s while {_DOING[self._phase]}")
 
     def closed(self, status: int | None) -> Answer:
         """The connection is gone; `status` is ssh's, None where it was cut off. The first call decides."""
@@ -210,7 +210,7 @@ class Call:
         try:
             word: _Word = _words.decode(text)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            self._give_up("rubbish", "what it says about itself is no JSON")
+            self._give_up("rubbish", "its answer is not valid JSON")
             return
         if word.shell and self._phase == "connecting":
             self._phase = "looking"
@@ -232,7 +232,7 @@ class Call:
             self._give_up("rubbish", f"answers with more than {size(self.errand.most_bytes)}")
             return
         if self._bytes == len(line) + 1 and not line.startswith(b"{"):
-            self._give_up("rubbish", "its answer is no JSON")
+            self._give_up("rubbish", "its answer is not JSON")
             return
         if self._file < 0:
             self._into.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -285,10 +285,10 @@ class Call:
 
 
 _DOING = {
-    "connecting": "it was logged in",
-    "looking": "its Python was started",
-    "sending": "it got the bundle",
-    "running": "it ran",
+    "connecting": "logging in",
+    "looking": "starting its Python",
+    "sending": "receiving the bundle",
+    "running": "running",
 }
 
 

@@ -83,7 +83,7 @@ class Campaign:
         """Every node's triage."""
         errand = self._looking((TRIAGE, "--json"))
         self._make(
-            "looks at", self.left(self.head.nodes, 0), 0, lambda _node: errand, self.manner.fanout, _triage
+            "triage", self.left(self.head.nodes, 0), 0, lambda _node: errand, self.manner.fanout, _triage
         )
 
     def plans(self, nodes: Sequence[str], arguments: Sequence[str], round: int = 0) -> dict[str, Plan]:
@@ -103,7 +103,7 @@ class Campaign:
             return Call(node, errand, place / f"{node}.json", judge, time.monotonic)
 
         self._keeps = lambda answer: answer.node not in found
-        self._calls("asks for the plans of", [call(node) for node in nodes], round, self.manner.fanout)
+        self._calls("plans", [call(node) for node in nodes], round, self.manner.fanout)
         if place.exists():
             place.rmdir()
         return {node: found[node] for node in nodes if node in found}
@@ -126,7 +126,9 @@ class Campaign:
         shared = {what for node in nodes for what in plans[node].shares}
         at_once = self.manner.at_once or (1 if shared else self.manner.fanout)
         if shared and not self.manner.at_once and len(nodes) > 1:
-            say(f"one node at a time: all load {', '.join(sorted(shared)[:3])}; --at-once N measures more")
+            say(
+                f"one node at a time: all of them load {', '.join(sorted(shared)[:3])}; --at-once N measures more"
+            )
 
         def errand(node: str) -> Errand:
             plan = plans[node]
@@ -149,7 +151,7 @@ class Campaign:
         def judge(path: Path, _status: int) -> tuple[State, str]:
             return _recorded(path, self.head.scenario)
 
-        what = "measures" if round == 0 else f"measures again (round {round})"
+        what = "measurement" if round == 0 else f"retest {round}"
         self._make(what, nodes, round, errand, min(at_once, self.manner.fanout), judge)
 
     def _looking(self, argv: tuple[str, ...]) -> Errand:
@@ -209,18 +211,20 @@ class Campaign:
 
     def _tell(self) -> None:
         self._told_s = time.monotonic()
-        say(f"{self._what} {counted(self._asked, 'node')}: {self._done} of {self._asked}")
+        say(f"{self._what}: {self._done} of {counted(self._asked, 'node')} done")
 
 
 def unanswered(campaign: Campaign, round: int = 0) -> Iterable[str]:
     """The nodes that did not answer, together where the reason is the same."""
+    from app.report.results.fleet import STATES
+
     alike: dict[tuple[str, str], list[str]] = {}
     for node in campaign.head.nodes:
         line = campaign.line_of(node, round)
         if line is not None and line.state != "answered":
             alike.setdefault((line.state, line.reason), []).append(node)
     for (state, reason), nodes in sorted(alike.items(), key=lambda pair: -len(pair[1])):
-        yield f"{counted(len(nodes), 'node')} {state.replace('_', ' ')}: {folded(nodes)}: {reason}"
+        yield f"{counted(len(nodes), 'node')} {STATES[state]}: {folded(nodes)}: {reason}"
 
 
 class _Document(msgspec.Struct):

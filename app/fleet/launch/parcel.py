@@ -63,7 +63,7 @@ def _made_here() -> Path:
     if not path.exists():
         from app.bundle.build import built
 
-        say("makes the bundle for the nodes (once; pip fetches the wheels)")
+        say("making the bundle for the nodes (once; pip fetches the wheels)")
         made = built()
         for old in place.glob("hostdx-*.pyz"):
             old.unlink(missing_ok=True)

@@ -29,7 +29,7 @@ def retested(fleet: Campaign, plans: dict[str, Plan], arguments: Sequence[str]) 
         number = len(rounds) + 1
         names = drawn(found, suspects, fleet.head.seed + number)
         say(
-            f"round {number}: {counted(len(suspects), 'suspect')} beside {counted(len(names) - len(suspects), 'peer')}"
+            f"retest {number}: {counted(len(suspects), 'suspect')} beside {counted(len(names) - len(suspects), 'peer')}"
         )
         if missing := [name for name in fleet.left(names, number) if name not in plans]:
             plans |= fleet.agreed(fleet.plans(missing, arguments, number), number)

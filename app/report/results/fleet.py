@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from app.fleet.folder import TRIAGE
 from app.report.figures.strip import strip_lines, strip_svg
 from probes import units
 from probes.types import Json
@@ -43,7 +44,7 @@ _MOST_NAMED = 12
 _MOST_STRIPS = 40
 _MOST_MISSING = 200
 _VALUE = 60  # characters of a fact
-_STATES = {
+STATES = {
     "unreachable": "unreachable", "refused": "refused", "timed_out": "timed out", "hung": "hung",
     "skipped": "skipped", "no_python": "no Python", "rubbish": "answer unusable", "interrupted": "interrupted",
     "unreadable": "unreadable", "answered": "answered",
@@ -97,7 +98,9 @@ def _rules_lead(found: FleetJudgement) -> str:
         first = found.rare[0]
         return f"{folded(first.nodes)} alone: {_fact(first.subject, first.name)} {_value(first.value, first.usual)}"
     if any(group.nodes for group in found.groups):
-        return "Nothing was measured in enough like nodes; settings and findings do not single a node out"
+        if found.what == (TRIAGE,):
+            return "No setting and no finding singles out a node"
+        return f"Too few nodes to compare: it takes measurements of {LEAST_PEERS} nodes of the same hardware"
     return "No answer could be read"
 
 
@@ -148,7 +151,7 @@ def _odd_section(found: FleetJudgement, odd: Odd) -> Section:
     if odd.findings:
         parts.append(
             say(
-                "Findings of the rules on it, and on few of its peers:",
+                "Findings on it and on few of its peers:",
                 *map(Mono, odd.findings[:_MOST_NAMED]),
             )
         )
@@ -309,7 +312,7 @@ def _triaged(found: FleetJudgement) -> list[Section]:
     if found.findings:
         rows = [_found_row(one) for one in found.findings]
         table = Table(("finding", "nodes", "on"), tuple(rows), frozenset({1}))
-        sections.append(Section("Findings of the rules, the rarest first", (table,)))
+        sections.append(Section("Findings, the rarest first", (table,)))
     return sections
 
 
@@ -334,13 +337,15 @@ def _rare(found: Sequence[Rare]) -> Table:
 def _missing(missing: Sequence[Missing]) -> list[Section]:
     if not missing:
         return []
-    rows = [
-        (one.node, _STATES[one.state], f"retest {one.round}" if one.round else "", one.reason)
-        for one in missing[:_MOST_MISSING]
-    ]
-    parts: list[Part] = [Table(("node", "state", "round", "reason"), tuple(rows)).without_empty_columns()]
-    if len(missing) > _MOST_MISSING:
-        parts.append(say(f"And {len(missing) - _MOST_MISSING} more (--format ndjson lists all)."))
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for one in missing:
+        round_ = f"retest {one.round}" if one.round else ""
+        alike.setdefault((STATES[one.state], round_, one.reason), []).append(one.node)
+    rows = [(folded(nodes), str(len(nodes)), *why) for why, nodes in list(alike.items())[:_MOST_MISSING]]
+    header = ("nodes", "count", "state", "round", "reason")
+    parts: list[Part] = [Table(header, tuple(rows), frozenset({1})).without_empty_columns()]
+    if len(alike) > _MOST_MISSING:
+        parts.append(say(f"And {len(alike) - _MOST_MISSING} more reasons (--format ndjson lists all nodes)."))
     return [Section("Nodes that did not answer", tuple(parts))]
 
 
@@ -357,6 +362,12 @@ def _groups(found: FleetJudgement) -> list[Section]:
 
 
 def _method(found: FleetJudgement) -> tuple[Part, ...]:
+    if not found.measures:
+        return (
+            say(
+                "Settings and findings of the nodes were compared; nothing was measured on enough like nodes."
+            ),
+        )
     return (
         say(
             "Nodes are compared with nodes of the same hardware (CPU, memory, disks, network cards). For each measure "

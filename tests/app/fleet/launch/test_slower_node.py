@@ -1,0 +1,70 @@
+"""One node of twelve is slower: screened, measured again beside peers, named, and what it alone has is first."""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.fleet.folder import SCHEMA, Folder, Head
+from app.fleet.reading import fleet_of
+from scenarios.peers.retest import MOST_ROUNDS
+from tests.app.fleet.test_reading import recording
+from tests.fakes.fake_fleet import FakeFleet
+from tests.needs import module, needs
+
+pytestmark = [needs(module("ClusterShell")), pytest.mark.usefixtures("own_state")]
+NODES = [f"n{number:02}" for number in range(1, 13)]
+SLOW = "n07"
+SOLE = ("sysctl", "net.ipv4.tcp_sack")
+
+
+def prepared(place: Path, slower: float) -> None:
+    """Nodes differ by 1 %, their rounds by 1 %; whatever else is drawn: one node's counter is on no other one."""
+    draw = random.Random(1)
+    for node in NODES:
+        own = draw.gauss(1, 0.01) * (slower if node == SLOW else 1.0)
+        facts = {"kernel/build": f"#1 on {node}"} | ({"/".join(SOLE): 0} if node == SLOW else {})
+        for round in range(MOST_ROUNDS + 1):
+            recording(place / "prepared" / f"{node}-{round}.jsonl", node, own * draw.gauss(1, 0.01), facts)
+
+
+def run(fleet: FakeFleet) -> Path:
+    from app.fleet.launch.campaign import Campaign, Manner
+    from app.fleet.launch.parcel import parcel
+    from app.fleet.launch.rounds import retested
+
+    head = Head(schema=SCHEMA, scenario="kernel", nodes=NODES, seed=1, started="2026-01-01T00:00:00Z")
+    made = Campaign(
+        Folder.made(fleet.place / "answers", head), head, parcel(str(fleet.bundle)),
+        Manner(rsh=str(fleet.ssh), python=sys.executable),
+    )  # fmt: skip
+    plans = made.agreed(made.plans(NODES, []))
+    made.measure(0, plans, [])
+    retested(made, plans, [])
+    return made.folder.path
+
+
+def test_a_slower_node_is_measured_again_and_named(tmp_path: Path) -> None:
+    fleet = FakeFleet(tmp_path)
+    prepared(tmp_path, 1.3)  # a duration: longer is slower
+    path = run(fleet)
+    again = [
+        {node for node, at in Folder(path).answers() if at == round} for round in range(1, MOST_ROUNDS + 1)
+    ]
+    assert SLOW in again[0] and len(again[0]) > len({SLOW}) + 7
+    found = fleet_of([str(path)]).judged(0.05)
+    assert [one.node for one in found.odd] == [SLOW]
+    odd = found.odd[0]
+    assert all(one.ratio and one.ci95 for one in odd.standings)
+    assert not odd.few and (odd.settings[0].subject, odd.settings[0].name) == SOLE
+    assert odd.settings[0].matching == 0
+
+
+def test_of_like_nodes_none_is_named(tmp_path: Path) -> None:
+    fleet = FakeFleet(tmp_path)
+    prepared(tmp_path, 1.0)
+    found = fleet_of([str(run(fleet))]).judged(0.05)
+    assert not found.odd and not found.missing
