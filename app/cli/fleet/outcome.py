@@ -20,6 +20,11 @@ def told(fleet: Campaign, margin: float) -> int:
         say(printable(line))
     say(printable(f"answers: {fleet.folder.path}"))
     if fleet.interrupted:
+        say(
+            printable(
+                f"to measure the rest, give the same options with --resume {fleet.folder.path}, without -o"
+            )
+        )
         return INTERRUPTED
     if not fleet.answered():
         return COULD_NOT

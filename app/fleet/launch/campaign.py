@@ -211,7 +211,7 @@ class Campaign:
 
     def _tell(self) -> None:
         self._told_s = time.monotonic()
-        say(f"{self._what}: {self._done} of {counted(self._asked, 'node')} done")
+        say(f"{self._what}: {self._done} of {counted(self._asked, 'node')} ended")
 
 
 def unanswered(campaign: Campaign, round: int = 0) -> Iterable[str]:

@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from app.fleet.folder import TRIAGE
 from app.report.figures.strip import strip_lines, strip_svg
 from probes import units
 from probes.types import Json
@@ -40,6 +39,7 @@ from scenarios.results.document import (
 )
 
 WIDTH = 78
+_TRIAGE = "triage"  # rules alone, nothing is measured
 _MOST_NAMED = 12
 _MOST_STRIPS = 40
 _MOST_MISSING = 200
@@ -98,7 +98,7 @@ def _rules_lead(found: FleetJudgement) -> str:
         first = found.rare[0]
         return f"{folded(first.nodes)} alone: {_fact(first.subject, first.name)} {_value(first.value, first.usual)}"
     if any(group.nodes for group in found.groups):
-        if found.what == (TRIAGE,):
+        if found.what == (_TRIAGE,):
             return "No setting and no finding singles out a node"
         return f"Too few nodes to compare: it takes measurements of {LEAST_PEERS} nodes of the same hardware"
     return "No answer could be read"
@@ -106,9 +106,9 @@ def _rules_lead(found: FleetJudgement) -> str:
 
 def _odd_words(found: FleetJudgement, odd: Odd) -> str:
     worst = min(odd.standings, key=lambda one: one.ratio or 1.0)
-    words = (
-        f"{odd.node} is {units.effect(worst.ratio)} than its peers in {found.measures[worst.column].title}"
-    )
+    others = len(odd.standings) - 1
+    more = f" and differs in {counted(others, 'other measure')}" if others else ""
+    words = f"{odd.node} is {units.effect(worst.ratio)} than its peers in {found.measures[worst.column].title}{more}"
     if odd.settings and not odd.few:
         first = odd.settings[0]
         words += f"; it alone has {_fact(first.subject, first.name)} {_value(first.value)}" * (
@@ -142,7 +142,7 @@ def _odd_section(found: FleetJudgement, odd: Odd) -> Section:
         title = (
             f"Too few nodes ({LEAST_NODES} are needed) to name a setting; these facts differ"
             if odd.few
-            else ("Settings it has and its peers have not, the likeliest first")
+            else ("Facts in which it differs from its peers, the likeliest cause first")
         )
         parts += [Heading(title), _settings(odd.settings)]
         parts += [] if odd.few else _proofs(odd.settings[0])
@@ -195,7 +195,7 @@ def _settings(settings: Sequence[Setting]) -> Table:
 def _proofs(first: Setting) -> list[Part]:
     parts: list[Part] = []
     if first.why:
-        parts.append(say(f"What it is known to do: {first.why}."))
+        parts.append(say(f"Why it can matter: {first.why}."))
     if first.experiment:
         parts.append(
             say(f"To prove it: {first.experiment}.", *([Mono(first.command)] if first.command else []))
