@@ -149,12 +149,7 @@ def _odd_section(found: FleetJudgement, odd: Odd) -> Section:
     else:
         parts.append(say("No fact that was read differs from its peers'."))
     if odd.findings:
-        parts.append(
-            say(
-                "Findings on it and on few of its peers:",
-                *map(Mono, odd.findings[:_MOST_NAMED]),
-            )
-        )
+        parts.append(say("Findings on it and on few of its peers:", *map(Mono, odd.findings[:_MOST_NAMED])))
     return Section(_odd_words(found, odd), tuple(parts), role="critical")
 
 
@@ -223,11 +218,8 @@ def _suspects(found: FleetJudgement) -> list[Section]:
                 "together with some others:", Mono(f"hostdx fleet run {listed(found.what, 1)} -w {names[:400]}"),
             )
         )  # fmt: skip
-    return [
-        Section(
-            "To be measured again" if not found.rounds else "Inconclusive after the retests", tuple(parts)
-        )
-    ]
+    title = "Inconclusive after the retests" if found.rounds else "To be measured again"
+    return [Section(title, tuple(parts))]
 
 
 def _populations(found: FleetJudgement) -> list[Section]:
