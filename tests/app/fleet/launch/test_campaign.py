@@ -132,7 +132,8 @@ def test_names(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["-oProxyCommand=x", "../x", "a/b", "n;id", "user@n1", "", "n[1-200000]", "@no-such-group"]
+    "text",
+    ["-oProxyCommand=x", "-v", "..", "../x", "a/b", "n;id", "user@n1", "", "n[1-200000]", "@no-such-group"],
 )
 def test_what_is_no_node_is_refused(text: str) -> None:
     from app.fleet.launch.engine import expanded
