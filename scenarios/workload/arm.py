@@ -11,6 +11,7 @@ from probes.bench.run.supervised import OUTPUT_BYTES, JobRun, Supervisors, TreeS
 from probes.units import duration, size
 from scenarios.model import Run
 from scenarios.plan import Metric
+from scenarios.where.call_paths import MOST_RUNS, RunCalls, kept
 from scenarios.where.waits import Waited, waited
 from scenarios.workload.cold import Cold
 from scenarios.workload.command_timeline import Curves
@@ -19,6 +20,7 @@ from scenarios.workload.settings import Stay
 from scenarios.workload.variants import CommandVariant
 
 IN_A_ROW = 3  # failures after which a variant is given up
+CHAINS_S = 1000  # call chains of context switches a second: each costs the command 2 µs
 SAID = 5  # failures that are said, a variant
 SEEN = 0.9  # of the CPU time: with less, what the threads waited is not known
 WALL, CPU, SCORE = "wall", "CPU time", "score"
@@ -154,8 +156,11 @@ class JobArm:
         allowance: Allowance | None = None,
         curves: Curves | None = None,
         devices: LeafBytes | None = None,
+        profile: bool = False,
     ) -> None:
-        """`private`: what the command said on standard error is not told. `stay`: where variants change settings."""
+        """`private`: what the command said on standard error is not told. `stay`: where variants change settings.
+        `profile`: with call chains.
+        """
         self.run = run
         self.job = job
         self.supervisors = supervisors
@@ -171,6 +176,9 @@ class JobArm:
         self.curves = curves or Curves(run)
         self.devices = devices or LeafBytes(run.host, ())
         self.waited: dict[float, tuple[Waited, ...]] = {}  # by the wall time of the run, as its block has it
+        self.profile = profile
+        self.chains: dict[float, RunCalls] = {}  # as `waited`
+        self._switches_s = 0.0  # of the run before
         self.runs = self.failed = self._in_a_row = 0
         self.problem = ""  # why the last one failed
         self._left_said = False
@@ -191,13 +199,20 @@ class JobArm:
         keep = OUTPUT_BYTES if self.score is not None else 0
         self.runs += 1
         order = self.job.order(
-            keep=keep, group=self.group, most_bytes=self.allowance.left_bytes, at_most_s=self.at_most_s
+            keep=keep,
+            group=self.group,
+            chains=self._chains_every(),
+            most_bytes=self.allowance.left_bytes,
+            at_most_s=self.at_most_s,
         )
         self.devices.begin()
         job = await self.supervisors.run(order, self._sampled)
         moved = self.devices.moved()
         if job.d_s is not None:
             self.waited[job.wall_s] = waited(job.waits)
+        self._switches_s = (job.voluntary_switches + job.involuntary_switches) / max(0.01, job.wall_s)
+        if (calls := kept(job)) is not None:
+            self.chains[job.wall_s] = calls
         if self.stay is not None:
             self.stay.check()
         self._tell_left(job)
@@ -222,6 +237,12 @@ class JobArm:
         else:
             self._in_a_row = 0
         return Measured(seconds=job.wall_s, values=values, operations=1, cpu_s=job.cpu_s)
+
+    def _chains_every(self) -> int:
+        """Context switches for one with a call chain, by how many the run before had; 0 where none are wanted."""
+        if not self.profile or len(self.chains) >= MOST_RUNS:
+            return 0
+        return max(1, round(self._switches_s / CHAINS_S))
 
     def _sampled(self, sample: TreeSample) -> None:
         self.curves.tell(self.variant, self.runs, sample)

@@ -19,6 +19,7 @@ from scenarios.guards.watch import watch_for
 from scenarios.model import Options, Refused, Run, Scenario, Usage
 from scenarios.option_redaction import Discretion
 from scenarios.plan import Option, Plan, PlannedStep
+from scenarios.where.results import CallPaths
 from scenarios.workload import CARD
 from scenarios.workload.arm import WALL, Allowance, JobArm
 from scenarios.workload.cold import Cold, paths, unfit
@@ -32,7 +33,7 @@ from scenarios.workload.results import MemoryLimits, Splits
 from scenarios.workload.score import Score
 from scenarios.workload.series import series
 from scenarios.workload.settings import Stay
-from scenarios.workload.split import at_limit, split
+from scenarios.workload.split import at_limit, path_tree, split
 from scenarios.workload.variants import CommandVariant
 
 BUDGET_S = 300.0
@@ -107,6 +108,7 @@ class CommandUnderVariants(Scenario):
                     cold=Cold(run, job, supervisors, wanted.cold) if wanted.cold else None,
                     allowance=allowance,
                     curves=curves,
+                    profile=run.options.flag("call-paths"),
                     devices=LeafBytes(run.host, named_directories(job.cwd, job.env.values())),
                 )
                 for job in wanted.jobs
@@ -159,6 +161,13 @@ async def _compare(run: Run, wanted: Request, arms: list[JobArm]) -> None:
     splits = {pair: found for pair in wanted.pairs if (found := split(blocks, *pair, waits))}
     if splits:
         run.emit(Splits(t=run.time(), value=tuple(splits.values())))
+    trees = [tree for pair in wanted.pairs if (tree := path_tree(blocks, arms, pair, len(wanted.pairs)))]
+    if trees:
+        run.emit(CallPaths(t=run.time(), value=tuple(trees)))
+    elif run.options.flag("call-paths"):
+        run.note(
+            "no call paths: perf events are not there, not allowed (kernel.perf_event_paranoid), or too few groups"
+        )
     limits = {pair: met for pair in splits if (met := at_limit(blocks, *pair))}
     if limits:
         run.emit(MemoryLimits(t=run.time(), value=tuple(limits.values())))

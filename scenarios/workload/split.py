@@ -13,9 +13,12 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
+from probes.bench.profile.symbols import Symbols
 from scenarios import events as ev
 from scenarios.experiment.statistics.distributions import t_quantile
 from scenarios.experiment.statistics.stats import deviation
+from scenarios.where.call_paths import MOST_NODES, Group, RunCalls, compared, paths
+from scenarios.where.results import PathTree
 from scenarios.where.waits import Waited, leading
 from scenarios.workload.arm import (
     ALL_WAIT,
@@ -31,6 +34,7 @@ from scenarios.workload.arm import (
     USER,
     WAITING,
     WALL,
+    JobArm,
 )
 from scenarios.workload.difference import REST
 from scenarios.workload.parts import BlockedOn, Part, Split
@@ -179,6 +183,26 @@ def split(
         unknown=tuple(name for name in PARTS if name not in groups.known),
         waits=groups.waits(baseline, variant),
     )
+
+
+def path_tree(
+    blocks: Sequence[ev.Block], arms: Sequence[JobArm], pair: tuple[str, str], pairs: int
+) -> PathTree | None:
+    """Of the groups in which every run of the two has call chains; None with fewer than 2."""
+    symbols = Symbols()
+    runs: dict[int, dict[str, list[RunCalls | None]]] = {}
+    chains = {arm.variant: arm.chains for arm in arms}
+    for block in steady(blocks, *pair):
+        sides = runs.setdefault(block.group, {name: [] for name in pair})
+        sides[block.variant].append(chains[block.variant].get(block.values[WALL]))
+    whole = [
+        [[run for run in sides[name] if run is not None] for name in pair]
+        for sides in runs.values()
+        if all(sides[name] and None not in sides[name] for name in pair)
+    ]
+    groups = [Group(*([paths(run, symbols) for run in side] for side in sides)) for sides in whole]
+    calls = [run.calls for sides in whole for side in sides for run in side]
+    return compared(*pair, groups, calls, MOST_NODES // max(1, pairs))
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -50,6 +50,7 @@ class CommandVariant(msgspec.Struct, frozen=True, kw_only=True):
         *,
         keep: int = 0,
         group: str = "",
+        chains: int = 0,
         most_bytes: int = 0,
         at_most_s: float,
     ) -> Order:
@@ -67,6 +68,7 @@ class CommandVariant(msgspec.Struct, frozen=True, kw_only=True):
             ionice=self.ionice,
             keep=keep,
             group=group,
+            chains=chains,
             most_bytes=most_bytes,
             at_most_s=at_most_s,
         )

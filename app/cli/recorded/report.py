@@ -8,6 +8,7 @@ import click
 
 from app.cli.color_option import color_option
 from app.cli.recording_argument import recording_argument
+from app.failure import USAGE, Failure
 from app.output_file import deliver
 from app.recording import store as recordings
 from app.recording.reader import load
@@ -15,7 +16,14 @@ from app.recording.session import Session
 from app.report import result
 from app.report.forms.delivery import deliver_document
 
-FORMS = ("md", "html", "json", "csv", "document")  # the last one is for our own screen, which draws it
+FORMS = (
+    "md",
+    "html",
+    "json",
+    "csv",
+    "folded",
+    "document",
+)  # the last one is for our own screen, which draws it
 
 
 @click.command()
@@ -26,8 +34,9 @@ FORMS = ("md", "html", "json", "csv", "document")  # the last one is for our own
     type=click.Choice(FORMS),
     default="md",
     show_default=True,
-    metavar="[md|html|json|csv]",
-    help="csv: the numbers, a row a load; `hostdx man` says the columns.",
+    metavar="[md|html|json|csv|folded]",
+    help="csv: the numbers, a row a load; `hostdx man` says the columns. folded: call paths, for speedscope or "
+    "flamegraph.pl, in microseconds a run.",
 )
 @click.option("--with-arguments", is_flag=True, help="Show whole command lines, not only the program.")
 @click.option("-o", "--output", type=click.Path(), help="Write to this file instead of stdout.")
@@ -39,6 +48,8 @@ def report(recording: str, form: str, output: str | None, with_arguments: bool) 
         deliver("report", output, result.document_json(session, path.name) + "\n")
     elif form == "csv":
         deliver("report", output, _csv(session, path.name))
+    elif form == "folded":
+        deliver("report", output, _folded(session, path.name))
     else:
         _deliver_document(path, session, form, output, with_arguments)
     return 0
@@ -51,6 +62,18 @@ def _csv(session: Session, name: str) -> str:
     from app.report.forms import csv_rows
 
     return csv_rows.measured(session, name)
+
+
+def _folded(session: Session, name: str) -> str:
+    from app.report.figures.flame import folded
+    from scenarios.where.results import CallPaths
+
+    found = session.result(CallPaths)
+    if found is None:
+        raise Failure(
+            f"report: {name} holds no call paths; record them with hostdx run workload --call-paths", USAGE
+        )
+    return "".join(f"{line}\n" for tree in found.value for line in folded(tree))
 
 
 def _deliver_document(

@@ -10,6 +10,7 @@ from scenarios.compare.bounding_box import Boxed
 from scenarios.imported.results import Courses
 from scenarios.results.document import Heading, Part, Picture, Table, say
 from scenarios.results.result import Result
+from scenarios.where.results import CallPaths
 
 WIDTH = 78  # cells of a drawing
 DEEPEST = 8  # a foreign recording's facts nest as deeply as they like
@@ -29,6 +30,10 @@ def result_parts(session: Session, result: Result) -> tuple[Part, ...]:
 
             course = drawn(result.value)
             return (Picture(tuple(course_lines(course, WIDTH)), course_svg(course)),) if course else ()
+        case CallPaths():
+            from app.report.figures.flame import flame_lines, flame_svg
+
+            return tuple(Picture(tuple(flame_lines(tree)), flame_svg(tree)) for tree in result.value)
     return _fields(session, result.plain)
 
 

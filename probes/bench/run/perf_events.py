@@ -80,12 +80,17 @@ class Clocks:
 
 def _opened(kind: int, config: int, more: int, pid: int = 0, how: int = _AT_EXECVE) -> int:
     """Its descriptor, of a process on any CPU; -1 where it cannot be had."""
+    flags = how | more
+    attr = struct.pack("=IIQQQQQIIQ", kind, _ATTR_BYTES, config, 0, 0, _TIMES, flags, 0, 0, 0)
+    return open_event(attr, pid, -1)
+
+
+def open_event(attr: bytes, pid: int, cpu: int) -> int:
+    """The descriptor of an event, of a task (0: this one) on a CPU (-1: any); -1 where it cannot be had."""
     number = _NUMBERS.get(platform.machine())
     if number is None:
         return -1
-    flags = how | more
-    attr = struct.pack("=IIQQQQQIIQ", kind, _ATTR_BYTES, config, 0, 0, _TIMES, flags, 0, 0, 0)
     call = ctypes.CDLL(None, use_errno=True).syscall
     call.restype = ctypes.c_long
-    buffer = ctypes.create_string_buffer(attr, _ATTR_BYTES)
-    return int(call(ctypes.c_long(number), buffer, pid, -1, -1, ctypes.c_ulong(_CLOEXEC)))
+    buffer = ctypes.create_string_buffer(attr, len(attr))
+    return int(call(ctypes.c_long(number), buffer, pid, cpu, -1, ctypes.c_ulong(_CLOEXEC)))

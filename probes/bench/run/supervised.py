@@ -30,6 +30,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
     `ionice` is (class, level) as ioprio_set(2) has them, empty: as it is. `keep`: bytes of standard output kept, its
     end; with 0 it goes to /dev/null, unread. `group`: the control group (version 2) that it runs in.
+    `chains`: every how many context switches one is recorded with its call chain, 0 for no call chains at all.
     `most_bytes`: it is ended when it has caused more to be written, as seen at a look; 0: unbounded.
     """
 
@@ -42,8 +43,25 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     ionice: tuple[int, ...] = ()
     keep: int = 0
     group: str = ""
+    chains: int = 0
     most_bytes: int = 0
     at_most_s: float = 600.0
+
+
+class Calls(msgspec.Struct, frozen=True, kw_only=True):
+    """Call chains of a run. Each stack: `on`, `off` or `runnable` (not on a CPU though it wanted to); frames, the
+    outermost first, as (number in `files`, place in it) or (-1, address in the kernel); seconds.
+
+    kernel   the kernel's frames are in it; `waits`: the chains of waits too.
+    lost     records that did not fit; `dropped_s`: seconds of stacks that were too many.
+    """
+
+    kernel: bool
+    waits: bool
+    lost: int
+    dropped_s: float
+    files: tuple[str, ...]
+    stacks: tuple[tuple[str, tuple[tuple[int, int], ...], float], ...]
 
 
 class JobRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +72,8 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     waited_s        thread seconds in a run queue, `blocked_s` waiting for block I/O (None: delay accounting is off).
     d_s             thread seconds in uninterruptible sleep (state D), as sampled 100 times a second at most; None with
                     too many processes at once, and then there are no `waits`: in which calls its threads waited.
+    asleep_s        thread seconds neither on a CPU nor waiting for one, exactly; None where that is not known.
+    calls           None where none were wanted, or perf events are not there or not allowed.
     refetching_s    thread seconds waiting for pages that had been taken away (in `blocked_s` too), `reclaiming_s` in
                     reclaim of its own (mostly system CPU); None unless each task told its delays at its end (root).
     seen            share of its CPU time whose threads `waited_s` and `blocked_s` rest on: 1 where each told at its
@@ -86,6 +106,8 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     blocked_s: float | None
     d_s: float | None
     waits: tuple[Wait, ...] = ()
+    asleep_s: float | None = None
+    calls: Calls | None = None
     refetching_s: float | None
     reclaiming_s: float | None
     seen: float

@@ -1,0 +1,196 @@
+"""Where a command and all that it starts compute and wait: call chains from perf events. For a light child: standard
+library only.
+
+CPU time by the cpu-clock event, 99 times a second of each running thread; as root (or with perf_event_paranoid at 1 or
+less) the kernel's part too, and each context switch with the chain that led to it and the time until the thread ran
+again. Frames are a kernel address, or a place in a file: they get names later, when nothing is measured.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from probes.bench.profile import perf_ring
+from probes.bench.profile.perf_records import (
+    USER_BELOW,
+    Fork,
+    Lost,
+    Mapping,
+    Program,
+    Record,
+    Sample,
+    Switch,
+    records,
+)
+
+HERTZ = 99  # not 100: what happens each tick is not seen each time
+CLOCK_PAGES, SWITCH_PAGES = 16, 32
+EVERY_S = 0.1
+COST = 100  # reading the rings takes 1 % of a core at most: what does not fit meanwhile is lost, and told
+MOST_STACKS, MOST_FILES, MOST_PROCESSES = 1500, 1000, 2000
+KERNEL = -1  # in place of a file
+ON, OFF, RUNNABLE = "on", "off", "runnable"
+
+Frame: TypeAlias = tuple[int, int]  # the file's number and the place in it; KERNEL and an address
+Stack: TypeAlias = tuple[Frame, ...]  # the outermost first
+
+
+class Maps:
+    """Which file lies where, of each process, as the records tell."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, int] = {}
+        self._of: dict[int, list[Mapping]] = {}
+
+    def hear(self, record: Mapping | Program | Fork) -> None:
+        if isinstance(record, Mapping):
+            if len(self._of) < MOST_PROCESSES:
+                self._of.setdefault(record.pid, []).append(record)
+        elif isinstance(record, Program):
+            self._of.pop(record.pid, None)
+        elif record.parent in self._of and len(self._of) < MOST_PROCESSES:
+            self._of[record.pid] = list(self._of[record.parent])
+
+    def frame(self, pid: int, address: int) -> Frame | None:
+        """None for an address at which nothing lies: a chain without frame pointers holds such."""
+        if address >= USER_BELOW:
+            return (KERNEL, address)
+        for mapping in reversed(self._of.get(pid, ())):  # the newest lies over the older ones
+            if mapping.start <= address < mapping.start + mapping.length:
+                if mapping.path.startswith(("//anon", "[", "/memfd:")) or not mapping.path:
+                    return self._numbered(f"pid:{pid}", address)
+                return self._numbered(mapping.path, address - mapping.start + mapping.offset)
+        return None
+
+    def _numbered(self, path: str, place: int) -> Frame | None:
+        if path not in self.files and len(self.files) >= MOST_FILES:
+            return None
+        return (self.files.setdefault(path, len(self.files)), place)
+
+    def stack(self, sample: Sample) -> Stack:
+        """A caller's address is where it goes on: the call itself stands before it."""
+        frames = [self.frame(sample.pid, ip if n == 0 else ip - 1) for n, ip in enumerate(sample.chain)]
+        return tuple(frame for frame in reversed(frames) if frame is not None)
+
+
+class _Leaving(NamedTuple):
+    at_ns: int
+    stack: Stack
+    preempted: bool
+
+
+class Fold:
+    """Records in the order of their time become stacks with seconds."""
+
+    def __init__(self, period: int = 1) -> None:
+        """`period`: every how many switches one has a chain."""
+        self.maps = Maps()
+        self.seconds: dict[tuple[str, Stack], float] = {}
+        self.lost = 0
+        self.dropped_s = 0.0  # of stacks that were too many
+        self._period = period
+        self._chains: dict[int, tuple[int, Stack]] = {}  # of threads about to leave the CPU
+        self._left: dict[int, _Leaving] = {}
+
+    def clock(self, found: Iterable[Record]) -> None:
+        for record in found:
+            if isinstance(record, Sample):
+                self._add(ON, self.maps.stack(record), 1 / HERTZ)
+            elif isinstance(record, Lost):
+                self.lost += record.records
+            elif not isinstance(record, Switch):
+                self.maps.hear(record)
+
+    def switches(self, found: Iterable[Record]) -> None:
+        for record in found:
+            if isinstance(record, Sample):
+                self._chains[record.tid] = (record.at_ns, self.maps.stack(record))
+            elif isinstance(record, Lost):  # what left before may have come back unseen
+                self.lost += record.records
+                self._left.clear()
+                self._chains.clear()
+            elif isinstance(record, Switch):
+                self._switched(record)
+
+    def _switched(self, record: Switch) -> None:
+        if record.out:
+            _, stack = self._chains.pop(record.tid, (0, ()))
+            self._left[record.tid] = _Leaving(record.at_ns, stack, record.preempted)
+            return
+        left = self._left.pop(record.tid, None)
+        if left is not None and left.stack:
+            passed = max(0, record.at_ns - left.at_ns) / 1e9
+            self._add(RUNNABLE if left.preempted else OFF, left.stack, passed * self._period)
+
+    def _add(self, kind: str, stack: Stack, seconds: float) -> None:
+        key = (kind, stack)
+        if key in self.seconds or len(self.seconds) < MOST_STACKS:
+            self.seconds[key] = self.seconds.get(key, 0.0) + seconds
+        else:
+            self.dropped_s += seconds
+
+
+class CallProfile:
+    """Opened before the command is forked; it begins at execve(2). `read` when `due`, `result` at the end."""
+
+    def __init__(self, cpus: Sequence[int], switch_period: int) -> None:
+        """`switch_period`: 0 for no chains of waits."""
+        self.fold = Fold(max(1, switch_period))
+        self._late: list[Record] = []
+        flags = perf_ring.MAPS | perf_ring.NAMES | perf_ring.TASKS | perf_ring.FREQUENCY
+        clock = (perf_ring.SOFTWARE, perf_ring.CPU_CLOCK, HERTZ)
+        self._clock = perf_ring.opened(perf_ring.attribute(*clock, flags), cpus, CLOCK_PAGES)
+        self.kernel = bool(self._clock)
+        if not self._clock:
+            attr = perf_ring.attribute(*clock, flags | perf_ring.NO_KERNEL)
+            self._clock = perf_ring.opened(attr, cpus, CLOCK_PAGES)
+        self._switch: list[perf_ring.Ring] = []
+        if self.kernel and switch_period:
+            attr = perf_ring.attribute(
+                perf_ring.SOFTWARE, perf_ring.CONTEXT_SWITCHES, switch_period, perf_ring.SWITCHES
+            )
+            self._switch = perf_ring.opened(attr, cpus, SWITCH_PAGES)
+        self.due = time.monotonic() + EVERY_S
+
+    def read(self) -> None:
+        """A thread's leaving and its coming back may stand in two rings: what is younger than this call waits."""
+        until_ns = time.monotonic_ns()
+        cost = time.process_time()
+        found = self._late
+        for ring in self._clock:
+            self.fold.clock(sorted(records(ring.taken()), key=lambda record: record.at_ns))
+        for ring in self._switch:
+            found += records(ring.taken())
+        found.sort(key=lambda record: record.at_ns)
+        count = sum(record.at_ns <= until_ns for record in found)
+        self.fold.switches(found[:count])
+        self._late = found[count:]
+        self.due = time.monotonic() + max(EVERY_S, COST * (time.process_time() - cost))
+
+    def result(self) -> dict[str, Any] | None:
+        """As `probes.bench.run.supervised.JobRun.calls` has it; None where nothing may be sampled."""
+        if not self._clock:
+            return None
+        self.read()
+        fold = self.fold
+        stacks = sorted(fold.seconds.items(), key=lambda item: -item[1])
+        return {
+            "kernel": self.kernel,
+            "waits": bool(self._switch),
+            "lost": fold.lost,
+            "dropped_s": fold.dropped_s,
+            "files": list(fold.maps.files),
+            "stacks": [(kind, stack, seconds) for (kind, stack), seconds in stacks],
+        }
+
+    def close(self) -> None:
+        for ring in (*self._clock, *self._switch):
+            ring.close()
+
+
+def cpus_of(order: Sequence[int]) -> list[int]:
+    """Those that a command may run on."""
+    return list(order) or sorted(os.sched_getaffinity(0))

@@ -1,0 +1,133 @@
+"""Names of the functions in an ELF file, by the place in the file: its own symbol table, else the dynamic one.
+
+Any file that a command maps may be read here: all of it is hostile. Sizes and counts are bounded, what lies outside
+of the file is not there, a name has MOST_NAME bytes at most. No debug information is read. System V ABI, chapter 4.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from probes.named_file import opened
+
+MOST_HEADERS = 512  # of segments, of sections
+MOST_SYMBOLS = 400_000
+MOST_STRINGS = 32 << 20
+MOST_NAME = 512
+_SYMTAB, _DYNSYM, _LOAD, _FUNCTION, _IFUNC = 2, 11, 1, 2, 10
+
+
+class _Segment(NamedTuple):
+    offset: int
+    address: int
+    length: int
+
+
+class _Layout(NamedTuple):
+    """Of one class and byte order: struct formats of the headers, as (format, fields taken)."""
+
+    order: str
+    wide: bool
+
+    def head(self) -> struct.Struct:
+        """From byte 16: type, machine, version, entry, segments, sections, flags, size, 2 x (size, count), names."""
+        return struct.Struct(f"{self.order}HHI{'QQQ' if self.wide else 'III'}IHHHHHH")
+
+
+class ElfSymbols:
+    """Raises OSError or ValueError where the file cannot be read as one."""
+
+    def __init__(self, path: str) -> None:
+        self._file = opened(path)
+        try:
+            self._bytes = os.fstat(self._file).st_size
+            self._segments, symbols = self._read()
+        except (struct.error, OverflowError) as error:
+            raise ValueError(f"{path}: {error}") from None
+        finally:
+            os.close(self._file)
+        symbols.sort()
+        self._symbols = symbols
+        self._starts = [start for start, _, _ in symbols]
+
+    def name(self, place: int) -> str | None:
+        """Of the function at this place of the file."""
+        address = next(
+            (place - s.offset + s.address for s in self._segments if s.offset <= place < s.offset + s.length),
+            None,
+        )
+        if address is None:
+            return None
+        at = bisect_right(self._starts, address) - 1
+        if at < 0:
+            return None
+        start, size, name = self._symbols[at]
+        return name if address < start + max(size, 1) else None
+
+    def _part(self, offset: int, length: int) -> bytes:
+        if offset < 0 or length < 0 or offset + length > self._bytes:
+            raise ValueError("outside of the file")
+        return os.pread(self._file, length, offset)
+
+    def _read(self) -> tuple[list[_Segment], list[tuple[int, int, str]]]:
+        ident = self._part(0, 16)
+        if ident[:4] != b"\x7fELF" or ident[4] not in (1, 2) or ident[5] not in (1, 2):
+            raise ValueError("no ELF file")
+        layout = _Layout("<" if ident[5] == 1 else ">", ident[4] == 2)
+        head = layout.head()
+        fields = head.unpack(self._part(16, head.size))
+        segments_at, sections_at, (segment_size, segments, section_size, sections) = (
+            fields[4],
+            fields[5],
+            fields[8:12],
+        )
+        loads = list(self._loads(layout, segments_at, segment_size, min(segments, MOST_HEADERS)))
+        tables = list(self._tables(layout, sections_at, section_size, min(sections, MOST_HEADERS)))
+        for kind in (_SYMTAB, _DYNSYM):
+            for found, table, strings in tables:
+                if found == kind and (symbols := list(self._functions(layout, table, strings))):
+                    return loads, symbols
+        return loads, []
+
+    def _loads(self, layout: _Layout, at: int, size: int, count: int) -> Iterator[_Segment]:
+        form = struct.Struct(layout.order + ("IIQQQQQQ" if layout.wide else "IIIIIIII"))
+        for n in range(count):
+            fields = form.unpack(self._part(at + n * size, form.size))
+            kind, offset, address = (fields[0], fields[2], fields[3]) if layout.wide else fields[:3]
+            length = fields[5] if layout.wide else fields[4]
+            if kind == _LOAD:
+                yield _Segment(offset, address, length)
+
+    def _tables(self, layout: _Layout, at: int, size: int, count: int) -> Iterator[tuple[int, bytes, bytes]]:
+        """The symbol tables with their strings."""
+        form = struct.Struct(layout.order + ("IIQQQQIIQQ" if layout.wide else "IIIIIIIIII"))
+        heads = [form.unpack(self._part(at + n * size, form.size)) for n in range(count)]
+        entry = 24 if layout.wide else 16
+        for head in heads:
+            if head[1] in (_SYMTAB, _DYNSYM) and head[6] < len(heads):
+                strings = heads[head[6]]
+                symbols = min(head[5], MOST_SYMBOLS * entry)
+                yield (
+                    head[1],
+                    self._part(head[4], symbols),
+                    self._part(strings[4], min(strings[5], MOST_STRINGS)),
+                )
+
+    def _functions(self, layout: _Layout, table: bytes, strings: bytes) -> Iterator[tuple[int, int, str]]:
+        form = struct.Struct(layout.order + ("IBBHQQ" if layout.wide else "IIIBBH"))
+        for fields in form.iter_unpack(table[: len(table) // form.size * form.size]):
+            if layout.wide:
+                name, info, _, section, value, size = fields
+            else:
+                name, value, size, info, _, section = fields
+            if info & 15 in (_FUNCTION, _IFUNC) and section and name < len(strings):
+                end = strings.find(b"\0", name, name + MOST_NAME)
+                yield (
+                    value,
+                    size,
+                    strings[name : end if end >= 0 else name + MOST_NAME].decode("ascii", "replace"),
+                )

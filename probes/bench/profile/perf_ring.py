@@ -1,0 +1,86 @@
+"""Perf events that write into rings which we read: opened for a task and what it starts, on each CPU. Standard library
+only; perf_event_open(2), include/uapi/linux/perf_event.h. An event dies with the process that opened it.
+
+An inherited event can only be mapped where it is bound to a CPU: so each kind of event is opened once for each CPU.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+from collections.abc import Sequence
+
+from probes.bench.run.perf_events import open_event
+
+SOFTWARE, TRACEPOINT = 1, 2  # PERF_TYPE_*
+CPU_CLOCK, CONTEXT_SWITCHES = 0, 3  # PERF_COUNT_SW_*
+_BYTES = 112  # PERF_ATTR_SIZE_VER5: clockid and sample_max_stack
+TID, TIME, CALLCHAIN, RAW = 1 << 1, 1 << 2, 1 << 5, 1 << 10  # PERF_SAMPLE_*
+DISABLED, INHERIT, NO_KERNEL, NO_HYPERVISOR = 1 << 0, 1 << 1, 1 << 5, 1 << 6
+MAPS, NAMES, FREQUENCY, ON_EXEC, TASKS = 1 << 8 | 1 << 23, 1 << 9 | 1 << 24, 1 << 10, 1 << 12, 1 << 13
+ID_ALL, CLOCK, SWITCHES = 1 << 18, 1 << 25, 1 << 26
+_MONOTONIC = 1
+MOST_FRAMES = 64
+_HEAD, _TAIL, _OFFSET, _SIZE = 1024, 1032, 1040, 1048  # in the first page (struct perf_event_mmap_page)
+
+
+def attribute(kind: int, config: int, period: int, flags: int, more: int = 0) -> bytes:
+    """Of a sampled event with call chains, on the monotonic clock. `more`: bits of sample_type besides."""
+    attr = bytearray(_BYTES)
+    sampled = TID | TIME | CALLCHAIN | more
+    flags |= DISABLED | INHERIT | NO_HYPERVISOR | ON_EXEC | ID_ALL | CLOCK
+    struct.pack_into("=IIQQQQQ", attr, 0, kind, _BYTES, config, period, sampled, 0, flags)
+    struct.pack_into("=i", attr, 92, _MONOTONIC)
+    struct.pack_into("=H", attr, 108, MOST_FRAMES)
+    return bytes(attr)
+
+
+class Ring:
+    """Of one event on one CPU. Raises OSError where it cannot be mapped (RLIMIT_MEMLOCK, perf_event_mlock_kb)."""
+
+    def __init__(self, descriptor: int, pages: int) -> None:
+        """`pages`: a power of two."""
+        self._descriptor = descriptor
+        self._memory = mmap.mmap(descriptor, (1 + pages) * mmap.PAGESIZE)
+        offset, size = struct.unpack_from("=QQ", self._memory, _OFFSET)
+        self._offset, self._size = (offset, size) if size else (mmap.PAGESIZE, pages * mmap.PAGESIZE)
+
+    def taken(self) -> bytes:
+        """What was written since the last time; the room is free again."""
+        (head,) = struct.unpack_from("=Q", self._memory, _HEAD)
+        (tail,) = struct.unpack_from("=Q", self._memory, _TAIL)
+        found = window(self._memory, self._offset, self._size, tail, head)
+        struct.pack_into("=Q", self._memory, _TAIL, head)
+        return found
+
+    def close(self) -> None:
+        self._memory.close()
+        os.close(self._descriptor)
+
+
+def window(memory: mmap.mmap | bytes, offset: int, size: int, tail: int, head: int) -> bytes:
+    """The bytes from `tail` to `head`, which count on and on, of a ring; nothing where they do not fit it."""
+    if not 0 <= head - tail <= size:
+        return b""
+    begin, end = tail % size, tail % size + head - tail
+    first = bytes(memory[offset + begin : offset + min(end, size)])
+    return first if end <= size else first + bytes(memory[offset : offset + end - size])
+
+
+def opened(attr: bytes, cpus: Sequence[int], pages: int) -> list[Ring]:
+    """A ring for each CPU, of this task's and what it will start; none where the kernel does not allow all of them."""
+    rings: list[Ring] = []
+    for cpu in cpus:
+        descriptor = open_event(attr, 0, cpu)
+        try:
+            if descriptor < 0:
+                raise OSError
+            rings.append(Ring(descriptor, pages))
+        except (OSError, ValueError):
+            if descriptor >= 0:
+                os.close(descriptor)
+            for ring in rings:
+                ring.close()
+            return []
+    return rings

@@ -1,0 +1,122 @@
+"""Names of the frames of a call profile: the kernel's from /proc/kallsyms, a file's from its symbols, a just-in-time
+compiler's from /tmp/perf-PID.map. One without a name is said as where it lies: `[libfoo.so+0x12a0]`.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from probes.bench.profile.call_profile import KERNEL, Frame
+from probes.bench.profile.elf_symbols import ElfSymbols
+from probes.named_file import opened
+
+MOST_BYTES = 64 << 20  # of kallsyms (10 MB), of a map
+MOST_LINES = 1_000_000
+MOST_NAME = 200
+JITTED = "pid:"  # a file that stands for what a process wrote into its memory itself
+
+
+class Symbols:
+    """Each file is read once, when the first of its frames is named."""
+
+    def __init__(self, kallsyms: str = "/proc/kallsyms", maps: str = "/tmp") -> None:
+        self._kallsyms, self._maps = kallsyms, maps
+        self._tables: dict[str, Ranges | ElfSymbols | None] = {}
+        self._names: dict[tuple[str, int], str] = {}
+
+    def names(self, stack: Sequence[Frame], files: Sequence[str]) -> tuple[str, ...]:
+        """Of a stack; a frame of a file that is not in `files` is left out."""
+        found = []
+        for number, place in stack:
+            if number == KERNEL:
+                found.append(self._name("", place))
+            elif 0 <= number < len(files):
+                found.append(self._name(files[number], place))
+        return tuple(found)
+
+    def _name(self, path: str, place: int) -> str:
+        key = (path, place)
+        if key not in self._names:
+            table = self._table(path)
+            name = table.name(place) if table is not None else None
+            shown = "kernel" if not path else "jit" if path.startswith(JITTED) else Path(path).name
+            self._names[key] = clean(name) if name else f"[{clean(shown)}+{place:#x}]"
+        return self._names[key]
+
+    def _table(self, path: str) -> Ranges | ElfSymbols | None:
+        if path not in self._tables:
+            self._tables[path] = self._read(path)
+        return self._tables[path]
+
+    def _read(self, path: str) -> Ranges | ElfSymbols | None:
+        try:
+            if not path:
+                return Ranges(kernel_symbols(_text(self._kallsyms)))
+            if path.startswith(JITTED):
+                return Ranges(
+                    map_symbols(_text(f"{self._maps}/perf-{int(path[len(JITTED) :])}.map", own=True))
+                )
+            return ElfSymbols(path)
+        except (OSError, ValueError):
+            return None
+
+
+class Ranges:
+    """Names by where they begin; one that tells no length goes to the next."""
+
+    def __init__(self, symbols: Iterator[tuple[int, int, str]]) -> None:
+        self._symbols = sorted(symbols)
+        self._starts = [start for start, _, _ in self._symbols]
+
+    def name(self, place: int) -> str | None:
+        at = bisect_right(self._starts, place) - 1
+        if at < 0:
+            return None
+        start, size, name = self._symbols[at]
+        return name if not size or place < start + size else None
+
+
+def kernel_symbols(text: str) -> Iterator[tuple[int, int, str]]:
+    """Functions of /proc/kallsyms: `ffffffff81000000 T name [module]`; all 0 where kptr_restrict hides them."""
+    for line in text.splitlines()[:MOST_LINES]:
+        words = line.split(None, 3)
+        if len(words) >= 3 and words[1] in "tTwW" and (start := _hexadecimal(words[0])):
+            yield start, 0, words[2]
+
+
+def map_symbols(text: str) -> Iterator[tuple[int, int, str]]:
+    """Lines `START SIZE name`, both hexadecimal (tools/perf/Documentation/jit-interface.txt)."""
+    for line in text.splitlines()[:MOST_LINES]:
+        words = line.split(None, 2)
+        if len(words) == 3 and (start := _hexadecimal(words[0])) and (size := _hexadecimal(words[1])):
+            yield start, size, words[2]
+
+
+def clean(name: str) -> str:
+    """As it can stand in a folded stack: one line, no `;`, bounded; a blank is kept."""
+    shown = "".join(c if c.isprintable() and c != ";" else "?" for c in name[:MOST_NAME])
+    return shown or "?"
+
+
+def _hexadecimal(word: str) -> int:
+    try:
+        return int(word, 16) if len(word) <= 18 else 0
+    except ValueError:
+        return 0
+
+
+def _text(path: str, *, own: bool = False) -> str:
+    """Raises OSError. `own`: of the user that runs this alone; anybody can write into /tmp."""
+    file = opened(path)
+    try:
+        if own and os.fstat(file).st_uid != os.geteuid():
+            raise OSError("of another user")
+        data = bytearray()  # a read of kallsyms gives 4 KiB, however much is asked
+        while len(data) < MOST_BYTES and (more := os.read(file, 1 << 20)):
+            data += more
+        return data.decode("utf-8", "replace")
+    finally:
+        os.close(file)

@@ -1,0 +1,142 @@
+"""Call paths of many runs as one tree: planted differences are found, noise is not, and what is exact stays so."""
+
+from __future__ import annotations
+
+import random
+from xml.etree import ElementTree as ET
+
+import msgspec
+import pytest
+
+from app.report.figures.flame import boxes, flame_lines, flame_svg, folded, share
+from probes.bench.profile.call_profile import KERNEL, OFF, ON, RUNNABLE
+from probes.bench.profile.symbols import Symbols
+from probes.bench.run.supervised import Calls
+from scenarios.where.call_paths import NOT_IN_KERNEL, ROOTS, Group, Path, Paths, RunCalls, compared, paths
+from scenarios.where.results import CallPaths, Node, PathTree
+
+
+class Named(Symbols):
+    def names(self, stack: object, files: object) -> tuple[str, ...]:
+        return tuple(NAMES[place] for _, place in stack)  # type: ignore[attr-defined]
+
+
+NAMES = ["main", "work", "do_syscall_64", "fsync", "do_wait"]
+
+
+def calls(*stacks: tuple[str, tuple[int, ...], float], kernel: bool = True) -> Calls:
+    return Calls(
+        kernel=kernel,
+        waits=True,
+        lost=0,
+        dropped_s=0.0,
+        files=("/a",),
+        stacks=tuple((kind, tuple((KERNEL, n) for n in places), s) for kind, places, s in stacks),
+    )
+
+
+def test_chains_divide_what_is_exact_and_leave_the_plumbing_and_the_waits_for_children_out() -> None:
+    of_run = calls((ON, (0, 1), 0.9), (OFF, (0, 2, 3), 1.0), (RUNNABLE, (0, 1), 1.0), (OFF, (0, 4), 5.0))
+    found = paths(RunCalls(of_run, 2.0, 1.5, 9.0), Named())
+    assert found == {
+        (ROOTS[ON], "main", "work"): pytest.approx(2.0),
+        (ROOTS[OFF], "main", "fsync"): pytest.approx(2.0),
+        (ROOTS[RUNNABLE], "main", "work"): pytest.approx(2.0),
+    }
+
+
+def test_without_the_kernels_part_its_time_is_one_box() -> None:
+    found = paths(RunCalls(calls((ON, (0, 1), 1.0), kernel=False), 2.0, 1.5, None), Named())
+    assert found == {(ROOTS[ON], "main", "work"): pytest.approx(1.5), (ROOTS[ON], NOT_IN_KERNEL): 0.5}
+
+
+def tree_of(groups: list[Group]) -> PathTree:
+    tree = compared("A", "B", groups, [calls()])
+    assert tree is not None
+    return tree
+
+
+def planted(difference: float, seed: int, groups: int = 8) -> PathTree:
+    rng = random.Random(seed)
+
+    def run(more: float) -> Paths:
+        found: dict[Path, float] = {("on", "main"): 0.1}
+        for n in range(20):
+            found["on", "main", f"f{n}"] = rng.gauss(1.0, 0.05)
+        found["on", "main", "f3"] += more
+        return found
+
+    return tree_of([Group([run(0.0)], [run(difference)]) for _ in range(groups)])
+
+
+def test_a_planted_function_is_named_and_its_callers_hold_it() -> None:
+    tree = planted(0.6, 1)
+    named = {node.name: node for node in tree.nodes}
+    assert named["f3"].differs and named["f3"].difference_s == pytest.approx(0.6, abs=0.1)
+    assert named["main"].differs
+    functions = [node for node in tree.nodes if node.name.startswith("f")]
+    assert max(functions, key=lambda node: abs(node.difference_s)).name == "f3"
+    assert named["main"].baseline_s == pytest.approx(20.1, abs=0.5)
+    assert tree.depths() == [0, 1] + [2] * 20
+
+
+def test_of_two_equal_sides_no_function_is_called_different_in_most_runs() -> None:
+    called = sum(any(node.differs for node in planted(0.0, seed).nodes) for seed in range(40))
+    assert called <= 6, "5 % of 40 runs are 2"
+
+
+def test_what_one_side_alone_has_is_drawn_and_each_box_lies_in_its_callers() -> None:
+    groups = [Group([{("on", "old"): 1.0 + n / 9}], [{("on", "new"): 1.1 + n / 8}]) for n in range(3)]
+    tree = tree_of(groups)
+    drawn = {box.node.name: box for box in boxes(tree)}
+    assert drawn["old"].width > 0 < drawn["new"].width
+    for box in drawn.values():
+        if box.node.up >= 0:
+            above = next(b for b in drawn.values() if b.number == box.node.up)
+            assert above.left - 1e-9 <= box.left and box.left + box.width <= above.left + above.width + 1e-9
+    zoomed = boxes(tree, drawn["new"].number)
+    assert [(box.node.name, box.left, box.width) for box in zoomed] == [("new", 0.0, 1.0)]
+
+
+def test_folded_stacks_hold_all_of_each_side() -> None:
+    tree = planted(0.5, 2)
+    sums = {"A": 0, "B": 0}
+    for line in folded(tree):
+        stack, _, count = line.rpartition(" ")
+        sums[stack.split(";")[0]] += int(count)
+    assert sums["A"] / 1e6 == pytest.approx(tree.nodes[0].baseline_s, rel=1e-3)
+    assert sums["B"] / 1e6 == pytest.approx(tree.nodes[0].variant_s, rel=1e-3)
+
+
+def test_hostile_names_and_callers_are_drawn_and_no_markup() -> None:
+    bad = Node(
+        name="<script>;\x1b[2J&",
+        up=5,
+        baseline_s=1.0,
+        variant_s=2.0,
+        difference_s=1.0,
+        ci95_s=(0.5, 1.5),
+        differs=True,
+    )
+    tree = PathTree(baseline="A", variant="B", groups=2, kernel=True, waits=False, lost=3, nodes=(bad, bad))
+    found = ET.fromstring(flame_svg(tree))
+    assert len(found.findall(".//{*}rect")) == 2 and not found.findall(".//{*}script")
+    assert all(line.isprintable() for line in (*flame_lines(tree), *folded(tree)))
+    assert share(bad) == pytest.approx(0.5) and share(msgspec.structs.replace(bad, differs=False)) == 0.0
+
+
+def test_a_tree_of_any_runs_stays_small_enough_for_a_recording() -> None:
+    rng = random.Random(3)
+    wide: list[Group] = []
+    for _ in range(2):
+        sides = [
+            [{tuple(f"{'n' * 190}{rng.randrange(3)}" for _ in range(50)): rng.random() for _ in range(300)}]
+            for _ in "AB"
+        ]
+        wide.append(Group(*sides))
+    data = msgspec.json.encode(CallPaths(t=1.0, value=(tree_of(wide),)))
+    assert len(data) < 1 << 20
+
+
+def test_one_group_is_no_difference() -> None:
+    assert compared("A", "B", [Group([{("on",): 1.0}], [{("on",): 2.0}])], []) is None

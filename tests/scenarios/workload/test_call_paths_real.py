@@ -1,0 +1,111 @@
+"""What the command waited for and where, for real: planted causes are named, by samples and by call paths."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+from pathlib import Path
+
+import pytest
+
+from app.report.figures.flame import folded
+from probes.bench.profile.call_profile import CallProfile
+from probes.bench.run.supervised import Supervisors
+from scenarios.experiment.schedule.guarded import GuardedBlocks
+from scenarios.where.results import PathTree
+from scenarios.workload.arm import SYSTEM, USER, WAITING, JobArm
+from scenarios.workload.difference import moved
+from scenarios.workload.parts import Split
+from scenarios.workload.split import path_tree, split
+from scenarios.workload.variants import job
+from tests.fakes.run import FakeRun
+from tests.needs import ROOT, needs
+from tests.scenarios.workload.test_arm_real import PYTHON
+
+pytestmark = pytest.mark.real
+
+
+def perf_events() -> str:
+    profile = CallProfile(sorted(os.sched_getaffinity(0)), 1)
+    found, kernel = profile.result(), profile.kernel
+    profile.close()
+    return "" if found is not None and kernel else "perf events with the kernel's part are not allowed here"
+
+
+def measured(
+    supervisors: Supervisors, scripts: tuple[str, str], cwd: Path, *, groups: int = 5, profile: bool = False
+) -> tuple[Split, PathTree | None]:
+    run = FakeRun()
+    arms = [
+        JobArm(
+            run,
+            job(f"{name}:", f"{PYTHON} -S -c {shlex.quote(script)}", str(cwd)),
+            supervisors,
+            at_most_s=60.0,
+            profile=profile,
+        )
+        for name, script in zip("AB", scripts, strict=True)
+    ]
+    blocks = GuardedBlocks(run)
+
+    async def all_groups() -> None:
+        for group in range(groups):
+            for arm in arms:
+                await blocks.measure("command", arm.variant, arm.block, group=group)
+
+    asyncio.run(all_groups())
+    counted = blocks.counted("command")
+    waits = {(arm.variant, wall_s): found for arm in arms for wall_s, found in arm.waited.items()}
+    found = split(counted, "A", "B", waits)
+    assert found is not None
+    return found, path_tree(counted, arms, ("A", "B"), 1) if profile else None
+
+
+BURN = "import time, os\nwhile time.process_time() < 0.15: pass\n"
+FSYNC = BURN + (
+    "fd = os.open('x', os.O_CREAT | os.O_RDWR)\n"
+    "for n in range(300):\n    os.pwrite(fd, os.urandom(65536), n << 16); os.fsync(fd)\n"
+)
+SLEEP = BURN + "time.sleep(0.5)\n"
+FAULTS = BURN + (
+    "import mmap\nfor n in range(12):\n    m = mmap.mmap(-1, 64 << 20)\n"
+    "    for at in range(0, 64 << 20, 4096): m[at] = 1\n    m.close()\n"
+)
+
+
+@pytest.mark.noisy("waits of a shared disk")
+def test_synced_writes_are_named(supervisors: Supervisors, tmp_path: Path) -> None:
+    found, _ = measured(supervisors, (BURN, FSYNC), tmp_path)
+    ranked = sorted(found.waits, key=lambda wait: -wait.difference_s)
+    assert ranked[0].name in ("disk-sync", "journal") and set(ranked[0].calls) <= {"fsync"}
+    assert ranked[0].hard
+
+
+@pytest.mark.noisy("the same command measured several times, in turn")
+def test_a_sleep_is_named_and_its_length_is_right(supervisors: Supervisors, tmp_path: Path) -> None:
+    found, _ = measured(supervisors, (BURN, SLEEP), tmp_path)
+    largest, _ = moved(found)
+    assert largest[0].name == "sleep" and largest[0].difference_s == pytest.approx(0.5, abs=0.1)
+
+
+@pytest.mark.noisy("the same command measured several times, in turn")
+def test_page_faults_show_as_system_cpu(supervisors: Supervisors, tmp_path: Path) -> None:
+    found, _ = measured(supervisors, (BURN, FAULTS), tmp_path)
+    parts = {part.name: part for part in found.parts}
+    assert parts[SYSTEM].difference_s > 0
+    largest, _ = moved(found)
+    assert largest[0].name in (SYSTEM, USER, WAITING), "touching each page is the program's own work too"
+
+
+@needs(ROOT, perf_events)
+@pytest.mark.noisy("waits of a shared disk")
+def test_call_paths_hold_the_wait_and_the_computing(supervisors: Supervisors, tmp_path: Path) -> None:
+    _, tree = measured(supervisors, (BURN, FSYNC), tmp_path, profile=True)
+    assert tree is not None and tree.kernel and tree.waits
+    by_name = {node.name: node for node in tree.nodes if node.name.endswith("fsync")}
+    assert sum(node.variant_s for node in by_name.values()) > 0
+    assert all(node.baseline_s == 0 for node in by_name.values())
+    lines = list(folded(tree))
+    assert any(line.startswith("B;waiting;") and "fsync" in line for line in lines)
+    assert not any(line.startswith("A;") and "fsync" in line for line in lines)
