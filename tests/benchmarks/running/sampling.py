@@ -1,6 +1,6 @@
 """What looking at a command costs it: the supervisor at work against the same one stopped, in short slices in turn.
 
-    python -m tests.benchmarks.running.sampling [--groups 200] [--slice 0.25] [--dir DIR]
+    python -m tests.benchmarks.running.sampling [--groups 200] [--slice 0.25] [--dir DIR] [--chains 1]
 
 Two jobs, each one run for all of its slices: a busy loop for each CPU, and synced writes of 4 KiB. They count what
 they have done where we read it, without a call of theirs. For a slice without looks the supervisor is stopped
@@ -106,13 +106,15 @@ def ratio(logs: Sequence[float]) -> str:
     return f"{middle:.4f} [{low:.4f}, {high:.4f}]"
 
 
-async def compare(name: str, script: str, counters: Path, groups: int, seconds: float) -> None:
+async def compare(name: str, script: str, counters: Path, groups: int, seconds: float, chains: int) -> None:
     counters.write_bytes(bytes(8 * SLOTS))
     heard: list[TreeSample] = []
     argv = (sys.executable, "-S", "-c", script, str(counters))
     supervisors = Supervisors()
     running = asyncio.ensure_future(
-        supervisors.run(Order(argv=argv, cwd="/", env=dict(os.environ), at_most_s=1e5), heard.append)
+        supervisors.run(
+            Order(argv=argv, cwd="/", env=dict(os.environ), at_most_s=1e5, chains=chains), heard.append
+        )
     )
     while not done(counters):
         assert not running.done(), running.result()
@@ -162,12 +164,13 @@ async def main() -> None:
     parser.add_argument("--groups", type=int, default=200)
     parser.add_argument("--slice", type=float, default=0.25)
     parser.add_argument("--dir", default="/var/tmp")
+    parser.add_argument("--chains", type=int, default=0, help="with call chains: every how many switches")
     asked = parser.parse_args()
     print(f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} CPUs; with looks over without, more is better")
     print(f"{'':<16}{'work / s':<26}{'work / CPU s':<26}")
     with tempfile.TemporaryDirectory(dir=asked.dir) as folder:
         for name, script in (("all CPUs busy", BUSY), ("synced writes", SYNCED)):
-            await compare(name, script, Path(folder) / "done", asked.groups, asked.slice)
+            await compare(name, script, Path(folder) / "done", asked.groups, asked.slice, asked.chains)
 
 
 if __name__ == "__main__":
