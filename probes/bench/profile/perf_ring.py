@@ -43,8 +43,11 @@ class Ring:
         """`pages`: a power of two."""
         self._descriptor = descriptor
         self._memory = mmap.mmap(descriptor, (1 + pages) * mmap.PAGESIZE)
-        offset, size = struct.unpack_from("=QQ", self._memory, _OFFSET)
-        self._offset, self._size = (offset, size) if size else (mmap.PAGESIZE, pages * mmap.PAGESIZE)
+        self._offset: int
+        self._size: int
+        self._offset, self._size = struct.unpack_from("=QQ", self._memory, _OFFSET)
+        if not self._size:  # before Linux 4.1
+            self._offset, self._size = mmap.PAGESIZE, pages * mmap.PAGESIZE
 
     def taken(self) -> bytes:
         """What was written since the last time; the room is free again."""
