@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 EVERY_S = 0.01
-COST = 80  # all that this process does takes so small a share of the time: 1.25 % of a core
+COST = 100  # all that this process does takes so small a share of the time: 1 % of a core
 LONGEST_S = 0.1  # that a look stands for: we were stopped, or had no CPU
 MOST_THREADS = 64  # looked at in a look; of more, so many in turn, each counted for several
 MOST_KINDS = 512  # of waits kept: a program cannot make us remember without end
