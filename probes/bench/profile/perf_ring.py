@@ -6,13 +6,15 @@ An inherited event can only be mapped where it is bound to a CPU: so each kind o
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
+import platform
 import struct
 from collections.abc import Sequence
 
-from probes.bench.run.perf_events import open_event
-
+_NUMBERS = {"x86_64": 298, "aarch64": 241, "ppc64le": 319, "s390x": 331, "riscv64": 241}
+_CLOEXEC = 1 << 3  # PERF_FLAG_FD_CLOEXEC
 SOFTWARE, TRACEPOINT = 1, 2  # PERF_TYPE_*
 CPU_CLOCK, CONTEXT_SWITCHES = 0, 3  # PERF_COUNT_SW_*
 _BYTES = 112  # PERF_ATTR_SIZE_VER5: clockid and sample_max_stack
@@ -87,3 +89,14 @@ def opened(attr: bytes, cpus: Sequence[int], pages: int) -> list[Ring]:
                 ring.close()
             return []
     return rings
+
+
+def open_event(attr: bytes, pid: int, cpu: int) -> int:
+    """The descriptor of an event, of a task (0: this one) on a CPU (-1: any); -1 where it cannot be had."""
+    number = _NUMBERS.get(platform.machine())
+    if number is None:
+        return -1
+    call = ctypes.CDLL(None, use_errno=True).syscall
+    call.restype = ctypes.c_long
+    buffer = ctypes.create_string_buffer(attr, len(attr))
+    return int(call(ctypes.c_long(number), buffer, pid, cpu, -1, ctypes.c_ulong(_CLOEXEC)))

@@ -7,18 +7,16 @@ command counts. A process's counts are added when it ends.
 
 from __future__ import annotations
 
-import ctypes
 import os
-import platform
 import struct
 from collections.abc import Sequence
 
-_NUMBERS = {"x86_64": 298, "aarch64": 241, "ppc64le": 319, "s390x": 331, "riscv64": 241}
+from probes.bench.profile.perf_ring import open_event
+
 _ATTR_BYTES = 64  # PERF_ATTR_SIZE_VER0
 _TIMES = 0b11  # PERF_FORMAT_TOTAL_TIME_ENABLED and _RUNNING
 _DISABLED, _INHERIT, _NO_KERNEL, _NO_HYPERVISOR, _ON_EXEC = 1 << 0, 1 << 1, 1 << 5, 1 << 6, 1 << 12
 _AT_EXECVE = _DISABLED | _INHERIT | _NO_HYPERVISOR | _ON_EXEC
-_CLOEXEC = 1 << 3  # PERF_FLAG_FD_CLOEXEC
 HARDWARE, SOFTWARE = 0, 1  # PERF_TYPE_*
 EVENTS = {"cycles": (HARDWARE, 0), "instructions": (HARDWARE, 1), "cache_misses": (HARDWARE, 3)}
 
@@ -83,14 +81,3 @@ def _opened(kind: int, config: int, more: int, pid: int = 0, how: int = _AT_EXEC
     flags = how | more
     attr = struct.pack("=IIQQQQQIIQ", kind, _ATTR_BYTES, config, 0, 0, _TIMES, flags, 0, 0, 0)
     return open_event(attr, pid, -1)
-
-
-def open_event(attr: bytes, pid: int, cpu: int) -> int:
-    """The descriptor of an event, of a task (0: this one) on a CPU (-1: any); -1 where it cannot be had."""
-    number = _NUMBERS.get(platform.machine())
-    if number is None:
-        return -1
-    call = ctypes.CDLL(None, use_errno=True).syscall
-    call.restype = ctypes.c_long
-    buffer = ctypes.create_string_buffer(attr, len(attr))
-    return int(call(ctypes.c_long(number), buffer, pid, cpu, -1, ctypes.c_ulong(_CLOEXEC)))
