@@ -91,7 +91,9 @@ def _points(part: Part, found: Split) -> str:
 
 
 def table(found: Split) -> Iterator[ReportPart]:
-    """The first line, then each part and below the parts what was waited for."""
+    """The first line, then each part and below the parts what was waited for; nothing of a foreign one without parts."""
+    if not found.parts:
+        return
     yield say(Strong(f"{found.variant} against {found.baseline}: "), moved_words(found))
     header = (
         "part",

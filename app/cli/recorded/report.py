@@ -70,9 +70,7 @@ def _folded(session: Session, name: str) -> str:
 
     found = session.result(CallPaths)
     if found is None:
-        raise Failure(
-            f"report: {name} holds no call paths; record them with hostdx run workload --call-paths", USAGE
-        )
+        raise Failure(f"report: {name} holds no call paths: its run was made without --call-paths", USAGE)
     return "".join(f"{line}\n" for tree in found.value for line in folded(tree))
 
 

@@ -28,6 +28,7 @@ _LOW, _HIGH = 0.8, 1.2  # of the baseline: what a line's height shows
 _MOST_DRAWN = 16
 _MOST_NIGHTS = 60
 _NAME, _ROOM = 34, 40  # cells
+_SLOWER = "▲ slower"
 _WIDE, _ROW, _LEFT, _RIGHT = 640, 40, 210, 90  # SVG
 
 
@@ -105,7 +106,7 @@ def _line(load: LoadCourse) -> str:
     ratios = [ratio for _, ratio in _ratios(load)][-_ROOM:]
     bars = "".join(_BARS[round(_place(ratio) * (len(_BARS) - 1))] for ratio in ratios)
     return (
-        f"{printable(_name(load)):<{_NAME}.{_NAME}} {bars:<{_ROOM}} {'slower' if load.slow else ''}".rstrip()
+        f"{printable(_name(load)):<{_NAME}.{_NAME}} {bars:<{_ROOM}} {_SLOWER if load.slow else ''}".rstrip()
     )
 
 
@@ -147,7 +148,7 @@ def _svg(found: History, drawn: Sequence[LoadCourse]) -> str:
             f'<path d="M{_LEFT} {middle:.1f}H{_WIDE - _RIGHT}" opacity="0.3"/>',
             f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.5"/>',
             f'<text x="0" y="{base - 12}" stroke="none">{escape(printable(_name(load))[:34])}</text>',
-            f'<text x="{_WIDE - _RIGHT + 8}" y="{base - 12}" stroke="none">{"slower" if load.slow else ""}</text>',
+            f'<text x="{_WIDE - _RIGHT + 8}" y="{base - 12}" stroke="none">{_SLOWER if load.slow else ""}</text>',
         ]
         parts += [
             f'<path d="M{across(night):.1f} {base}v-{_ROW - 8}" stroke="#c62828"/>'
@@ -184,7 +185,7 @@ def _row(load: LoadCourse) -> tuple[Cell, ...]:
         load.metric.unit,
         percent(load.deviation) if load.deviation is not None else "–",
         number(load.total, 2) if load.centre is not None else "–",
-        Toned("slower", "warning") if load.slow else "",
+        Toned(_SLOWER, "warning") if load.slow else "",
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from probes.bench.profile import perf_ring
 from probes.bench.profile.perf_records import (
@@ -170,7 +170,7 @@ class CallProfile:
         self._late = found[count:]
         self.due = time.monotonic() + max(EVERY_S, COST * (time.process_time() - cost))
 
-    def result(self) -> dict[str, Any] | None:
+    def result(self) -> dict[str, object] | None:
         """As `probes.bench.run.supervised.JobRun.calls` has it; None where nothing may be sampled."""
         if not self._clock:
             return None

@@ -53,6 +53,7 @@ def test_every_starter_asks_it() -> None:
     assert ours == {
         "app/bundle/unpack.py",  # nothing of ours is there yet
         "app/bundle/wheels.py",  # pip
+        "app/fleet/launch/agent.py",  # on another node, where nothing of ours is there yet
         "probes/children/own_module.py",
         "probes/hang_safe/client.py",
         "app/invocation.py",

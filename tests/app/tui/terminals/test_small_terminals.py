@@ -27,7 +27,7 @@ KEYS = (
 )  # fmt: skip
 
 
-async def nothing_said(argv: Sequence[str]) -> Outcome:
+async def nothing_said(argv: Sequence[str], _timeout_s: float = 0) -> Outcome:
     return Outcome("", f"{argv[0]} is not asked here")
 
 
