@@ -28,7 +28,7 @@ from scenarios.model import Run, Step
 from scenarios.plan import Workload
 from scenarios.verdict.rule import Estimate, decide, margin_edge
 from scenarios.verdict.verdict import interval_of, ratio_of
-from scenarios.verdict.word import Word
+from scenarios.verdict.word import NOT_YET, UNFIT
 
 PILOTS = 2
 EASY, HARD = "easy", "hard"
@@ -186,7 +186,7 @@ class Cycles:
             metric=easy.metric,
             baseline=EASY,
             variant=HARD,
-            verdict=Word.NOT_MEASURED,
+            verdict=NOT_YET,
             delta_unit=easy.unit,
             alpha=alpha,
             margin=self.run.margin,
@@ -194,7 +194,7 @@ class Cycles:
             seconds=round(self._seconds, 3),
         )
         if gone := next((self.gone[one.id] for one in (easy, hard) if one.id in self.gone), ""):
-            return replace(none, verdict=Word.NOT_APPLICABLE, reason=gone)
+            return replace(none, verdict=UNFIT, reason=gone)
         logs = self._log_ratios(easy, hard)
         spread = over_groups(logs, alpha) if len(logs) >= FEWEST_GROUPS else None
         if spread is None:

@@ -21,7 +21,7 @@ from scenarios.contention.results import Curve, Level, Scalability, Step, Wait
 from scenarios.contention.usl import fitted
 from scenarios.experiment.statistics.distributions import t_quantile
 from scenarios.verdict.rule import Estimate, Why, decide, margin_edge
-from scenarios.verdict.word import Word
+from scenarios.verdict.word import OPEN, UNFIT, Word
 from scenarios.where.waits import kind_of, words
 
 ALPHA = 0.05
@@ -115,10 +115,10 @@ def _step(
     ruling = decide(Estimate(effect, low, high, margin_edge(margin), units=len(gains), least=LEAST_GROUPS))
     word, reason = ruling.word, ""
     if word.equal or word.undecided:
-        word = Word.UNDECIDED
+        word = OPEN
         reason = "too few groups" if ruling.why is Why.FEW else "the interval holds both answers"
     if not own and not over and word.decided and (why := _without_cpus(control, more, asked, word)):
-        word, reason = Word.NOT_APPLICABLE, why
+        word, reason = UNFIT, why
     gain, ends = _mean(gains, alpha)
     return Step(
         before=before, workers=workers, gain=math.exp(gain), ci95=_ratios(ends), control=math.exp(fmean(control)),

@@ -10,7 +10,7 @@ from probes import units
 from scenarios import ranges as of
 from scenarios.results.document import Axis, Cell, Chart, Mono, Part, Section, Series, Table, say
 from scenarios.results.result import Result
-from scenarios.verdict.word import Judged, Word
+from scenarios.verdict.word import NOT_YET, Judged, Word
 
 MARKS = "ox+*#@%&"
 CHARTED = 4  # loads in a chart: more marks are not told apart
@@ -106,7 +106,7 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
         if self.scales_to is not None:
             rest = self.steps[-1].workers > self.scales_to
             return f"scales to {self.scales_to}{', inconclusive beyond' if rest else ''}"
-        return self.steps[0].verdict if self.steps else Word.NOT_MEASURED
+        return self.steps[0].verdict if self.steps else NOT_YET
 
 
 class Curves(Result, frozen=True, tag="contention.curves/1"):
@@ -141,7 +141,6 @@ def _between(ends: tuple[float, float] | None, form: str = ".2f") -> str:
 
 def _steps(curves: tuple[Curve, ...]) -> Table:
     header = ("load", "workers", "gain", "interval", "CPU alone", "scales", "reason")
-    word: dict[Word, str] = {Word.FASTER: "yes", Word.SLOWER: "no"}
     rows: list[tuple[Cell, ...]] = [
         (
             curve.name,
@@ -149,7 +148,7 @@ def _steps(curves: tuple[Curve, ...]) -> Table:
             f"x{step.gain:.2f}",
             _between(step.ci95),
             f"x{step.control:.2f}",
-            word.get(step.verdict, str(step.verdict)),
+            "yes" if step.faster else "no" if step.slower else str(step.verdict),
             step.reason,
         )
         for curve in curves

@@ -65,6 +65,7 @@ class Word(_Questions, StrEnum):
 
 OPEN = Word.UNDECIDED  # of an effect so far: nothing is decided of it
 NOT_YET = Word.NOT_MEASURED  # of what is still to be measured
+UNFIT = Word.NOT_APPLICABLE  # of what is not what it claims to be
 
 
 class Judged(_Questions):

@@ -91,7 +91,7 @@ def _points(part: Part, found: Split) -> str:
 
 
 def table(found: Split) -> Iterator[ReportPart]:
-    """The first line, then each part and below the parts what was waited for; nothing of a foreign one without parts."""
+    """The first line, then each part and what was waited for; of a foreign one without parts nothing."""
     if not found.parts:
         return
     yield say(Strong(f"{found.variant} against {found.baseline}: "), moved_words(found))

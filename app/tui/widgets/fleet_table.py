@@ -16,6 +16,7 @@ from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker, Row
 from probes.units import listed, percent
 from scenarios.peers.judgement import FleetJudgement, Measure, Missing
+from scenarios.verdict.word import OPEN
 
 Order: TypeAlias = Literal["farthest off", "this measure", "name"]
 ORDERS: tuple[Order, ...] = ("farthest off", "this measure", "name")
@@ -133,7 +134,7 @@ class Strips(Panel):
         if one.parts is not None:
             return [(f"two groups: {len(one.parts.slow)} and {one.parts.fast} nodes", "warning")]
         if suspects:
-            again = "inconclusive" if self._view().found.rounds else "to be measured again"
+            again = OPEN if self._view().found.rounds else "to be measured again"
             return [(f"{len(suspects)} {again}", "warning")]
         return [(f"within {percent(one.smallest)}", "ok")]
 

@@ -32,7 +32,12 @@ from tests.soak.strategies import types
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "former"
 RECORDED = [*sorted(FIXTURES.glob("*.jsonl")), *map(resolve, demos())]
 KINDS = result_types.own()
-YOUNGER = {"box.corners/1", "box.box/1", "contention.curves/1", "where.calls/1"}  # never recorded by name alone
+YOUNGER = {
+    "box.corners/1",
+    "box.box/1",
+    "contention.curves/1",
+    "where.calls/1",
+}  # never recorded by name alone
 
 
 def former(name: str) -> list[tuple[Path, bytes]]:
