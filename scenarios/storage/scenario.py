@@ -356,7 +356,10 @@ def conclude(
     levels = sustained(levels, caps)
     run.emit(Levels(t=run.time(), value=tuple(levels)))
     findings = [*link_findings(layout.targets, levels), *class_findings(levels, layout.targets), *ebs]
-    findings += [*throttle_findings(run.host, first, caps), *cpu_pauses(courses, withheld)]
+    findings += [
+        *throttle_findings(run.host, first, caps),
+        *cpu_pauses(courses, withheld, {load for cap in caps for load in cap.loads}),
+    ]
     if single or same_device(layout.targets):
         findings += hints(run.host, first, levels)
         others = [*known, *findings]

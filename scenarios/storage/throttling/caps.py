@@ -86,7 +86,7 @@ def throttles(
     held = {
         name: cap
         for name, cap in seen.items()
-        if not by_cpu(cap, withheld.get(name, 0.0)) and _credible(name, cap, seen, limits, virtual)
+        if _credible(name, cap, seen, limits, virtual, withheld.get(name, 0.0))
     }
     found: list[Throttle] = []
     for name, cap in held.items():
@@ -137,9 +137,13 @@ def paused_by_cpu(
     return {name: cap for name, cap in seen.items() if cap and by_cpu(cap, withheld.get(name, 0.0))}
 
 
-def _credible(name: str, cap: Cap, seen: Mapping[str, Cap], limits: Sequence[Limit], virtual: bool) -> bool:
+def _credible(
+    name: str, cap: Cap, seen: Mapping[str, Cap], limits: Sequence[Limit], virtual: bool, withheld: float
+) -> bool:
     if _written(name, cap.rate, limits, NEAR) is not None:
         return True
+    if by_cpu(cap, withheld):
+        return False
     if (
         cap.form == "pauses"
     ):  # one operation of each worker a pause: workers in step, on a disk of even latency

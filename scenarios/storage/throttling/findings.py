@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -39,10 +39,12 @@ def throttles_of(
 
 
 def cpu_pauses(
-    courses: Mapping[str, Sequence[BlockCompletions]], withheld: Mapping[str, float]
+    courses: Mapping[str, Sequence[BlockCompletions]],
+    withheld: Mapping[str, float],
+    capped: Collection[str] = (),
 ) -> list[Finding]:
     """The loads whose pauses are this machine's own: what they reach is no figure of the disk."""
-    paused = paused_by_cpu(courses, withheld)
+    paused = {name: cap for name, cap in paused_by_cpu(courses, withheld).items() if name not in capped}
     if not paused:
         return []
     evidence = tuple(
