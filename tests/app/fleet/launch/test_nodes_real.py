@@ -69,9 +69,9 @@ def test_nodes_measure_one_at_a_time_and_each_has_a_lock_of_its_own(
         "--dir",
         str(place / "data"),
         "--budget",
-        "5",
+        "10",
         "--size",
-        "16M",
+        "64M",
         "--at-once",
         "1",
     )
