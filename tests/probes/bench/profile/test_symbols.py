@@ -94,9 +94,10 @@ def test_a_real_library_names_its_own_function() -> None:
     )
     span, _, offset, *_ = line.split()
     low = int(span.split("-")[0], 16)
-    address = ctypes.cast(ctypes.CDLL(None).fsync, ctypes.c_void_p).value
+    # of the library itself: a program at a fixed address, as Debian's Python, has an entry of its own for what it calls
+    address = ctypes.cast(ctypes.CDLL(None).gnu_get_libc_version, ctypes.c_void_p).value
     assert address is not None
-    assert ElfSymbols(line.split(None, 5)[5]).name(address - low + int(offset, 16)) == "fsync"
+    assert ElfSymbols(line.split(None, 5)[5]).name(address - low + int(offset, 16)) == "gnu_get_libc_version"
 
 
 def test_each_frame_has_a_name_or_says_where_it_lies(tmp_path: Path) -> None:
