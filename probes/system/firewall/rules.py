@@ -6,14 +6,17 @@ import msgspec
 
 from probes.host import Host
 from probes.system.firewall.reverse_path import Form, Protocol, ReversePathRule
-from probes.system.firewall.ruleset_json import listing_from_json
 from probes.system.firewall.ruleset_text import listing_from_text
 from probes.system.firewall.xtables import rules_from_save
 from probes.types import Absent, present
 
-# Terse first: a set of a hundred thousand addresses is not what is looked for (nft(8), -t, from 0.9.3 on).
-_JSON = (("nft", "-j", "-t", "list", "ruleset"), ("nft", "-j", "list", "ruleset"))
-_TEXT = (("nft", "list", "ruleset"), ("nft", "-a", "list", "ruleset"))  # the second is what sos keeps
+# Terse first: a set of a hundred thousand addresses is not what is looked for (nft(8), -t, from 0.9.3 on). The second
+# is what sos keeps.
+_NATIVE = (
+    ("nft", "-a", "-t", "list", "ruleset"),
+    ("nft", "-a", "list", "ruleset"),
+    ("nft", "list", "ruleset"),
+)
 _LEGACY = (
     ("IPv6", "/proc/net/ip6_tables_names", ("ip6tables-legacy-save", "ip6tables-save")),
     ("IPv4", "/proc/net/ip_tables_names", ("iptables-legacy-save", "iptables-save")),
@@ -60,20 +63,15 @@ def _ruleset(host: Host) -> Ruleset | Absent:
 def _native(host: Host) -> Ruleset | Absent:
     """What nf_tables holds: nft's own rules and those of iptables-nft."""
     first: Absent | None = None
-    for commands, parse in ((_JSON, listing_from_json), (_TEXT, listing_from_text)):
-        for command in commands:
-            text = host.command(*command, timeout_s=3.0)
-            if isinstance(text, Absent):
-                first = text if first is None else first  # an Absent is false
-                if text.kind in ("permission", "tool"):
-                    return text
-                continue
-            listing = parse(text, " ".join(command))
-            if isinstance(listing, Absent):
-                first = listing if first is None else first
-                continue
+    for command in _NATIVE:
+        text = host.command(*command, timeout_s=3.0)
+        listing = text if isinstance(text, Absent) else listing_from_text(text, " ".join(command))
+        if not isinstance(listing, Absent):
             read = Ruleset(rules=listing.rules, sources=(" ".join(command),), sizes=listing.sizes)
             return _with_details(host, read)
+        if listing.kind in ("permission", "tool"):
+            return listing
+        first = listing if first is None else first  # an Absent is false
     return Absent("the ruleset could not be read") if first is None else first
 
 

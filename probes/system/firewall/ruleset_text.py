@@ -1,4 +1,7 @@
-"""Finds reverse-path checks in the text of `nft list ruleset`: for an nft without JSON and captured trees."""
+"""Finds reverse-path checks in the text of `nft list ruleset`: what every nft prints, and what captured trees hold.
+
+iptables-nft keeps `-m rpfilter` as a foreign match without its flags: those come from iptables-save (see xtables.py).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,6 @@ from probes.system.firewall.reverse_path import (
     check_of,
     protocols_of,
 )
-from probes.system.firewall.ruleset_phrase import NEIGHBOURS
 from probes.types import Absent
 
 _SHOWN = re.compile(r"(.*?)(?: # handle ([0-9]+))?")  # a quoted comment may hold the same words
@@ -28,6 +30,7 @@ _HOOK = re.compile(r"\bhook (\w+)(?: devices? .+?)? priority ([^;]+)")
 # `fib saddr . mark . iif oif missing`, `... check missing`, `... oifname ""`, `fib saddr type != unicast`
 _FIB = re.compile(r"\bfib ((?:saddr|daddr|mark|iif|oif)(?: \. (?:saddr|daddr|mark|iif|oif))*) (\w+)")
 _XT = re.compile(r'\bxt match "rpfilter"')  # a quoted comment cannot hold quotes
+_FOREIGN = re.compile(r"\bxt (?:match|target)\b")  # nft does not take these back
 _QUOTED = re.compile(r'"[^"]*"')
 _JUMP = re.compile(r"\b(?:jump|goto) (\S+)")
 _PACKETS = re.compile(r"\bcounter packets ([0-9]{1,20})\b")
@@ -43,6 +46,8 @@ _NO_CONDITION = re.compile(
 )
 _COUNTED = re.compile(r"\bcounter packets \d+ bytes \d+")
 _DECIDES = re.compile(r"\b(?:accept|drop|return|reject|jump|goto|queue)\b")
+# Neighbour discovery let past: connection tracking calls it untracked, never a new flow (nf_conntrack_proto_icmpv6.c).
+_NEIGHBOURS = re.compile(r"^icmpv6 type \{?[\s,]*nd-[\w-]+(?:[\s,]+nd-[\w-]+)*[\s,]*\}? accept")
 _PASSES = re.compile(r' (?:accept|return)(?: comment "[^"]*")?$')
 
 
@@ -94,7 +99,7 @@ def listing_from_text(text: str, source: str = "nft list ruleset") -> Listing | 
             if (
                 _DECIDES.search(bare)
                 and not line.startswith(("policy ", "comment "))
-                and not NEIGHBOURS.match(bare)
+                and not _NEIGHBOURS.match(bare)
             ):
                 chains.decided.add(key)
     return Listing(chains.placed(found), sizes)
@@ -134,7 +139,7 @@ def _rule(key: Key, line: str, bare: str, guarded: bool, source: str) -> Reverse
         statement=_COUNTED.sub("counter", line),
         source=source,
         conditions=tuple(_conditions(line[:start])),
-        exact=not foreign,
+        exact=not foreign and not _FOREIGN.search(bare),
     )
 
 

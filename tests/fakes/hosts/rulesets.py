@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
-NFT = "nft -j -t list ruleset"
+NFT = "nft -a -t list ruleset"
+FIB = "fib saddr . mark . iif oif missing"
 
 
-def match(left: dict[str, Any], right: Any, op: str = "==") -> dict[str, Any]:
-    return {"match": {"op": op, "left": left, "right": right}}
-
-
-FIB = match({"fib": {"result": "oif", "flags": ["saddr", "mark", "iif"]}}, False)
-
-
-def nft_json(*rules: list[dict[str, Any]], priority: int = -150, sub: bool = False) -> str:
+def nft_text(*rules: str, priority: int = -150, sub: bool = False, family: str = "inet") -> str:
     """One table, one prerouting chain `pre`; with `sub` the last rule stands in a chain of that name."""
-    chain: dict[str, Any] = {"family": "inet", "table": "mine"}
-    hook = {"type": "filter", "hook": "prerouting", "prio": priority, "policy": "accept"}
-    found: list[dict[str, Any]] = [
-        {"table": {"family": "inet", "name": "mine"}},
-        {"chain": {**chain, "name": "sub"}},
-        {"chain": {**chain, "name": "pre", **hook}},
+    numbered = [f"\t\t{rule} # handle {number}" for number, rule in enumerate(rules, 4)]
+    below = numbered[-1:] if sub else []
+    lines = [f"table {family} mine {{ # handle 1", "\tchain sub { # handle 2", *below, "\t}"]
+    lines += [
+        "\tchain pre { # handle 3",
+        f"\t\ttype filter hook prerouting priority {priority}; policy accept;",
     ]
-    for number, expressions in enumerate(rules):
-        place = "sub" if sub and number == len(rules) - 1 else "pre"
-        found.append({"rule": {**chain, "chain": place, "handle": number + 4, "expr": expressions}})
-    return json.dumps({"nftables": found})
+    return "\n".join((*lines, *numbered[: len(numbered) - len(below)], "\t}", "}", ""))
 
 
 def ip6(table: str, *rules: str) -> str:

@@ -21,7 +21,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.run import FakeRun
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "rulesets"
-EMPTY = '{"nftables": [{"metainfo": {}}]}'
+EMPTY = ""
 ZERO = "0" * 32
 BASE = {
     "/proc/self/status": "CapEff:\t000001ffffffffff\n",
@@ -56,7 +56,7 @@ class Story:
         without = bench.pop("without", ())
         files = {path: text for path, text in BASE.items() if path not in without} | bench.pop("files", {})
         save = (FIXTURES / "with" / "ip6tables-nft.save").read_text()
-        commands: dict[str, str | Absent] = {"nft -j -t list ruleset": ruleset, "ip6tables-nft-save -c": save}
+        commands: dict[str, str | Absent] = {"nft -a -t list ruleset": ruleset, "ip6tables-nft-save -c": save}
         if saved4 := bench.pop("saved4", ""):
             commands["iptables-nft-save -c"] = saved4
         self.host = Answering(root, commands, files)
@@ -96,4 +96,4 @@ class Story:
 
 
 def with_check(name: str) -> str:
-    return (FIXTURES / "with" / f"{name}.json").read_text()
+    return (FIXTURES / "with" / f"{name}.nft").read_text()

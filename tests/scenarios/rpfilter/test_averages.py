@@ -7,7 +7,7 @@ from pathlib import Path
 from scenarios.rpfilter.averages import averages
 from scenarios.rpfilter.rules import loaded
 from tests.fakes.answering import Answering
-from tests.fakes.hosts.rulesets import FIB, NFT, nft_json
+from tests.fakes.hosts.rulesets import FIB, NFT, nft_text
 
 FILES = {
     "/proc/uptime": "1000.0 1.0\n",
@@ -33,7 +33,7 @@ def test_averages_are_named_as_such(tmp_path: Path) -> None:
 
 
 def test_they_stand_in_the_finding_and_not_where_nothing_was_counted(tmp_path: Path) -> None:
-    rules = {NFT: nft_json([FIB, {"drop": None}])}
+    rules = {NFT: nft_text(f"{FIB} drop")}
     (finding,) = loaded(Answering(tmp_path / "a", rules, FILES))
     assert any("80 %" in e.text for e in finding.evidence)
     for uptime in ("5.0 1.0\n", "odd\n"):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from scenarios import events as ev
-from tests.fakes.hosts.rulesets import FIB, nft_json
+from tests.fakes.hosts.rulesets import FIB, nft_text
 from tests.fakes.streams.rpfilter_story import FIXTURES, Story, quieten, with_check
 
 
@@ -76,9 +75,7 @@ async def test_the_check_that_is_loaded_is_measured_whatever_its_family(tmp_path
 
 async def test_a_second_check_is_told_though_the_first_is_measured(tmp_path: Path) -> None:
     """IPv6's is measured, the dear one; IPv4's is neither measured nor passed over."""
-    six = json.loads(with_check("firewalld-1.3"))["nftables"]
-    four = json.loads(nft_json([FIB, {"drop": None}]).replace("inet", "ip"))["nftables"]
-    story = Story(tmp_path, json.dumps({"nftables": six + four}))
+    story = Story(tmp_path, with_check("firewalld-1.3") + nft_text(f"{FIB} drop", family="ip"))
     assert any("mine" in x for x in story.plan.left_out)
     await story.run()
     assert story.cost.subject == "IPv6"

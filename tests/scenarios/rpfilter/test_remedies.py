@@ -8,6 +8,7 @@ import pytest
 
 from probes.system.firewall.firewalld import CONF
 from scenarios.rpfilter.rules import loaded
+from tests.fakes.hosts.rulesets import FIB
 from tests.scenarios.rpfilter.test_rules import FIXTURES, captured, card, firewalld, host
 
 
@@ -25,7 +26,11 @@ def test_firewalld_s_table_without_firewalld_is_changed_by_nft(
     tmp_path: Path, files: dict[str, str], state: str, its: bool
 ) -> None:
     """Its file and its command would not be there."""
-    text = (FIXTURES / "with" / "firewalld-1.3.json").read_text()
+    text = (
+        (FIXTURES / "with" / "firewalld-1.3.nft")
+        .read_text()
+        .replace(f"{FIB} drop", f"{FIB} drop # handle 13")
+    )
     running = {"systemctl is-active firewalld.service": state} if state else {}
     (finding,) = loaded(host(tmp_path, text, files, **running))
     first = finding.remedy[0]
@@ -40,7 +45,7 @@ def test_firewalld_s_table_without_firewalld_is_changed_by_nft(
 
 
 def test_a_handle_that_was_not_shown_is_left_open(tmp_path: Path) -> None:
-    text = (FIXTURES / "with" / "firewalld-1.3.json").read_text().replace('"handle"', '"other"')
+    text = (FIXTURES / "with" / "firewalld-1.3.nft").read_text()
     (finding,) = loaded(host(tmp_path, text))
     assert "inet firewalld filter_PREROUTING handle HANDLE" in finding.remedy[0].commands[1]
 

@@ -15,11 +15,10 @@ from scenarios.finding import Finding
 from scenarios.rpfilter.rules import RULES, configured, loaded, settings
 from scenarios.rule import Inapplicable, Unreadable
 from tests.fakes.answering import Answering
-from tests.fakes.hosts.rulesets import FIB, nft_json
+from tests.fakes.hosts.rulesets import FIB, NFT, nft_text
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "rulesets"
-EMPTY = '{"nftables": [{"metainfo": {}}]}'
-NFT = "nft -j -t list ruleset"
+EMPTY = ""
 
 
 def host(root: Path, ruleset: str | Absent, files: dict[str, str] | None = None, **more: str) -> Answering:
@@ -31,7 +30,7 @@ def host(root: Path, ruleset: str | Absent, files: dict[str, str] | None = None,
 
 
 def captured(root: Path, name: str, files: dict[str, str] | None = None) -> Answering:
-    (path,) = FIXTURES.glob(f"*/{name}.json")
+    (path,) = FIXTURES.glob(f"*/{name}.nft")
     return host(root, path.read_text(), files)
 
 
@@ -129,7 +128,7 @@ def test_with_the_iptables_backend_forward_is_never_advised(tmp_path: Path) -> N
         assert "IPv6_rpfilter=no/" in first.commands[1]
         assert first.verify[0].startswith("ip6tables-save")
     files = firewalld("2.3.0", f"IPv6_rpfilter=yes{backend}")
-    (its,) = loaded(host(tmp_path / "its", (FIXTURES / "with" / "ip6tables-nft.json").read_text(), files))
+    (its,) = loaded(host(tmp_path / "its", (FIXTURES / "with" / "ip6tables-nft.nft").read_text(), files))
     assert "IPv6_rpfilter=no/" in its.remedy[0].commands[1]  # in mangle since 0.9.4, and its own to change
     (old,) = configured(host(tmp_path / "old", denied, firewalld("0.4.4", "IPv6_rpfilter=yes")))
     assert old.remedy[0].verify[0].startswith("ip6tables-save")
@@ -183,7 +182,7 @@ def test_several_ways_out_and_forwarding_say_think_twice(tmp_path: Path) -> None
     (finding,) = loaded(captured(tmp_path, "firewalld-1.3", files))
     assert "forwards IPv6 for others" in texts(finding)
     assert "3 interfaces (eth0, eth1, eth2)" in texts(finding)
-    (other,) = loaded(host(tmp_path / "four", nft_json([FIB, {"drop": None}]).replace("inet", "ip"), files))
+    (other,) = loaded(host(tmp_path / "four", nft_text(f"{FIB} drop", family="ip"), files))
     assert "Think twice" not in texts(other) and "IPv6" not in other.evidence[1].text  # it is IPv4's alone
 
 
@@ -192,7 +191,7 @@ def test_the_remedies_of_nft_and_iptables(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(hidden, "text", unreadable(hidden.text))
     (unknown,) = loaded(hidden)
     assert "IPv6_rpfilter=no" in unknown.remedy[0].title and "`strict-forward`" in unknown.remedy[0].title
-    text = (FIXTURES / "with" / "firewalld-1.3.json").read_text().replace('"firewalld"', '"mine"')
+    text = (FIXTURES / "with" / "firewalld-1.3.nft").read_text().replace("inet firewalld", "inet mine")
     (native,) = loaded(host(tmp_path / "a", text))
     assert any(
         c.endswith("'ct state new meta nfproto ipv6 fib saddr . mark . iif oif missing drop'")
@@ -243,7 +242,7 @@ def test_a_stopped_daemon_s_file_accuses_nobody(tmp_path: Path, state: str, said
     ],
 )
 def test_file_against_what_is_loaded(tmp_path: Path, name: str, value: str, titles: list[str]) -> None:
-    (path,) = FIXTURES.glob(f"*/{name}.json")
+    (path,) = FIXTURES.glob(f"*/{name}.nft")
     active = {"systemctl is-active firewalld.service": "active\n"}
     asked = host(tmp_path, path.read_text(), firewalld("1.3.4", value), **active)
     found = list(configured(asked))
@@ -264,7 +263,7 @@ def test_file_against_what_is_loaded(tmp_path: Path, name: str, value: str, titl
     ],
 )
 def test_a_missing_reload_has_its_remedy(tmp_path: Path, name: str, value: str, says: str) -> None:
-    (path,) = FIXTURES.glob(f"*/{name}.json")
+    (path,) = FIXTURES.glob(f"*/{name}.nft")
     active = {"systemctl is-active firewalld.service": "active\n"}
     asked = host(tmp_path, path.read_text(), firewalld("1.3.4", value), **active)
     (finding,) = (f for f in configured(asked) if f.id == "rpfilter.not-reloaded")

@@ -211,7 +211,7 @@ def test_wrong_requests_are_usage(tmp_path: Path, options: dict[str, Json]) -> N
 
 def test_what_cannot_be_copied_is_said_in_the_plan(tmp_path: Path) -> None:
     rules = "".join(f"{n}: from all lookup {n}\n" for n in range(5))
-    commands = {"nft -j -t list ruleset": EMPTY, "ip -6 rule show": rules, "ip -4 rule show": rules}
+    commands = {"nft -a -t list ruleset": EMPTY, "ip -6 rule show": rules, "ip -4 rule show": rules}
     host = Answering(tmp_path, commands, BASE)
     plan = Rpfilter().plan(host, Options({}, Rpfilter.options))
     assert any("IPv6 3 " in line for line in plan.left_out)

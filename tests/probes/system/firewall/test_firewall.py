@@ -12,6 +12,7 @@ from probes.system.firewall.rp_filter import rp_filter
 from probes.system.firewall.rules import _legacy, ruleset
 from probes.types import Absent
 from tests.fakes.answering import Answering
+from tests.fakes.hosts.rulesets import NFT
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "rulesets"
 
@@ -20,26 +21,19 @@ def fixture(name: str) -> str:
     return (FIXTURES / "with" / name).read_text()
 
 
-def test_terse_json_is_asked_first_and_is_enough(tmp_path: Path) -> None:
-    host = Answering(tmp_path, {"nft -j -t list ruleset": fixture("firewalld-1.3.json")})
+def test_the_terse_listing_is_asked_first_and_is_enough(tmp_path: Path) -> None:
+    host = Answering(tmp_path, {NFT: fixture("firewalld-1.3.nft")})
     read = ruleset(host)
     assert not isinstance(read, Absent)
     assert [r.place for r in read.in_effect] == [
         "table inet firewalld, chain filter_PREROUTING (prerouting, priority 10)"
     ]
-    assert host.asked == ["nft -j -t list ruleset"]
+    assert host.asked == [NFT]
 
 
-def test_an_old_nft_without_terse_and_json_is_read_as_text(tmp_path: Path) -> None:
-    unsupported = Absent("nft exited with status 1: JSON support not compiled-in", "unsupported")
-    host = Answering(
-        tmp_path,
-        {
-            "nft -j -t list ruleset": unsupported,
-            "nft -j list ruleset": unsupported,
-            "nft list ruleset": fixture("firewalld-1.3.nft"),
-        },
-    )
+def test_an_old_nft_without_terse_is_read_in_full(tmp_path: Path) -> None:
+    unsupported = Absent("nft exited with status 1: invalid option", "unsupported")
+    host = Answering(tmp_path, {NFT: unsupported, "nft -a list ruleset": fixture("firewalld-1.3.nft")})
     read = ruleset(host)
     assert not isinstance(read, Absent)
     assert len(read.in_effect) == 1
@@ -49,7 +43,7 @@ def test_iptables_save_tells_the_flags_that_nft_does_not_show(tmp_path: Path) ->
     host = Answering(
         tmp_path,
         {
-            "nft -j -t list ruleset": fixture("ip6tables-nft.json"),
+            NFT: fixture("ip6tables-nft.nft"),
             "ip6tables-nft-save -c": fixture("ip6tables-nft.save"),
         },
     )
@@ -60,19 +54,18 @@ def test_iptables_save_tells_the_flags_that_nft_does_not_show(tmp_path: Path) ->
 
 
 def test_without_iptables_save_the_vague_rule_stays(tmp_path: Path) -> None:
-    read = ruleset(Answering(tmp_path, {"nft -j -t list ruleset": fixture("ip6tables-nft.json")}))
+    read = ruleset(Answering(tmp_path, {NFT: fixture("ip6tables-nft.nft")}))
     assert not isinstance(read, Absent)
-    assert [(r.form, r.check) for r in read.in_effect] == [("iptables-nft", "unknown")]
+    assert [(r.form, r.check) for r in read.in_effect] == [("iptables-nft", "strict")]
 
 
 def test_legacy_tables_are_asked_for_only_where_they_are_loaded(tmp_path: Path) -> None:
-    empty = '{"nftables": [{"metainfo": {}}]}'
-    quiet = Answering(tmp_path, {"nft -j -t list ruleset": empty})
+    quiet = Answering(tmp_path, {NFT: ""})
     assert not isinstance(ruleset(quiet), Absent)
     assert not [line for line in quiet.asked if "save" in line]  # asking would load the modules
     loaded = Answering(
         tmp_path,
-        {"nft -j -t list ruleset": empty, "ip6tables-legacy-save -c": fixture("ip6tables-legacy-el7.save")},
+        {NFT: "", "ip6tables-legacy-save -c": fixture("ip6tables-legacy-el7.save")},
         {"/proc/net/ip6_tables_names": "raw\n"},
     )
     read = ruleset(loaded)
@@ -83,7 +76,7 @@ def test_legacy_tables_are_asked_for_only_where_they_are_loaded(tmp_path: Path) 
 @pytest.mark.parametrize("kind", ["permission", "tool"])
 def test_not_root_or_no_nft_is_absent_with_the_reason(tmp_path: Path, kind: str) -> None:
     denied = Absent("nft exited with status 1: Operation not permitted", "permission")
-    host = Answering(tmp_path, {"nft -j -t list ruleset": denied} if kind == "permission" else {})
+    host = Answering(tmp_path, {NFT: denied} if kind == "permission" else {})
     read = ruleset(host)
     assert isinstance(read, Absent)
     assert read.kind == kind
@@ -91,12 +84,11 @@ def test_not_root_or_no_nft_is_absent_with_the_reason(tmp_path: Path, kind: str)
 
 
 def test_of_several_reasons_the_first_and_telling_one_is_given(tmp_path: Path) -> None:
-    unsupported = Absent("nft exited with status 1: JSON support not compiled-in", "unsupported")
+    unsupported = Absent("nft exited with status 1: invalid option", "unsupported")
     late = Absent("nft did not answer within 3 s", "timeout")
-    texts = {"nft list ruleset": late, "nft -a list ruleset": late}
-    nft = {"nft -j -t list ruleset": unsupported, "nft -j list ruleset": late, **texts}
+    nft = {NFT: unsupported, "nft -a list ruleset": late, "nft list ruleset": late}
     assert ruleset(Answering(tmp_path / "nft", nft)) == unsupported
-    damaged = nft | {"nft -j -t list ruleset": "{"}
+    damaged = nft | {NFT: "{"}
     found = ruleset(Answering(tmp_path / "damaged", damaged))
     assert isinstance(found, Absent) and found.kind == "invalid"
 

@@ -7,25 +7,16 @@ from pathlib import Path
 import pytest
 
 from probes.system.firewall.reverse_path import ReversePathRule
-from probes.system.firewall.ruleset_json import listing_from_json
 from probes.system.firewall.ruleset_text import priority_number, rules_from_text
 from probes.system.firewall.xtables import rules_from_save
 from probes.types import Absent
-
-
-def rules_from_json(text: str) -> tuple[ReversePathRule, ...] | Absent:
-    listing = listing_from_json(text)
-    return listing if isinstance(listing, Absent) else listing.rules
-
 
 FOLDER = Path(__file__).parents[3] / "fixtures" / "rulesets"
 
 
 def parse(path: Path) -> tuple[ReversePathRule, ...]:
     text = path.read_text()
-    if path.suffix == ".json":
-        found = rules_from_json(text)
-    elif path.suffix == ".nft":
+    if path.suffix == ".nft":
         found = rules_from_text(text)
     else:
         six = path.name.startswith(("ip6", "ufw"))
@@ -71,10 +62,7 @@ def test_a_check_is_found_in_every_form(path: Path) -> None:
     assert rule.first_hook is not None
     assert (rule.first_hook.name, rule.first_hook.priority) == (hook, priority)
     assert (rule.every_packet, rule.before_conntrack) == (every, early)
-    if path.suffix == ".json" and "tables" in path.name:
-        assert (rule.form, rule.check) == ("iptables-nft", "unknown")  # nft shows no flags of a foreign match
-    else:
-        assert (rule.check, rule.flags) == (check, flags)
+    assert (rule.check, rule.flags) == (check, flags)
 
 
 @pytest.mark.parametrize("path", sorted((FOLDER / "without").iterdir()), ids=lambda p: p.name)
@@ -97,8 +85,7 @@ def test_a_chain_that_nothing_jumps_to_has_no_effect() -> None:
 
 
 def test_the_source_type_is_told_from_the_way_back() -> None:
-    for suffix in ("nft", "json"):
-        assert [r.check for r in parse(FOLDER / "without" / f"source-type.{suffix}")] == ["type"]
+    assert [r.check for r in parse(FOLDER / "without" / "source-type.nft")] == ["type"]
 
 
 @pytest.mark.parametrize(
@@ -124,12 +111,11 @@ def test_spellings_of_the_text(line: str, check: str | None) -> None:
     assert [r.packets for r in found] == ([7] if "packets 7" in line else [None] * len(found))
 
 
-@pytest.mark.parametrize("suffix", ["json", "nft"])
-def test_who_pays_is_read_alike_from_json_and_text(suffix: str) -> None:
-    (narrowed,) = parse(FOLDER / "with" / f"plain-narrowed.{suffix}")
+def test_who_pays_is_read() -> None:
+    (narrowed,) = parse(FOLDER / "with" / "plain-narrowed.nft")
     assert (narrowed.every_flow, narrowed.conditions) == (True, ('iifname "eth1"',))
     assert narrowed.statement == 'iifname "eth1" meta nfproto ipv6 fib saddr . mark . iif oif missing drop'
-    (guarded,) = parse(FOLDER / "with" / f"plain-vmap-guard.{suffix}")
+    (guarded,) = parse(FOLDER / "with" / "plain-vmap-guard.nft")
     assert (guarded.every_flow, guarded.new_only) == (False, True)  # a map of states before it
 
 
@@ -170,13 +156,6 @@ def test_a_guard_before_connection_tracking_spares_nothing() -> None:
 )
 def test_priorities_by_name(text: str, number: int) -> None:
     assert priority_number(text) == number
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"nftables": 3}', "not json", "[" * 100_000])
-def test_broken_json_is_absent_and_never_an_error(text: str) -> None:
-    found = rules_from_json(text)
-    assert isinstance(found, Absent)
-    assert found.kind == "invalid"
 
 
 def test_something_else_than_a_ruleset_is_absent() -> None:

@@ -7,17 +7,14 @@ from pathlib import Path
 import pytest
 
 from probes.host import Host
-from probes.system.firewall.reverse_path import Listing
-from probes.system.firewall.ruleset_json import listing_from_json
-from probes.system.firewall.ruleset_text import listing_from_text
 from probes.system.firewall.summary import firewall_facts
 from probes.types import Absent, Fact
 from tests.fakes.answering import Answering
+from tests.fakes.hosts.rulesets import NFT
 from tests.fakes.hosts.tree import Tree
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "rulesets" / "with"
-NFT = "nft -j -t list ruleset"
-NOTHING = '{"nftables": [{"metainfo": {}}]}'
+NOTHING = ""
 DENIED = Absent("nft exited with status 1: Operation not permitted (you must be root)", "permission", NFT)
 
 
@@ -46,7 +43,7 @@ ACTIVE = "systemctl is-active firewalld.service"
 
 
 def test_firewalld_that_checks_every_packet(tmp_path: Path) -> None:
-    answers = {NFT: (FIXTURES / "firewalld-1.3.json").read_text(), ACTIVE: "active\n"}
+    answers = {NFT: (FIXTURES / "firewalld-1.3.nft").read_text(), ACTIVE: "active\n"}
     facts, reasons = split(Answering(tmp_path, answers, FIREWALLD | rp(all=0, eth0=1)))
     assert facts == {
         "manager": "firewalld 1.3.4, running",
@@ -64,7 +61,7 @@ def test_firewalld_that_checks_every_packet(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "ipv6", "ipv4"),
     [
-        ("iptables-nft-ipv4-loose", "none", "check, every packet; rp_filter off"),
+        ("iptables-nft-ipv4-loose", "none", "loose, every packet; rp_filter off"),
         ("firewalld-2.2-loose", "loose, every packet", "rp_filter off"),
         ("firewalld-2.2-strict-forward", "strict, first packets of a forwarded flow", "rp_filter off"),
         (
@@ -75,13 +72,13 @@ def test_firewalld_that_checks_every_packet(tmp_path: Path) -> None:
     ],
 )
 def test_who_pays_is_said(tmp_path: Path, name: str, ipv6: str, ipv4: str) -> None:
-    host = Answering(tmp_path, {NFT: (FIXTURES / f"{name}.json").read_text()}, rp(all=0, eth0=0))
+    host = Answering(tmp_path, {NFT: (FIXTURES / f"{name}.nft").read_text()}, rp(all=0, eth0=0))
     facts, _ = split(host)
     assert (facts["reverse_path_ipv6"], facts["reverse_path_ipv4"]) == (ipv6, ipv4)
 
 
 def test_firewalls_rules_without_its_files_are_not_called_no_firewalld(tmp_path: Path) -> None:
-    answers = {NFT: (FIXTURES / "firewalld-1.3.json").read_text()}
+    answers = {NFT: (FIXTURES / "firewalld-1.3.nft").read_text()}
     facts, _ = split(Answering(tmp_path, answers, rp(all=0, eth0=1)))
     assert facts["manager"].startswith("inet firewalld") and facts["service"] == "none"
 
@@ -148,22 +145,11 @@ def test_ufw_and_old_iptables_tables(tmp_path: Path) -> None:
 
 
 def test_many_tables_are_summed_up(tmp_path: Path) -> None:
-    rules = ['{"table": {"family": "inet", "name": "empty", "handle": 1}}']
+    text = "table inet empty {\n}\n"
     for number in range(1, 6):
-        one = f'{{"rule": {{"family": "ip", "table": "t{number}", "chain": "c", "expr": []}}}}'
-        rules += [one] * number
-    facts, _ = split(Answering(tmp_path, {NFT: f'{{"nftables": [{", ".join(rules)}]}}'}))
+        text += f"table ip t{number} {{\n\tchain c {{\n" + "\t\tdrop\n" * number + "\t}\n}\n"
+    facts, _ = split(Answering(tmp_path, {NFT: text}))
     assert facts["rules"] == "5 in ip t5, 4 in ip t4, 3 in ip t3, 3 in 2 more"
-
-
-@pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.json")), ids=lambda p: p.stem)
-def test_both_forms_of_a_listing_hold_as_many_rules(path: Path) -> None:
-    as_json, as_text = (
-        listing_from_json(path.read_text()),
-        listing_from_text(path.with_suffix(".nft").read_text()),
-    )
-    assert isinstance(as_json, Listing) and isinstance(as_text, Listing)
-    assert as_json.sizes == as_text.sizes and sum(as_json.sizes.values()) > 0
 
 
 def test_an_empty_tree_gives_reasons_only(tree: Tree) -> None:
