@@ -13,7 +13,8 @@ from tests.app.launcher import hostdx, started
 from tests.real.loop_disk import LoopDisk
 from tests.real.polled import within
 
-SHORT = ("--yes", "--scale", "0.03", "--budget", "40", "--size", "64M", "--scheduler", "bfq")
+BRIEF = ("--yes", "--scale", "0.03", "--size", "64M", "--scheduler", "bfq")
+SHORT = (*BRIEF, "--budget", "40")
 # its workers meet no disk, so what counts, the switches, begins at once
 ONLY_SWITCHED = (
     "--yes",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from scenarios import registry
 from tests.needs import KNOWN_DISK, NET_NAMESPACE, Need, program
-from tests.real.iosched_kill import SHORT
+from tests.real.iosched_kill import BRIEF
 from tests.real.loop_disk import LoopDisk
 
 OPTIONS: dict[str, tuple[str, ...]] = {
-    "iosched": ("--dir", "{dir}", *SHORT),
+    "iosched": ("--dir", "{dir}", *BRIEF, "--load", "cpu", "--budget", "24"),
     "fstrim": ("--dir", "{dir}", "--round", "--budget", "3", "--yes"),
     "null": ("--dir", "{dir}", "--size", "64M", "--budget", "6"),
     "storage": ("--dir", "{dir}", "--size", "64M", "--budget", "14"),

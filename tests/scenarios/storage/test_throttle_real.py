@@ -51,7 +51,7 @@ def group(devno: str, bytes_s: int, iops: int) -> Iterator[Path]:
         own.rmdir()
 
 
-def run(directory: str, state: Path, own: Path | None) -> list[dict[str, Json]]:
+def run(directory: str, state: Path, own: Path | None, budget_s: int) -> list[dict[str, Json]]:
     argv = [
         sys.executable,
         "-P",
@@ -64,7 +64,7 @@ def run(directory: str, state: Path, own: Path | None) -> list[dict[str, Json]]:
         "--size",
         "64M",
         "--budget",
-        "40",
+        str(budget_s),
         "--json",
     ]
     if own is not None:
@@ -82,7 +82,7 @@ def test_a_throttled_loop_device_is_named_with_its_caps_and_its_setting(tmp_path
         (leaf,) = block_leaves(mounted)
         devno = block_devices(Host())[leaf].devno
         with group(devno, 200_000_000, 2000) as own:
-            found = run(mounted, tmp_path, own)
+            found = run(mounted, tmp_path, own, 40)
             [finding] = [f for f in found if f["id"] == "storage.throttled"]
     assert leaf in str(finding["title"])
     caps = dict(reversed(pair) for pair in re.findall(r"([\d.]+) (k IOPS|MB/s)", str(finding["title"])))
@@ -94,5 +94,5 @@ def test_a_throttled_loop_device_is_named_with_its_caps_and_its_setting(tmp_path
 @pytest.mark.noisy("the caps are read off the course of the disk that all share")
 def test_an_unthrottled_directory_has_no_such_finding(tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="hostdx-test-", dir="/var/tmp") as directory:
-        found = run(directory, tmp_path, None)
+        found = run(directory, tmp_path, None, 20)
     assert "storage.throttled" not in {f["id"] for f in found}

@@ -69,7 +69,7 @@ def test_nodes_measure_one_at_a_time_and_each_has_a_lock_of_its_own(
         "--dir",
         str(place / "data"),
         "--budget",
-        "10",
+        "5",
         "--size",
         "64M",
         "--at-once",
