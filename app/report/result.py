@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import msgspec
 
 from app.printable import printable, printable_json
@@ -10,8 +13,14 @@ from app.report.figures.latency import percentiles
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.experiment.wording import explanation
-from scenarios.finding import SEVERITIES, Evidence, Finding, Remedy
+from scenarios.finding import SEVERITIES, Finding
 
+_VERDICT = (
+    "workload", "metric", "baseline", "variant", "verdict", "reason", "ratio", "ci95", "delta", "delta_ci95",
+    "delta_unit", "groups", "look", "alpha", "smallest_effect", "pairs", "place_scatter", "slice_scatter", "seconds",
+    "seconds_to_decide", "bytes_to_decide", "control", "scope",
+)  # fmt: skip
+_SERIES = ("workload", "rounds", "verdict", "slope_per_round", "ci95", "p", "per_gb")
 UNENDED = "the recording has no end: its runner still runs, or was killed"
 
 
@@ -23,9 +32,12 @@ def document(session: Session, recording: str | None) -> dict[str, Json]:
         "scenario": session.began.scenario if session.began is not None else "",
         "status": ended.status if ended is not None else "failed",
         "reason": ended.reason if ended is not None else UNENDED,
-        "verdicts": [_verdict(verdict) for verdict in session.verdicts.values()],
+        "verdicts": [
+            {**_fields(verdict, _VERDICT), "explain": explanation(verdict)}
+            for verdict in session.verdicts.values()
+        ],
         "latency": [one._asdict() for one in percentiles(session)],
-        "series": [_series(series) for series in session.series],
+        "series": [_fields(series, _SERIES) for series in session.series],
         "findings": [finding(found) for found in session.worst_first],
         "facts": {fact.label: fact.value for fact in session.facts.values()},
         "absent": [{"fact": absent.label, "reason": absent.reason} for absent in session.absent.values()],
@@ -70,78 +82,19 @@ def checks(session: Session) -> list[Json]:
 
 
 def finding(found: Finding) -> dict[str, Json]:
-    told: dict[str, Json] = {
-        "id": found.id,
-        "severity": found.severity,
-        "confidence": found.confidence,
-        "title": found.title,
-        "evidence": [_evidence(one) for one in found.evidence],
-        "remedy": [_remedy(one) for one in found.remedy],
-        "references": list(found.references),
-    }
-    if found.subjects:
-        told["subjects"] = list(found.subjects)
-    return told
+    told = _fields(found, ("id", "severity", "confidence", "title", "evidence", "remedy", "references"))
+    return told | {"subjects": list(found.subjects)} if found.subjects else told
 
 
-def _evidence(one: Evidence) -> Json:
-    return {"text": one.text, "source": one.source}
+def _fields(value: object, names: Sequence[str]) -> dict[str, Json]:
+    """With what a Struct leaves out where it is as usual."""
+    return {name: _plain(getattr(value, name)) for name in names}
 
 
-def _remedy(one: Remedy) -> Json:
-    return {
-        "title": one.title,
-        "commands": list(one.commands),
-        "persistent": list(one.persistent),
-        "verify": list(one.verify),
-        "undo": list(one.undo),
-        "warning": one.warning,
-    }
-
-
-def _verdict(verdict: ev.Verdict) -> Json:
-    return {
-        "workload": verdict.workload,
-        "metric": verdict.metric,
-        "baseline": verdict.baseline,
-        "variant": verdict.variant,
-        "verdict": verdict.verdict,
-        "reason": verdict.reason,
-        "ratio": verdict.ratio,
-        "ci95": _pair(verdict.ci95),
-        "delta": verdict.delta,
-        "delta_ci95": _pair(verdict.delta_ci95),
-        "delta_unit": verdict.delta_unit,
-        "groups": verdict.groups,
-        "look": verdict.look,
-        "alpha": verdict.alpha,
-        "smallest_effect": verdict.smallest_effect,
-        "pairs": verdict.pairs,
-        "place_scatter": verdict.place_scatter,
-        "slice_scatter": verdict.slice_scatter,
-        "seconds": verdict.seconds,
-        "seconds_to_decide": verdict.seconds_to_decide,
-        "bytes_to_decide": verdict.bytes_to_decide,
-        "control": verdict.control,
-        "scope": verdict.scope,
-        "explain": explanation(verdict),
-    }
-
-
-def _series(series: ev.SeriesVerdict) -> Json:
-    return {
-        "workload": series.workload,
-        "rounds": series.rounds,
-        "verdict": series.verdict,
-        "slope_per_round": series.slope_per_round,
-        "ci95": _pair(series.ci95),
-        "p": series.p,
-        "per_gb": series.per_gb,
-    }
-
-
-def _pair(interval: ev.Interval | None) -> Json:
-    return None if interval is None else list(interval)
+def _plain(value: Any) -> Json:
+    if isinstance(value, msgspec.Struct):
+        return _fields(value, value.__struct_fields__)
+    return [_plain(inner) for inner in value] if isinstance(value, tuple) else value
 
 
 def _whole(value: object) -> object:

@@ -17,7 +17,7 @@ from probes import units
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_cells, titled
 from scenarios.plan import Metric
-from scenarios.results.document import Bar, Effects, Intervals, Table, Toned
+from scenarios.results.document import Bar, Cell, Effects, Intervals, Table, Toned
 from scenarios.verdict.word import Word
 
 MEDIANS = (
@@ -96,38 +96,20 @@ def table(session: Session, *, narrow: bool = False) -> Table | None:
     if not found:
         return None
     pairs = {(row.verdict.baseline, row.verdict.variant) for row in found}
-    if len(pairs) == 1:
-        ((left, right),) = pairs
-        header = ("load", left, right, "effect", "95 % CI", "groups")
-        single = tuple(
-            (
-                r.load,
-                said(r.left),
-                said(r.right),
-                effect(r),
-                r.interval or "–",
-                "" if narrow else str(r.verdict.groups),
-            )
-            for r in found
-        )
-        return Table(header, single, frozenset({1, 2, 5})).without_empty_columns()
-    # then the rows are told apart by what is compared
-    alone = len({row.verdict.workload for row in found}) == 1
-    head = (*(() if alone else ("load",)), "compared", "baseline", "variant", "effect", "95 % CI", "groups")
-    body = tuple(
-        (
-            *(() if alone else (r.load,)),
-            titled(pair(r.verdict), control=alone and r.verdict.control),
-            said(r.left),
-            said(r.right),
-            effect(r),
-            r.interval or "–",
-            "" if narrow else str(r.verdict.groups),
-        )
-        for r in found
-    )
-    numbers = {2, 3, 6} if not alone else {1, 2, 5}
-    return Table(head, body, frozenset(numbers)).without_empty_columns()
+    left, right = next(iter(pairs)) if len(pairs) == 1 else ("baseline", "variant")
+    # of several pairs the rows are told apart by what is compared
+    loads = len(pairs) == 1 or len({row.verdict.workload for row in found}) > 1
+    body: list[tuple[Cell, ...]] = []
+    for row in found:
+        named = [row.load] if loads else []
+        if len(pairs) > 1:
+            named.append(titled(pair(row.verdict), control=not loads and row.verdict.control))
+        groups = "" if narrow else str(row.verdict.groups)
+        body.append((*named, said(row.left), said(row.right), effect(row), row.interval or "–", groups))
+    names = (*(("load",) if loads else ()), *(("compared",) if len(pairs) > 1 else ()))
+    numbers = frozenset({len(names), len(names) + 1, len(names) + 4})
+    header = (*names, left, right, "effect", "95 % CI", "groups")
+    return Table(header, tuple(body), numbers).without_empty_columns()
 
 
 def effects(session: Session, *, narrow: bool = False) -> Effects | Table | None:

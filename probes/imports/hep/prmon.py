@@ -136,28 +136,9 @@ class _Table:
         self._in_order = True
 
     def add(self, line: str) -> None:
-        fields = line.split("\t")
-        values = [number(f) for f in fields[: len(self.columns)]]
-        if len(values) < len(self.columns) or any(v is None for v in values):
+        fields = line.split("\t")[: len(self.columns)]
+        if not all(number(field) is not None for field in fields) or not self.add_all(["\t".join(fields)]):
             self.malformed += 1
-            return
-        row = {name: float(values[i] or 0.0) for name, i in self.index.items()}
-        wall, time = row["wtime"], row["Time"]
-        if not self.rows:
-            self._first_time = time
-        elif wall < self._wall:
-            self._in_order = False
-        self._wall, self._time = max(self._wall, wall), time
-        for name in self._known:
-            value = row[name]
-            if name in CUMULATIVE and value < self._last.get(name, value):
-                self._decreases[name] = self._decreases.get(name, 0) + 1
-            self._last[name] = value
-            self._max[name] = max(self._max.get(name, value), value)
-            self._sum[name] = self._sum.get(name, 0.0) + value
-        if self.rows % self._step == 0:
-            self._keep(wall, row)
-        self.rows += 1
 
     def add_all(self, lines: list[str]) -> bool:
         """Many samples at once; False where one of them is not as the others."""
