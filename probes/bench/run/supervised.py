@@ -10,6 +10,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Self, TypeAlias
 
 import msgspec
@@ -193,6 +194,17 @@ class Supervisors:
         if said.get("problem"):
             raise BenchRefused(f"{order.argv[0]} cannot be started: {said['problem']}")
         return msgspec.convert(said, JobRun)
+
+    def written(self) -> int:
+        """Bytes that the run under way has caused to be written, as the kernel accounts them."""
+        return process_tree.written_by(self._server.pid) if self._server is not None else 0
+
+    def kill(self) -> None:
+        """The run under way, without a grace in which it would write on."""
+        for supervisor in process_tree.children(self._server.pid) if self._server is not None else ():
+            for pid in process_tree.descendants(supervisor):
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
 
     async def close(self) -> None:
         if self._control is not None:
