@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
@@ -91,10 +90,13 @@ def _fields(value: object, names: Sequence[str]) -> dict[str, Json]:
     return {name: _plain(getattr(value, name)) for name in names}
 
 
-def _plain(value: Any) -> Json:
+def _plain(value: object) -> Json:
     if isinstance(value, msgspec.Struct):
         return _fields(value, value.__struct_fields__)
-    return [_plain(inner) for inner in value] if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return [_plain(inner) for inner in value]
+    plain: Json = msgspec.to_builtins(value)
+    return plain
 
 
 def _whole(value: object) -> object:
