@@ -51,6 +51,7 @@ def takes(files: Sequence[Path], beside: Sequence[Path] = ()) -> list[Take]:
     Each is named by the part of its path that tells it from the others and from those `beside` them.
     """
     names = dict(zip((*files, *beside), told_apart([str(p) for p in (*files, *beside)]), strict=True))
+    names |= {path: f"{label} ({names[path]})" for path in files if (label := store.label_of(path))}
     collecting = gc.isenabled()
     gc.disable()  # events make no cycles, and looking for some takes a third of the time
     try:

@@ -13,14 +13,16 @@ from app.failure import USAGE, Failure
 from app.process import Identity, lives
 from app.recording.limits import LINE_LIMIT
 from app.recording.reader import BrokenRecording, Follower
-from app.state import recordings_dir
+from app.state import private, recordings_dir
 from probes.lossless_json import Decoder
 from probes.named_file import opened
 from probes.number_text import whole
+from probes.safe_read import decode, read_named
 from scenarios import events as ev
 
 State: TypeAlias = Literal["running", "done", "skipped", "failed", "interrupted", "dead", "unreadable"]
 SUFFIXES = (".jsonl", ".jsonl.gz")
+MOST_LABEL = 60  # characters
 HEAD = 1 << 16  # bytes: a list of a thousand recordings must not read a gigabyte
 
 _decoder = Decoder(ev.Common)
@@ -41,6 +43,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int = 0
     planned_s: float = 0.0  # what its plan says that it takes; 0: not known, or until it is stopped
     directories: tuple[str, ...] = ()  # that it was asked to measure
+    label: str = ""  # what somebody calls it
 
 
 def listed() -> list[Listed]:
@@ -84,6 +87,7 @@ def examined(path: Path) -> Listed:
         bytes=path.stat().st_size,
         planned_s=next((e.plan.seconds for e in events if isinstance(e, ev.Planned)), 0.0),
         directories=_directories(began),
+        label=label_of(path),
     )
 
 
@@ -101,7 +105,8 @@ def _directories(began: ev.Began) -> tuple[str, ...]:
 
 
 def resolve(argument: str) -> Path:
-    """A path, a name in the state directory (unfinished too, where only one begins so), `last`, or `demo:NAME`."""
+    """A path, a name in the state directory (unfinished too, where only one begins so), what somebody calls it, `last`,
+    or `demo:NAME`."""
     if argument.startswith("demo:"):
         return _demo(argument.removeprefix("demo:"))
     if argument == "last":
@@ -112,12 +117,15 @@ def resolve(argument: str) -> Path:
     path = Path(argument)
     if "/" in argument or path.exists():
         return path
-    found = [p for p in files(recordings_dir()) if p.name.startswith(argument)]
+    own = files(recordings_dir())
+    found = [p for p in own if p.name.startswith(argument)] or [p for p in own if label_of(p) == argument]
     exact = [p for p in found if p.name in (argument, *(argument + suffix for suffix in SUFFIXES))]
     if len(exact or found) == 1:
         return (exact or found)[0]
     if found:
-        raise Failure(f"{argument}: {len(found)} recordings begin so; `hostdx recordings` lists them", USAGE)
+        raise Failure(
+            f"{argument}: {len(found)} recordings are called so; `hostdx recordings` lists them", USAGE
+        )
     raise Failure(f"{argument}: no such recording; `hostdx recordings` lists them", USAGE)
 
 
@@ -126,6 +134,44 @@ def argument(path: Path) -> str:
     if path.parent == demos_dir():
         return "demo:" + path.name.split(".")[0]
     return path.name if path.parent == recordings_dir() else str(path)
+
+
+def label_of(path: Path) -> str:
+    """What somebody calls it, from the file beside it; empty where nobody does, or it cannot be read."""
+    try:
+        words = decode(read_named(_label_file(path), 4 * MOST_LABEL))
+    except OSError:
+        return ""
+    return "".join(c if c.isprintable() else " " for c in words).strip()[:MOST_LABEL]
+
+
+def call(path: Path, words: str) -> None:
+    """Nothing takes the name away. Raises Failure for what is not kept here, and for words that are no name."""
+    words = words.strip()
+    if path.parent.resolve() != recordings_dir().resolve() or not path.is_file():
+        raise Failure(f"{path.name}: only a recording of `hostdx recordings` can be given a name", USAGE)
+    if not words.isprintable() or len(words) > MOST_LABEL:
+        raise Failure(f"a name is one line of at most {MOST_LABEL} characters", USAGE)
+    file, scratch = _label_file(path), _label_file(path).with_suffix(".new")
+    try:
+        if not words:
+            file.unlink(missing_ok=True)
+            return
+        private(path.parent)
+        scratch.unlink(missing_ok=True)
+        scratch.touch(0o600, exist_ok=False)
+        scratch.write_text(words + "\n", "utf-8")
+        scratch.replace(file)
+    except OSError as error:
+        raise Failure(f"{path.name}: not named: {error.strerror}") from None
+
+
+def _label_file(path: Path) -> Path:
+    return path.with_name(_stem(path) + ".name")
+
+
+def _stem(path: Path) -> str:
+    return path.name.removesuffix(".gz").removesuffix(".jsonl")
 
 
 def names() -> list[str]:
@@ -143,11 +189,12 @@ def delete(path: Path) -> None:
         folder.rmdir()
     path.unlink()
     path.with_suffix(".log").unlink(missing_ok=True)
+    _label_file(path).unlink(missing_ok=True)
 
 
 def parts_of(recording: Path) -> Path:
     """Where the runs that this one started keep their recordings: a folder beside it."""
-    return recording.with_name(recording.name.removesuffix(".gz").removesuffix(".jsonl") + ".parts")
+    return recording.with_name(_stem(recording) + ".parts")
 
 
 def parts(recording: Path) -> list[Path]:

@@ -28,14 +28,17 @@ def first_page(session: Session, recording: str, *, narrow: bool = False) -> tup
     )
 
 
-def who(session: Session, recording: str) -> list[Part]:
+def who(session: Session, recording: str, label: str = "") -> list[Part]:
     began = session.began
     if began is None:
         return _ended(session)
     what = f"{began.scenario}, hostdx {began.version}" if began.scenario else f"hostdx {began.version}"
     took = "" if session.card.role == "import" else f", took {duration(session.time)}"
+    called = [Strong(f"“{label}”:")] if label else []
     return [
-        say(f"Host {began.host or 'unknown'}, {began.wall}{took}; {what}; recording", Mono(recording)),
+        say(
+            *called, f"Host {began.host or 'unknown'}, {began.wall}{took}; {what}; recording", Mono(recording)
+        ),
         *_ended(session),
     ]
 

@@ -29,8 +29,9 @@ from scenarios.results.document import (
 )
 
 
-def report(session: Session, recording: str, *, with_arguments: bool = False) -> Document:
-    """`recording` is the file's name, so that the one who doubts can replay it. `with_arguments`: see method."""
+def report(session: Session, recording: str, *, label: str = "", with_arguments: bool = False) -> Document:
+    """`recording` is the file's name, so that the one who doubts can replay it, `label` what somebody calls it.
+    `with_arguments`: see method."""
     appendix: tuple[tuple[str, Sequence[Part]], ...] = (
         ("How long operations took", by_latency(session)),
         ("Each load over the run", over_the_run(session)),
@@ -49,7 +50,7 @@ def report(session: Session, recording: str, *, with_arguments: bool = False) ->
     )
     first, *rest = first_page(session, recording)
     sections = [
-        Section(first.title, (*tiles(session), *who(session, recording), *first.parts)),
+        Section(first.title, (*tiles(session), *who(session, recording, label), *first.parts)),
         *rest,
         *(Section(title, tuple(parts), appendix=True) for title, parts in appendix),
     ]

@@ -79,15 +79,23 @@ def _running(session: Session) -> str:
 
 
 def headline_of(entry: store.Listed) -> Answer | None:
-    """What a recording of a list found; None where it has no answer, cannot be read whole or would take too long."""
+    return read_of(entry)[0]
+
+
+def read_of(entry: store.Listed) -> tuple[Answer | None, Session]:
+    """What a recording of a list found, and all of it; None where it has no answer, cannot be read whole or would take
+    too long."""
+    session = Session()
     if entry.state not in ("done", "interrupted", "dead") or entry.bytes > MOST_READ:
-        return None
+        return None, session
     try:
-        return answer(load(entry.path))
+        session = load(entry.path)
+        return answer(session), session
     except (BrokenRecording, OSError):
-        return None
+        return None, session
     except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
-        return Answer(f"its figures make no sense ({type(error).__name__})", "unknown")  # the list goes on
+        said = f"its figures make no sense ({type(error).__name__})"  # the list goes on
+        return Answer(said, "unknown"), Session()
 
 
 def _files(session: Session) -> str:

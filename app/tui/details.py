@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 
 from app.glyphs import clean
 from app.invocation import pasted
-from app.lines import Line, crop, split, text, wrapped
+from app.lines import Line, crop, flowed, split, text, wrapped
 from app.recording.session import Session
 from app.report.forms.cells import parts_lines
 from app.report.results.finding_parts import finding_parts, finding_title
+from app.report.trust import MARKS, TONES, Sign
 from app.tui.option_values import is_scenario, kept
 from scenarios.events import Offer
 from scenarios.finding import Finding, Remedy
@@ -23,9 +24,15 @@ def finding_lines(finding: Finding, session: Session, width: int) -> list[Line]:
     )
 
 
-def next_lines(steps: Sequence[Remedy], width: int, room: int) -> list[Line]:
+def sign_lines(signs: Iterable[Sign], width: int) -> list[Line]:
+    """Whether it can be trusted, the red ones first; a sign whose text is long takes lines of its own."""
+    told = sorted(signs, key=lambda s: s.state != "critical")
+    return flowed([(f"{MARKS[s.state]} {s.text}", TONES[s.state]) for s in told], width, gap="   ")
+
+
+def next_lines(steps: Sequence[Remedy], width: int, room: int, *, digits: bool = True) -> list[Line]:
     """Each with the digit that plans or copies it; the commands as far as `room` lines hold all titles."""
-    heads = [_head(number, step, width) for number, step in enumerate(steps, 1)]
+    heads = [_head(str(n) if digits else "→", step, width) for n, step in enumerate(steps, 1)]
     left = room - sum(map(len, heads))
     if left < 2:
         heads = [_cut(rows, width) for rows in heads]
@@ -67,9 +74,9 @@ def _cut(head: list[Line], width: int) -> list[Line]:
     return head if len(head) == 1 else [[*crop(head[0], width - 2), (" …", "dim")]]
 
 
-def _head(number: int, step: Remedy, width: int) -> list[Line]:
+def _head(mark: str, step: Remedy, width: int) -> list[Line]:
     rows = wrapped(step.title, width - 2, "strong")
-    out: list[Line] = [[(f"{number} " if not n else "  ", "key"), *row] for n, row in enumerate(rows)]
+    out: list[Line] = [[(f"{mark} " if not n else "  ", "key"), *row] for n, row in enumerate(rows)]
     return out + (wrapped(f"▲ {step.warning}", width, "warning", indent=2, hang=2) if step.warning else [])
 
 

@@ -24,9 +24,20 @@ _ROLES = {"running": "strong", "done": "", "unreadable": "warning", "dead": "war
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option(
+    "--name",
+    "called",
+    nargs=2,
+    metavar="RECORDING WORDS",
+    help='Give a recording a name ("before firmware") that lists, reports and comparisons show, and that every '
+    "command takes for it. Empty words take it away.",
+)
 @click.option("--examples", is_flag=True, hidden=True, help="The newest with their answers, as JSON.")
-def recordings(as_json: bool, examples: bool) -> int:
+def recordings(as_json: bool, examples: bool, called: tuple[str, str] | None) -> int:
     """The recordings in the state directory, newest first, and the bundled demos."""
+    if called is not None:
+        kept.call(kept.resolve(called[0]), called[1])
+        return 0
     if examples:
         out(encoded([_example(name, entry) for name, entry in _newest()]))
         return 0
@@ -43,7 +54,7 @@ def recordings(as_json: bool, examples: bool) -> int:
         )
         return 0
     demos = [(name, kept.examined(kept.resolve(name))) for name in kept.demos()]
-    rows = [(entry.name, entry) for entry in found] + demos
+    rows = [(_called(entry), entry) for entry in found] + demos
     width = max((len(printable(name)) for name, _ in rows), default=0)
     if not found:
         out(f"no recording in {printable(str(recordings_dir()))}; `hostdx run` makes one")
@@ -65,9 +76,13 @@ def recordings(as_json: bool, examples: bool) -> int:
     return 0
 
 
+def _called(entry: kept.Listed) -> str:
+    return f"{entry.name} ({entry.label})" if entry.label else entry.name
+
+
 def _newest() -> list[tuple[str, kept.Listed]]:
     """The newest of one's own, and the bundled ones as long as these are few."""
-    own = [(entry.name, entry) for entry in kept.listed()[:FEW]]
+    own = [(entry.label or entry.name, entry) for entry in kept.listed()[:FEW]]
     return (
         own
         if len(own) == FEW
@@ -121,6 +136,7 @@ def _document(entry: kept.Listed) -> dict[str, object]:
         "path": str(entry.path),
         "state": entry.state,
         "reason": entry.reason,
+        "label": entry.label,
         "scenario": entry.scenario,
         "host": entry.host,
         "wall": entry.wall,

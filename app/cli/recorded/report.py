@@ -79,6 +79,5 @@ def _deliver_document(
 ) -> None:
     from app.report.full_report import report as made
 
-    deliver_document(
-        "report", output, made(session, recordings.argument(path), with_arguments=with_arguments), form
-    )
+    name, label = recordings.argument(path), recordings.label_of(path)
+    deliver_document("report", output, made(session, name, label=label, with_arguments=with_arguments), form)

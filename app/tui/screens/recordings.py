@@ -12,27 +12,62 @@ from textual.widget import Widget
 
 from app.failure import Failure
 from app.glyphs import SIGNS, clean
-from app.lines import Line, crop, split, wrapped
+from app.lines import Line, cells, framed, pad, split, text, wrapped
 from app.recording import store as recordings
-from app.report.headline import Answer, headline_of
-from app.tui.screens.ask import ChoiceScreen
+from app.report.headline import Answer, read_of
+from app.report.next_steps import to_do
+from app.report.trust import Sign, trust
+from app.tui.details import next_lines, sign_lines
+from app.tui.screens.ask import AskScreen, ChoiceScreen
 from app.tui.screens.base import Base
+from app.tui.widgets.home.findings_panel import severity_words
+from app.tui.widgets.home.recordings_line import BAR, ENDS, interval
+from app.tui.widgets.measuring.standing import margin_of
 from app.tui.widgets.measuring.transport import clock
+from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker, Row
-from app.tui.widgets.selected_line import Whole
+from app.tui.widgets.verdict_list import Entry, entries, table_of
 from scenarios.card import card_of
+from scenarios.finding import Finding, Remedy
 
 HEADLINES = 40  # of the newest: each is read whole for it
 READ_EVERY_S = 0.04
 _WIDE = 100  # cells from which on the year has room
 EXAMPLE = "accent"
 DRAWN_EVERY = 4  # headlines
+_NOTHING = "no answer in it"
 
 _SIGNS = {
     "running": ("● running", "ok"), "done": ("✓ done", "text"), "skipped": ("– skipped", "dim"),
     "failed": ("! failed", "critical"), "interrupted": ("▲ stopped", "warning"), "dead": ("▲ killed", "warning"),
     "unreadable": ("? unreadable", "unknown"),
 }  # fmt: skip
+
+
+class Told(NamedTuple):
+    """What a recording found, once it was read: its answer, the table of its effects, what else it says, what to do."""
+
+    answer: Answer | None = None
+    table: tuple[Entry, ...] = ()
+    margin: float = 0.0
+    found: tuple[Finding, ...] = ()
+    signs: tuple[Sign, ...] = ()
+    steps: tuple[Remedy, ...] = ()
+
+
+UNREAD = Told()
+
+
+def _read(entry: recordings.Listed) -> Told:
+    answer, session = read_of(entry)
+    try:
+        table, signs = tuple(entries(session)), tuple(trust(session))
+    except (ArithmeticError, LookupError, TypeError, ValueError):  # foreign figures: the list goes on
+        return Told(answer)
+    said = answer.finding if answer is not None else None
+    found = tuple(f for f in session.worst_first if f != said)
+    steps = to_do(session, recordings.argument(entry.path)) if answer is not None else ()
+    return Told(answer, table, margin_of(session), found, signs, steps)
 
 
 def _marked(marks: dict[str, str], key: str, draw: Callable[[int], Line], width: int) -> Line:
@@ -43,24 +78,30 @@ def _marked(marks: dict[str, str], key: str, draw: Callable[[int], Line], width:
 
 
 class Listing(NamedTuple):
-    """One row; `sign` and `role` say how it stands, `told` what it found once it was read."""
+    """One row; `sign` and `role` say how it stands."""
 
     entry: recordings.Listed
     name: str
     sign: str
     role: str
 
+    @property
+    def where(self) -> str:
+        """The directories, else the host."""
+        entry = self.entry
+        return clean(" : ".join(entry.directories) or entry.host or entry.name)
 
-def _where(entry: recordings.Listed) -> str:
-    """The directories, else the host."""
-    return clean(" : ".join(entry.directories) or entry.host or entry.name)
+    @property
+    def host(self) -> str:
+        return f"on {clean(self.entry.host)}" if self.entry.host and self.entry.directories else ""
 
 
-def _line(one: Listing, told: dict[str, Answer | None], width: int) -> Line:
+def _line(one: Listing, read: dict[str, Told], width: int) -> Line:
     entry = one.entry
-    answer = told.get(one.name)
+    answer = read.get(one.name, UNREAD).answer
     when = clean(entry.wall[:16].replace("T", " ")) or "?"
-    if width < _WIDE:
+    wide = width >= _WIDE
+    if not wide:
         when = when[5:] or "?"
     if one.role == EXAMPLE:  # by the name that the commands take
         left: Line = [(f"{one.name:<20} ", one.role), (f"{when}  ", "dim")]
@@ -72,41 +113,50 @@ def _line(one: Listing, told: dict[str, Answer | None], width: int) -> Line:
         ]
     if answer is not None:
         left.append((f"{SIGNS.get(answer.weight, '?')} ", answer.weight))
+    if entry.label:
+        left.append((f"{clean(entry.label)}  ", "accent"))
+    if answer is not None:
         left.append((answer.sentence, "text"))
     else:
-        left += [(_where(entry), "text"), (f"  {entry.reason or ''}", "dim")]
+        left += [(one.where, "text"), (f"  {entry.reason or ''}", "dim")]
     timeless = entry.state == "unreadable" or card_of(entry.scenario).role == "import"
-    took = "" if timeless else clock(entry.seconds)
-    return split(left, [(took, "dim")], width)
+    took: Line = [("" if timeless else clock(entry.seconds), "dim")]
+    if not wide:
+        return split(left, took, width)
+    verdict = answer.verdict if answer is not None else None
+    drawn = interval(verdict.ratio, verdict.ci95, answer.weight) if verdict and answer else text("")
+    return split(left, [*pad(drawn, BAR), ("  ", "text"), *pad(took, len("00:00"))], width)
 
 
-def _second(one: Listing, told: dict[str, Answer | None], width: int) -> Line:
-    """Where it was measured, under what it found."""
-    if told.get(one.name) is None:
-        return []
-    host = "" if not one.entry.directories else f"  on {clean(one.entry.host)}"
-    return crop(
-        [(" " * (39 if width >= _WIDE else 34), "text"), (f"{_where(one.entry)}{host}", "dim")], width
-    )
+class RecordingPicker(Picker):
+    DEFAULT_CSS = "RecordingPicker { height: auto; max-height: 60%; }"
+
+    def columns(self, width: int) -> list[Line]:
+        """The scale of the intervals, where there is room for them."""
+        if width - 2 < _WIDE or not self.rows():
+            return []
+        return [split([], text(f"{ENDS}  {'took':>5}", "dim"), width)]
 
 
-def _whole(one: Listing, told: dict[str, Answer | None], width: int) -> list[Line]:
-    """All of the headline, and where and on what host it was."""
-    answer = told.get(one.name)
-    words = clean(answer.sentence if answer is not None else one.entry.reason or "no answer in it")
-    where = [f"of {_where(one.entry)}"] if one.entry.directories else []
-    about = ", ".join(
-        filter(None, [*where, f"on {clean(one.entry.host)}" * bool(one.entry.host), clean(one.name)])
-    )
-    return [*wrapped(words, width, "strong"), *wrapped(about, width, "dim")]
+class Preview(Panel):
+    """Of the recording under the cursor: its headline whole, where and when, every effect, then what was found."""
+
+    DEFAULT_CSS = "Preview { height: 1fr; min-height: 3; }"
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        screen = self.screen
+        assert isinstance(screen, RecordingsScreen)
+        one = screen.under_cursor
+        if not self.boxed:
+            return screen.told_lines(one, width)[:height] if one is not None else []
+        rows = screen.told_lines(one, width - 4) if one is not None else []
+        if len(rows) > height - 2:
+            rows = [*rows[: height - 3], text("Enter opens all of it", "dim")]
+        name = text(clean(one.entry.label or one.name) if one is not None else "", "dim")
+        return framed(text("WHAT IT FOUND", "title"), name, rows, width, height)
 
 
 class RecordingsScreen(Base):
-    DEFAULT_CSS = """
-    RecordingsScreen Picker { height: 1fr; }
-    RecordingsScreen.-high Picker { height: auto; max-height: 80%; }
-    RecordingsScreen Whole { margin: 1 0 0 0; }
-    """
     BINDINGS = [
         Binding("c,C", "compare", "compare", show=False),  # in the footer once both sides are marked
         Binding("space", "mark", "mark"),
@@ -114,6 +164,7 @@ class RecordingsScreen(Base):
         Binding("0", "replay", "replay from the start"),
         Binding("o", "report", "report"),
         Binding("m", "save", "save report"),
+        Binding("L", "label", "name it", priority=True),
         Binding("I", "import", "import a file"),
         Binding("F", "fleet", "many nodes", show=False),
         Binding("slash", "filter", "filter", priority=True),
@@ -126,11 +177,14 @@ class RecordingsScreen(Base):
         self._paths: dict[str, Path] = {}
         self._marks: dict[str, str] = {}  # "A" or "B", by row
         self._unread: list[tuple[str, recordings.Listed]] = []  # headlines still to be read, the newest first
-        self._told: dict[str, Answer | None] = {}
+        self._told: dict[str, Told] = {}
+        self._listed: dict[str, Listing] = {}  # by row
 
     def body(self) -> Iterable[Widget]:
-        yield Picker(id="recordings", title="RECORDINGS", empty="none yet: a scenario makes the first")
-        yield Whole(Picker)
+        yield RecordingPicker(
+            id="recordings", title="RECORDINGS", empty="none yet: a scenario makes the first"
+        )
+        yield Preview(id="preview")
 
     def on_mount(self) -> None:
         self.query_one(Picker).focus()
@@ -141,12 +195,42 @@ class RecordingsScreen(Base):
         """One headline at a time: a list of many must open at once, and keys come first."""
         if self._unread:
             name, entry = self._unread.pop(0)
-            self._told[name] = headline_of(entry)
+            self._told[name] = _read(entry)
             if not self._unread or len(self._told) % DRAWN_EVERY == 0:
                 self.show()
 
     def on_picker_moved(self) -> None:
-        self.query_one(Whole).redraw()
+        """What is older than the newest is read when somebody looks at it."""
+        one = self.under_cursor
+        if one is not None and one.name not in self._told:
+            self._unread.insert(0, (one.name, one.entry))
+        self.query_one(Preview).redraw()
+
+    @property
+    def under_cursor(self) -> Listing | None:
+        return self._listed.get(self.query_one(Picker).selected)
+
+    def told_lines(self, one: Listing, width: int) -> list[Line]:
+        read = self._told.get(one.name, UNREAD)
+        without = (
+            "under way: Enter follows it" if one.entry.state == "running" else one.entry.reason or _NOTHING
+        )
+        words = clean(read.answer.sentence if read.answer is not None else without)
+        about = ", ".join(filter(None, (f"of {one.where}", one.host, clean(one.name))))
+        out = [*wrapped(words, width, "strong"), *wrapped(about, width, "dim")]
+        out += table_of(list(read.table), read.margin, width)
+        out += sign_lines(read.signs, width)
+        out += next_lines(read.steps, width, 6 * len(read.steps), digits=False)
+        for finding in read.found:
+            head = severity_words(finding)
+            rows = wrapped(clean(finding.title), width - cells(head) - 2)
+            out.append([*head, ("  ", "text"), *rows[0]])
+            below = [
+                *rows[1:],
+                *(row for e in finding.evidence for row in wrapped(e.text, width - cells(head) - 2, "dim")),
+            ]
+            out += [[(" " * (cells(head) + 2), "text"), *row] for row in below]
+        return out
 
     def action_again(self) -> None:
         rows: list[Row] = []
@@ -166,15 +250,13 @@ class RecordingsScreen(Base):
         self.show()
 
     def _row(self, key: str, one: Listing, words: str) -> Row:
-        self._paths[key] = one.entry.path
+        self._paths[key], self._listed[key] = one.entry.path, one
         if one.name not in self._told and len(self._unread) < HEADLINES:
             self._unread.append((one.name, one.entry))
         return Row(
             key,
             partial(_marked, self._marks, key, partial(_line, one, self._told)),
-            f"{one.name} {words}",
-            partial(_second, one, self._told),
-            partial(_whole, one, self._told),
+            f"{one.name} {one.entry.label} {words}",
         )
 
     def _imported(self) -> None:
@@ -195,7 +277,7 @@ class RecordingsScreen(Base):
         self.show()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "delete":
+        if action in ("delete", "label"):
             return not (self.chosen is None or self._bundled())
         return True
 
@@ -228,6 +310,25 @@ class RecordingsScreen(Base):
 
         question = f"Delete {clean(path.name)} for good?"
         self.app.push_screen(ChoiceScreen(question, {"y": "delete it"}, "Esc keeps it"), answered)
+
+    def action_label(self) -> None:
+        """A short text: "before firmware"."""
+        path, one = self.chosen, self.under_cursor
+        if path is None or one is None:
+            return
+
+        def called(words: str | None) -> None:
+            if words is None:
+                return
+            try:
+                recordings.call(path, words)
+            except Failure as why:
+                self.shell.say(why.text)
+                return
+            self.action_again()
+
+        hint = 'a short text, as "before firmware"; empty takes it away; Esc cancels'
+        self.app.push_screen(AskScreen("name", one.entry.label, hint=hint), called)
 
     def action_compare(self) -> None:
         a, b = ([self._paths[k] for k, side in self._marks.items() if side == wanted] for wanted in "AB")
@@ -262,15 +363,11 @@ class RecordingsScreen(Base):
 
     def action_import(self) -> None:
         """Another tool's result as one more recording."""
-        from app.tui.screens.ask import AskScreen
-
         hint = "a result of fio, IO500, IOR, mdtest, HEPscore, prmon, sar, …; Enter imports it, Esc cancels"
         self.app.push_screen(AskScreen("import", hint=hint), self._import)
 
     def action_fleet(self) -> None:
         """A folder of many nodes' recordings or triages."""
-        from app.tui.screens.ask import AskScreen
-
         hint = "a folder of a fleet run, or of many nodes' recordings or triages; Esc cancels"
         self.app.push_screen(AskScreen("folder", hint=hint), self._fleet)
 

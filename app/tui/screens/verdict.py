@@ -9,17 +9,17 @@ from textual.binding import Binding
 from textual.widget import Widget
 
 from app.glyphs import clean
-from app.lines import Line, crop, flowed, framed, grounded, ruled, split, text, wrapped
+from app.lines import Line, crop, framed, grounded, ruled, split, text, wrapped
 from app.recording import store
 from app.recording.session import Session
 from app.report.figures.verdict_table import beside as values_beside
 from app.report.headline import answer
 from app.report.next_steps import to_do
 from app.report.results.checkup import items
-from app.report.trust import MARKS, TONES, trust
+from app.report.trust import trust
 from app.report.wording import beyond_bounds
 from app.tui.children.feed import RunFeed
-from app.tui.details import commands_of, finding_lines, next_lines, planned
+from app.tui.details import commands_of, finding_lines, next_lines, planned, sign_lines
 from app.tui.screens.run import RunScreen
 from app.tui.widgets.home.checkup_lines import checkup_lines
 from app.tui.widgets.home.findings_panel import Suspects
@@ -61,9 +61,7 @@ def headline_lines(session: Session, width: int, *, growing: bool = False) -> li
 
 
 def trust_lines(session: Session, width: int) -> list[Line]:
-    """Signs, the red ones first; a sign whose text is long takes lines of its own."""
-    signs = sorted(trust(session), key=lambda s: s.state != "critical")
-    return flowed([(f"{MARKS[s.state]} {s.text}", TONES[s.state]) for s in signs], width, gap="   ")
+    return sign_lines(trust(session), width)
 
 
 def doubt_lines(session: Session, width: int, *, brief: bool = False) -> list[Line]:

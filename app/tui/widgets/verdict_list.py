@@ -186,8 +186,17 @@ def named(name: str, at: Layout) -> Line:
     return pad(text(shortened(name, at.name) if at.tails else name), at.name)
 
 
+def table_of(found: list[Entry], margin: float, width: int) -> list[Line]:
+    """Without heads and a cursor: beside a list of recordings."""
+    at = layout(found, width)
+    return [entry_line(entry, at, margin, width) for entry in found]
+
+
 def _line(entry: Entry, table: VerdictList, width: int) -> Line:
-    at = table.laid
+    return entry_line(entry, table.laid, margin_of(table.session()), width)
+
+
+def entry_line(entry: Entry, at: Layout, margin: float, width: int) -> Line:
     line = named(entry.name, at)
     gap = (" " * GAP, "text")
     if not entry.measured:
@@ -198,7 +207,6 @@ def _line(entry: Entry, table: VerdictList, width: int) -> Line:
     if at.right.cells:
         line += [gap, *_value(right, at.right)]
     if at.bar:
-        margin = margin_of(table.session())
         none = entry.ratio is None  # a band alone would look like a result of exactly 1
         picture = (
             []

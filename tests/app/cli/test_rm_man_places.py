@@ -98,3 +98,26 @@ def test_the_places_are_told_with_what_carries_them(capsys: pytest.CaptureFixtur
     assert run_command_line(["places", "--mounts", "--", str(Path.cwd()), "/proc"]) == 0
     told = {place["path"]: place for place in msgspec.json.decode(capsys.readouterr().out)}
     assert told["/proc"]["refusal"] and str(Path.cwd()) in told
+
+
+def test_a_recording_is_given_a_name_that_every_command_takes(
+    kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command_line(["recordings", "--name", "a", "before firmware"]) == 0
+    assert store.label_of(kept / "a.jsonl") == "before firmware" and store.label_of(kept / "b.jsonl") == ""
+    assert store.resolve("before firmware") == kept / "a.jsonl"
+    assert run_command_line(["recordings"]) == run_command_line(["report", "before firmware"]) == 0
+    assert run_command_line(["compare", "a", "--", "b", "--anyway"]) in (0, 3)
+    assert capsys.readouterr().out.count("before firmware") >= 3  # in each of them
+    for argv in (["demo:null", "x"], ["a", "two\nlines"], ["a", "x" * 61], ["nosuch", "x"]):
+        assert run_command_line(["recordings", "--name", *argv]) == 2, argv
+    (kept / "b.name").write_bytes(b"\x1b[31m\xff red")  # by another hand
+    assert store.label_of(kept / "b.jsonl").isprintable()
+    assert run_command_line(["recordings", "--name", "a", ""]) == 0
+    assert store.label_of(kept / "a.jsonl") == "" and not (kept / "a.name").exists()
+    assert (
+        run_command_line(["recordings", "--name", "a", "again"])
+        == run_command_line(["rm", "a", "--yes"])
+        == 0
+    )
+    assert left(kept) == ["b.jsonl", "b.name"]

@@ -11,15 +11,19 @@ from app.tui.widgets.panel import Panel
 from probes.units import counted
 
 SCALE = Scale(0.1, 10.0)  # one for all rows; what lies beyond ends in an arrow
-_BAR, _NAME = 25, 24
+BAR, _NAME = 25, 24
+ENDS = f"0.1 ×{'1':^{BAR - 10}} 10 ×"
+
+
+def interval(ratio: float | None, ci95: tuple[float, float] | None, role: str) -> Line:
+    """On the scale of all rows; dots where there is none."""
+    return bar_line(ratio, ci95, BAR, SCALE, role=role) if ratio else text("·" * BAR, "dim")
 
 
 def recording_line(one: Example, width: int) -> Line:
     """Name, what it found, and its interval on the scale of all rows."""
-    drawn = (
-        bar_line(one.ratio, one.ci95, _BAR, SCALE, role=one.weight) if one.ratio else text("·" * _BAR, "dim")
-    )
-    room = width - _BAR - 2
+    drawn = interval(one.ratio, one.ci95, one.weight)
+    room = width - BAR - 2
     head: Line = [
         *pad(text(clean(one.name), "strong"), _NAME),
         (f" {SIGNS.get(one.weight, '?')} ", one.weight),
@@ -38,8 +42,7 @@ class RecordingsLine(Panel):
             return [[("RECORDINGS  ", "title"), *self._state()]]
         inner = width - 4
         shown = self.shell.examples[: height - 3]
-        ends = f"0.1 ×{'1':^{_BAR - 10}} 10 ×"
-        rows: list[Line] = [[(" " * (inner - _BAR), "text"), (ends[:_BAR], "dim")]] if shown else []
+        rows: list[Line] = [[(" " * (inner - BAR), "text"), (ENDS, "dim")]] if shown else []
         rows += [recording_line(one, inner) for one in shown]
         hidden = len(self.shell.examples) - len(shown)
         if hidden and len(shown) > 1:

@@ -88,3 +88,27 @@ async def test_the_chosen_theme_is_kept_and_a_light_ground_is_seen(
     monkeypatch.setenv("COLORFGBG", "0;15")
     async with opened(tmp_path, triage="triage") as (app, _):
         assert app.theme == theme.LIGHT_NAME
+
+
+@pytest.mark.parametrize("size", ["narrow", "wide"])
+async def test_a_name_is_given_on_the_list_and_what_is_under_the_cursor_is_told_below_it(
+    size: str, tmp_path: Path
+) -> None:
+    kept = tmp_path / "hostdx" / "recordings"
+    kept.mkdir(parents=True)
+    (kept / "one.jsonl").write_bytes((RECORDINGS / "storage.jsonl").read_bytes())
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        await keys(pilot, "r")
+        screen = app.screen
+        assert isinstance(screen, RecordingsScreen)
+        await until(pilot, lambda: not screen._unread)
+        table = screen._told["one.jsonl"].table
+        assert table and all(entry.name[:10] in grid(app) for entry in table[:2])
+        await keys(pilot, "L", *"new disk", "enter")
+        assert store.label_of(kept / "one.jsonl") == "new disk" and "new disk" in grid(app)
+        await keys(pilot, "L", "ctrl+u", "enter")
+        assert store.label_of(kept / "one.jsonl") == "" and "new disk" not in grid(app)
+        await keys(pilot, "end", "L")
+        assert screen is app.screen  # an example has its name
+        blank = [line for line in grid(app).splitlines() if not line.strip(" │")]
+        assert len(blank) <= 8
