@@ -4,9 +4,10 @@ Of each night comes one figure a load, as a logarithm turned so that more is bet
 its centre is their Hodges-Lehmann estimate, its deviation Qn (Rousseeuw and Croux, "Alternatives to the median absolute
 deviation", JASA 88, 1993), which a seventh of disturbed nights hardly moves. From then on each night's distance below
 the centre, in deviations and at most `CLIP`, less `DRIFT`, is summed up, never below zero (Page, "Continuous inspection
-schemes", Biometrika 41, 1954). More than `LIMIT` is not enough: the median shift of the nights since the sum last was
-zero is judged by the one rule of verdicts. Its interval is 95 % over all loads of a battery and a year
-of nights, and as wide as nights that follow each other are alike. So neither one bad night nor a slow wave of the noise
+schemes", Biometrika 41, 1954). More than `LIMIT` is not enough: the shift of the nights since the sum last was
+zero (Hodges-Lehmann of them, none further from their median than half of `CLIP`) is judged by the one rule of verdicts.
+Its interval is 95 % over all loads of a battery and a year of nights, and as wide as nights that follow each other are
+alike. So neither one bad night nor a slow wave of the noise
 changes anything.
 
 How often it is wrong and how soon it is right: tests/benchmarks/README.md, "Nights".
@@ -37,7 +38,8 @@ CEILING = 9.0  # the sum grows no further, so that a recovered load is seen to b
 FLOOR = 0.003  # of the level: clocks and printed digits make nights equal that were not
 _QN = 2.2219  # Qn's factor for a normal distribution
 _SAFE = 0.5  # of its own standard error, added to the deviation: taken too small it gives most false alarms
-_MEDIAN = math.pi / 2  # a median's variance over a mean's
+_MIDDLE = math.pi / 3  # the variance of the Hodges-Lehmann estimate over a mean's
+_UNSURE = 1.2  # times what is not known of how alike a load's nights are, taken as alike, too
 _MOST_ALIKE = 0.7  # correlation of neighbouring nights: more cannot be told from a trend in 28 of them
 
 
@@ -76,15 +78,16 @@ def references(columns: Sequence[Sequence[float]]) -> list[Reference]:
     neighbours are is drawn towards the mean of all loads, as far as these do not differ by more than chance."""
     scaled = [(middle_of(sorted(walsh_averages(logs))), max(FLOOR, _spread(logs))) for logs in columns]
     alike = [
-        _alike([_clipped((x - centre) / deviation) for x in logs])
+        _alike([max(-2.0, min(2.0, (x - centre) / deviation)) for x in logs])
         for logs, (centre, deviation) in zip(columns, scaled, strict=True)
     ]
     mean = fmean(alike) if alike else 0.0
     by_chance = fmean((1 - mean * mean) / len(logs) for logs in columns) if columns else 1.0
     own = max(0.0, 1 - by_chance / max(pvariance(alike, mean), 1e-9)) if len(alike) > 1 else 1.0
+    unsure = _UNSURE * math.sqrt(own * by_chance)
     found = []
     for (centre, deviation), a, logs in zip(scaled, alike, columns, strict=True):
-        drawn = min(_MOST_ALIKE, max(0.0, mean + own * (a - mean)))
+        drawn = min(_MOST_ALIKE, max(0.0, mean + own * (a - mean) + unsure))
         error = math.sqrt(_lasting(drawn) / (2 * len(logs)))
         found.append(Reference(centre, deviation * (1 + _SAFE * error), drawn, len(logs)))
     return found
@@ -166,9 +169,11 @@ def _dated(logs: Sequence[float], since: int, night: int, to: Reference) -> int:
 
 def shifted(logs: Sequence[float], to: Reference, loads: int, margin: float = MARGIN) -> Shift | None:
     """None where these nights are not slower than the baseline by more than the margin."""
-    effect = median(logs) - to.centre
+    middle, most = median(logs), CLIP / 2 * to.deviation
+    near = sorted(max(middle - most, min(middle + most, log)) for log in logs)
+    effect = middle_of(sorted(walsh_averages(near))) - to.centre
     wide = _lasting(to.alike)
-    error = to.deviation * math.sqrt(wide * (_MEDIAN / len(logs) + 1 / to.nights))
+    error = to.deviation * math.sqrt(wide * (_MIDDLE / len(logs) + 1 / to.nights))
     freedom = max(2.0, to.nights / wide - 1)  # nights that are alike tell less of their spread as well
     half = t_quantile(1 - ERROR / loads / STRETCHES / 2, freedom) * error
     low, high = effect - half, effect + half

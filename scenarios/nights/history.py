@@ -28,7 +28,7 @@ from scenarios.plan import Metric
 _BEFORE, _AFTER = 4, 1
 _TOGETHER = 3  # nights: loads that turned within so many did so together
 RETEST_SCORE = -1.0  # a night that adds to a sum ...
-RETEST_SUM = 2.0  # ... of at least so much is measured once more, and the better figure counts
+RETEST_SUM = 2.0  # ... of at least so much is measured once more
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,7 +121,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Night(msgspec.Struct):
-    """All runs of a night: the better figure of each load counts."""
+    """All runs of a night: of each load their mean counts, and the better one where they differ beyond the margin:
+    the other one was disturbed."""
 
     number: int
     runs: list[NightRun]
@@ -140,9 +141,13 @@ class _Night(msgspec.Struct):
         found: dict[FigureKey, Figure] = {}
         for run in self.runs:
             for figure in run.figures:
-                known = found.get(figure.key)
-                if known is None or figure.log > known.log:
-                    found[figure.key] = figure
+                known = found.setdefault(figure.key, figure)
+                if abs(figure.log - known.log) > MARGIN:
+                    found[figure.key] = max(figure, known, key=lambda f: f.log)
+                else:
+                    found[figure.key] = msgspec.structs.replace(
+                        figure, log=(figure.log + known.log) / 2, value=(figure.value + known.value) / 2
+                    )
         return found
 
 

@@ -208,7 +208,8 @@ def _method(found: History) -> Part:
         f"The first {BASELINE_NIGHTS} measured nights are the baseline; a change (kernel, firmware, libraries, "
         "mount) begins another, and until that is whole the older one is used. Each night's distance below the "
         f"baseline, in deviations from night to night and at most {number(CLIP)}, less {number(DRIFT)}, is summed up "
-        f"(CUSUM). A load is called slower where the sum is above {number(LIMIT)} and the median of the nights since "
-        f"then is below the baseline by more than {percent(found.margin)} beyond its 95 % interval, which holds for "
-        "all loads and a year of nights together. A low night is measured once more, and the better figure counts."
+        f"(CUSUM). A load is called slower where the sum is above {number(LIMIT)} and the middle of the nights since "
+        f"then (Hodges-Lehmann) is below the baseline by more than {percent(found.margin)} beyond its 95 % interval, "
+        "which holds for all loads and a year of nights together. A low night is measured once more: the mean of both "
+        "counts, or the better one where they differ beyond the margin."
     )

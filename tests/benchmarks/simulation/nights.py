@@ -17,7 +17,7 @@ import math
 import random
 from typing import NamedTuple
 
-from scenarios.nights.cusum import BASELINE_NIGHTS, Reference, added, course, references, score
+from scenarios.nights.cusum import BASELINE_NIGHTS, MARGIN, Reference, added, course, references, score
 from scenarios.nights.history import RETEST_SCORE, RETEST_SUM
 
 AFTER = 180
@@ -77,7 +77,9 @@ def watched(
         lasts = [column[-1] if night > BASELINE_NIGHTS else None for column in logs]
         if known and retested(values, sums, known, lasts):
             again = [load.value() + second + by for load, by in zip(drawn, change, strict=True)]
-            values = list(map(max, values, again))
+            values = [
+                max(a, b) if abs(a - b) > MARGIN else (a + b) / 2 for a, b in zip(values, again, strict=True)
+            ]
         for column, value in zip(logs, values, strict=True):
             column.append(value)
         if night == BASELINE_NIGHTS - 1:

@@ -52,6 +52,26 @@ def test_two_disturbed_nights_in_a_row_name_nothing_and_are_forgotten() -> None:
     assert not found.shifts and found.sums[-1] == 0.0
 
 
+def test_disturbed_nights_among_low_ones_do_not_make_them_lower() -> None:
+    low = shifted([-0.06] * 5, OWN, 36)
+    spoilt = shifted([-0.06, -0.5, -0.06, -0.4, -0.06], OWN, 36)
+    assert low is not None and spoilt is not None
+    assert low.ratio - spoilt.ratio < OWN.deviation
+
+
+def test_where_loads_differ_in_how_alike_their_nights_are_more_is_taken_for_sure() -> None:
+    rng = random.Random(6)
+    columns = []
+    for alike in (0.0, 0.6) * 18:
+        state, logs = rng.gauss(0, 1), []
+        for _ in range(BASELINE_NIGHTS):
+            state = alike * state + math.sqrt(1 - alike**2) * rng.gauss(0, 1)
+            logs.append(0.02 * state)
+        columns.append(logs)
+    found = [to.alike for to in references(columns)]
+    assert sum(found[1::2]) / 18 > 0.5 and sum(found[::2]) / 18 < 0.4
+
+
 def test_a_load_that_recovers_is_no_longer_slow_and_is_named_anew() -> None:
     low = [math.log(0.9)] * 5
     found = course([*low, *[0.0] * 12, *low], OWN, 36)
