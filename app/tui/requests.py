@@ -290,7 +290,7 @@ class Errands(App[int]):
         self._show_document(argv, "comparison", "comparison")
 
     def open_fleet(self, folder: Path) -> None:
-        from app.tui.screens.fleet import FleetScreen, judged
+        from app.tui.screens.many.fleet import FleetScreen, judged
         from scenarios.peers.judgement import FleetJudgement
 
         def show(found: FleetJudgement) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from probes.units import counted, listed
 from scenarios.compare.wording import interval_of_metric, of_metric
 from scenarios.finding import Evidence, Finding, Remedy
-from scenarios.nights.history import Dated, Event, History, Turn
+from scenarios.nights.history import Dated, Event, History, LoadCourse, Turn
 
 _MOST_LOADS = 12
 _MOST_SUSPECTS = 6
@@ -37,9 +37,9 @@ def _slower(found: History, event: Event) -> Finding:
     )
 
 
-def named(turn: Turn) -> str:
+def named(load: Turn | LoadCourse) -> str:
     """`system call (all)`."""
-    return f"{turn.title} ({turn.key.variant})" if turn.key.variant else turn.title
+    return f"{load.title} ({load.key.variant})" if load.key.variant else load.title
 
 
 def sized(turn: Turn) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from app.glyphs import SPARKS
 from app.printable import printable
 from probes.units import counted, number, percent
 from scenarios.nights.cusum import BASELINE_NIGHTS, CLIP, DRIFT, LIMIT
@@ -23,7 +24,6 @@ from scenarios.results.document import (
     say,
 )
 
-_BARS = "▁▂▃▄▅▆▇█"
 _LOW, _HIGH = 0.8, 1.2  # of the baseline: what a line's height shows
 _MOST_DRAWN = 16
 _MOST_NIGHTS = 60
@@ -80,15 +80,15 @@ def _event_line(event: Event) -> Toned:
     )
 
 
-def _drawn(found: History) -> list[LoadCourse]:
-    """Those that are or were slow first."""
+def line_order(found: History) -> list[LoadCourse]:
+    """Loads with a line, those that are or were slow first."""
     turned = {turn.key for event in found.events for turn in event.turns}
     fit = [load for load in found.loads if load.centre and len(load.values) > 1]
-    return sorted(fit, key=lambda load: (not load.slow, load.key not in turned))[:_MOST_DRAWN]
+    return sorted(fit, key=lambda load: (not load.slow, load.key not in turned))
 
 
 def _courses(found: History) -> tuple[Part, ...]:
-    drawn = _drawn(found)
+    drawn = line_order(found)[:_MOST_DRAWN]
     if not drawn:
         return ()
     lines = tuple(_line(load) for load in drawn)
@@ -96,26 +96,23 @@ def _courses(found: History) -> tuple[Part, ...]:
     return (Picture(lines, _svg(found, drawn)), say(scale))
 
 
-def _ratios(load: LoadCourse) -> list[tuple[int, float]]:
+def night_ratios(load: LoadCourse) -> list[tuple[int, float]]:
     """Over the baseline, turned so that less is slower."""
     centre, more = load.centre or 1.0, load.metric.better == "more"
     return [(night, value / centre if more else centre / value) for night, value in load.values if value > 0]
 
 
 def _line(load: LoadCourse) -> str:
-    ratios = [ratio for _, ratio in _ratios(load)][-_ROOM:]
-    bars = "".join(_BARS[round(_place(ratio) * (len(_BARS) - 1))] for ratio in ratios)
+    ratios = [ratio for _, ratio in night_ratios(load)][-_ROOM:]
+    bars = "".join(SPARKS[round(share_of_line(ratio) * (len(SPARKS) - 1))] for ratio in ratios)
     return (
-        f"{printable(_name(load)):<{_NAME}.{_NAME}} {bars:<{_ROOM}} {_SLOWER if load.slow else ''}".rstrip()
+        f"{printable(named(load)):<{_NAME}.{_NAME}} {bars:<{_ROOM}} {_SLOWER if load.slow else ''}".rstrip()
     )
 
 
-def _place(ratio: float) -> float:
+def share_of_line(ratio: float) -> float:
+    """How high it stands in a line of `_LOW` to `_HIGH`."""
     return (max(_LOW, min(_HIGH, ratio)) - _LOW) / (_HIGH - _LOW)
-
-
-def _name(load: LoadCourse) -> str:
-    return f"{load.title} ({load.key.variant})" if load.key.variant else load.title
 
 
 def _svg(found: History, drawn: Sequence[LoadCourse]) -> str:
@@ -140,14 +137,14 @@ def _svg(found: History, drawn: Sequence[LoadCourse]) -> str:
     since = {(turn.key, turn.since) for event in found.events for turn in event.turns}
     for row, load in enumerate(drawn):
         base = _ROW * (row + 1)
-        ratios = _ratios(load)
-        points = " ".join(f"{across(n):.1f},{base - _place(r) * (_ROW - 8):.1f}" for n, r in ratios)
+        ratios = night_ratios(load)
+        points = " ".join(f"{across(n):.1f},{base - share_of_line(r) * (_ROW - 8):.1f}" for n, r in ratios)
         colour = "#c62828" if load.slow else "currentColor"
-        middle = base - _place(1.0) * (_ROW - 8)
+        middle = base - share_of_line(1.0) * (_ROW - 8)
         parts += [
             f'<path d="M{_LEFT} {middle:.1f}H{_WIDE - _RIGHT}" opacity="0.3"/>',
             f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.5"/>',
-            f'<text x="0" y="{base - 12}" stroke="none">{escape(printable(_name(load))[:34])}</text>',
+            f'<text x="0" y="{base - 12}" stroke="none">{escape(printable(named(load))[:34])}</text>',
             f'<text x="{_WIDE - _RIGHT + 8}" y="{base - 12}" stroke="none">{_SLOWER if load.slow else ""}</text>',
         ]
         parts += [
@@ -179,7 +176,7 @@ def _table(found: History) -> tuple[Part, ...]:
 
 def _row(load: LoadCourse) -> tuple[Cell, ...]:
     return (
-        _name(load),
+        named(load),
         number(load.centre) if load.centre is not None else "–",
         number(load.values[-1][1]) if load.values else "–",
         load.metric.unit,

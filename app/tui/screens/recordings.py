@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -167,6 +168,7 @@ class RecordingsScreen(Base):
         Binding("L", "label", "name it", priority=True),
         Binding("I", "import", "import a file"),
         Binding("F", "fleet", "many nodes", show=False),
+        Binding("W", "nights", "nights of the host", show=False),
         Binding("slash", "filter", "filter", priority=True),
         Binding("R", "again", "read again", show=False),
     ]
@@ -370,6 +372,15 @@ class RecordingsScreen(Base):
         """A folder of many nodes' recordings or triages."""
         hint = "a folder of a fleet run, or of many nodes' recordings or triages; Esc cancels"
         self.app.push_screen(AskScreen("folder", hint=hint), self._fleet)
+
+    def action_nights(self) -> None:
+        """What `hostdx watch` recorded here, else the battery's recordings of the selected one's host."""
+        from app.tui.screens.many.history import ask
+
+        path = self.chosen
+        own = os.uname().nodename
+        host = own if path is None or self._bundled() else recordings.examined(path).host or own
+        ask(self, [host])
 
     def _fleet(self, name: str | None) -> None:
         if name:

@@ -11,8 +11,8 @@ import pytest
 from app.fleet import node_names
 from app.fleet.node_names import matcher
 from app.tui.children.command import Outcome
-from app.tui.screens import fleet as fleet_screen
-from app.tui.screens.fleet import FleetScreen
+from app.tui.screens.many import fleet as fleet_screen
+from app.tui.screens.many.fleet import FleetScreen
 from app.tui.shell import Shell
 from app.tui.widgets.fleet_table import NodePicker
 from probes.types import Json

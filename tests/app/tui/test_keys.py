@@ -73,8 +73,8 @@ def test_every_action_has_words_and_no_key_means_two_things() -> None:
 
 
 def test_one_key_means_one_thing_on_every_screen() -> None:
-    for module in pkgutil.iter_modules(screens.__path__):
-        importlib.import_module(f"{screens.__name__}.{module.name}")
+    for module in pkgutil.walk_packages(screens.__path__, f"{screens.__name__}."):
+        importlib.import_module(module.name)
     nodes = [*_below(Base), Base, Shell, Picker, Reader]
     means: dict[str, set[str]] = {}
     for node in nodes:
