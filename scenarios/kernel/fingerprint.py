@@ -16,6 +16,7 @@ from probes.system.processor.cpulist import as_list
 from probes.system.processor.topology import topology
 from probes.system.running.allowed import allowed
 from probes.system.software.kernel_build import kernel_build
+from probes.system.software.packages import packages
 from probes.system.software.security import VULNERABILITIES, security
 from probes.system.software.sysctl import path_of, speed_settings
 from probes.system.software.userland import userland
@@ -115,6 +116,13 @@ def _userland(host: Host) -> Iterator[Trait]:
     it = userland(host)
     for name, version in it.libraries.items():
         yield Trait("system", name, version, "the running interpreter")
+    installed = packages(host)
+    if isinstance(installed, Absent):
+        yield Trait("packages", "others", installed, "dpkg, rpm")
+    else:
+        for name, version in installed.telling.items():
+            yield Trait("package", name, version, installed.source)
+        yield Trait("packages", "others", installed.others, installed.source)
     yield Trait("tuned", "profile", it.tuned, "/etc/tuned/active_profile")
 
 

@@ -17,7 +17,7 @@ State: TypeAlias = Literal["measured", "skipped", "failed", "interrupted", "cut 
 BREAKS = frozenset(
     {"kernel", "firmware", "machine", "system", "packages", "file system", "disk", "measurement"}
 )
-MINOR = frozenset({"system"})  # libraries change so often that a first baseline would never be whole
+MINOR = frozenset({"system", "packages"})  # they change so often that a first baseline would never be whole
 _STATES: dict[str, State] = {
     "done": "measured",
     "skipped": "skipped",

@@ -203,7 +203,7 @@ def _nights(found: History, troubles: Sequence[str]) -> tuple[Part, ...]:
 def _method(found: History) -> Part:
     return say(
         f"The first {BASELINE_NIGHTS} measured nights are the baseline; a change (kernel, firmware, libraries, "
-        "mount) begins another, and until that is whole the older one is used. Each night's distance below the "
+        "packages, mount) begins another, and until that is whole the older one is used. Each night's distance below the "
         f"baseline, in deviations from night to night and at most {number(CLIP)}, less {number(DRIFT)}, is summed up "
         f"(CUSUM). A load is called slower where the sum is above {number(LIMIT)} and the middle of the nights since "
         f"then (Hodges-Lehmann) is below the baseline by more than {percent(found.margin)} beyond its 95 % interval, "

@@ -36,6 +36,8 @@ ROWS = [
     ("disk:sda/scheduler_settings", "kernel defaults"),
     ("os/name", "system"),
     ("module/nf_tables", "kernel"),
+    ("package/linux-image", "packages"),
+    ("packages/others", "other packages"),
     ("sysctl/vm.swappiness", "settings"),
     ("security/selinux", "security modules"),
     ("cgroup/cpu", "limits"),

@@ -102,6 +102,19 @@ def test_a_package_does_not_keep_the_first_baseline_from_being_made() -> None:
     assert found.baselines == 1
 
 
+def test_a_package_is_a_suspect_and_others_begin_no_baseline() -> None:
+    before = {"package/intel-microcode": "3.1", "packages/others": "600 packages, 01"}
+    takes = [
+        *steady(30, **before),
+        *steady(3, seed=2, first=30, **before | {"packages/others": "600 packages, 02"}),
+        *steady(6, 900.0, seed=3, first=33, **before | {"package/intel-microcode": "3.2"}),
+    ]
+    found = folded(takes)
+    [event] = found.events
+    assert {one.change.component for one in event.suspects} == {"packages", "other packages"}
+    assert found.collected == 6
+
+
 def test_a_kernel_begins_the_baseline_anew() -> None:
     found = folded([*steady(10), *steady(25, seed=2, first=10, **{"kernel/release": "6.12"})])
     assert (found.baselines, found.collected) == (0, 25)
