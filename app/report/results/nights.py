@@ -203,10 +203,10 @@ def _nights(found: History, troubles: Sequence[str]) -> tuple[Part, ...]:
 def _method(found: History) -> Part:
     return say(
         f"The first {BASELINE_NIGHTS} measured nights are the baseline; a change (kernel, firmware, libraries, "
-        "packages, mount) begins another, and until that is whole the older one is used. Each night's distance below the "
-        f"baseline, in deviations from night to night and at most {number(CLIP)}, less {number(DRIFT)}, is summed up "
-        f"(CUSUM). A load is called slower where the sum is above {number(LIMIT)} and the middle of the nights since "
-        f"then (Hodges-Lehmann) is below the baseline by more than {percent(found.margin)} beyond its 95 % interval, "
-        "which holds for all loads and a year of nights together. A low night is measured once more: the mean of both "
-        "counts, or the better one where they differ beyond the margin."
+        "packages, mount) begins another, and until that is whole the older one is used. Each night's distance "
+        f"below the baseline, in deviations from night to night and at most {number(CLIP)}, less {number(DRIFT)}, is "
+        f"summed up (CUSUM). A load is called slower where the sum is above {number(LIMIT)} and the middle of the "
+        f"nights since then (Hodges-Lehmann) is below the baseline by more than {percent(found.margin)} beyond its "
+        "95 % interval, which holds for all loads and a year of nights together. A low night is measured once more: "
+        "the mean of both counts, or the better one where they differ beyond the margin."
     )
