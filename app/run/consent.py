@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
 
 from app import output
 from app.failure import Failure
@@ -52,15 +51,9 @@ def offer_undo(who: str, leftover: undo.Leftover) -> bool:
     if not _answered_yes("undo them now? [y/N] "):
         return False
     try:
-        journal = undo.take(leftover.path, undo.PATIENCE_S)
+        done = killed_ending.undone(leftover.path)
     except Busy:
         return False
-    if journal is None:
-        return True
-    done = undo.undo_entries(journal)
-    journal.close()
-    with suppress(OSError):
-        killed_ending.write(journal.header, done)
     return all(one.outcome.state != "failed" for one in done)
 
 

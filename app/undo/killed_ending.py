@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import stat
 import time
+from contextlib import suppress
+from pathlib import Path
 
 import msgspec
 
 from app.recording.limits import LINE_LIMIT
 from app.recording.writer import encoded
 from app.undo.journal import Header
-from app.undo.undo import Undone, after_reboot
+from app.undo.undo import PATIENCE_S, Undone, after_reboot, take, undo_entries
 from scenarios import events as ev
 from scenarios.ranges import Seconds
 
@@ -24,6 +26,20 @@ class _Last(msgspec.Struct):
 
     type: str
     t: Seconds
+
+
+def undone(path: Path) -> list[Undone]:
+    """All that a dead run left in this journal, undone, and the end of its recording. Raises Busy, Failure."""
+    journal = take(path, PATIENCE_S)
+    if journal is None:
+        return []
+    try:
+        done = undo_entries(journal)
+    finally:
+        journal.close()
+    with suppress(OSError):
+        write(journal.header, done)
+    return done
 
 
 def write(header: Header, done: list[Undone]) -> None:

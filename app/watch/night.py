@@ -124,19 +124,9 @@ def undo_killed(complain: Callable[[str], None]) -> None:
         if not ours or one.living or not one.open:
             continue
         try:
-            journal = undo.take(one.path, undo.PATIENCE_S)
+            done = killed_ending.undone(one.path)
         except (Busy, Failure):
             continue
-        if journal is None:
-            continue
-        try:
-            done = undo.undo_entries(journal)
-        finally:
-            journal.close()
-        try:
-            killed_ending.write(one.header, done)
-        except OSError:
-            pass
         for each in done:
             if each.outcome.state == "failed":
                 complain(f"watch: {each.entry.action.title}: {each.outcome.reason}")

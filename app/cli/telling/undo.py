@@ -21,7 +21,7 @@ from app.undo import killed_ending
 from app.undo import undo as undoing
 from app.undo.change_report import Change, ChangeReport
 from app.undo.damaged_journal import discard, legible
-from app.undo.journal import Busy, Journal, journals
+from app.undo.journal import Busy, journals
 from scenarios.events import SCHEMA
 
 _ROLES = {"open": "warning", "reverted": "ok", "kept": "warning"}
@@ -108,7 +108,10 @@ def _forget(identifier: str, *, yes: bool, dry_run: bool) -> int:
         except Busy:
             raise Failure(f"undo: {run}: {_hanging(leftover)}") from None
         if journal is not None:
-            _close(journal, undoing.forget(journal, identifier))
+            done = undoing.forget(journal, identifier)
+            journal.close()
+            with suppress(OSError):
+                killed_ending.write(journal.header, done)
     return 0
 
 
@@ -141,12 +144,6 @@ def _discard(path: Path, *, yes: bool, dry_run: bool) -> int:
     return 0
 
 
-def _close(journal: Journal, done: list[undoing.Undone]) -> None:
-    journal.close()
-    with suppress(OSError):
-        killed_ending.write(journal.header, done)
-
-
 def _hanging(leftover: undoing.Leftover) -> str:
     pids = ", ".join(map(str, undoing.hanging(leftover.path)))
     if not pids:
@@ -166,13 +163,9 @@ def _elsewhere() -> str:
 
 def _undone(leftover: undoing.Leftover) -> list[Change]:
     try:
-        journal = undoing.take(leftover.path, undoing.PATIENCE_S)
+        done = killed_ending.undone(leftover.path)
     except Busy:
         raise Failure(f"undo: {leftover.header.run}: {_hanging(leftover)}") from None
-    if journal is None:
-        return []
-    done = undoing.undo_entries(journal)
-    _close(journal, done)
     told = [
         Change(title=one.entry.action.title, state=one.outcome.state, reason=one.outcome.reason)
         for one in done

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from html import escape
 
+from app.glyphs import spark
 from app.printable import printable
+from app.report.figures.course import Row, course_svg
 from probes import units
 from scenarios.imported.findings import said
 from scenarios.imported.results import Course, History
 
-_BARS = "▁▂▃▄▅▆▇█"
 _MOST = 60  # workloads
 _NAME = 30
-_WIDE, _ROW, _LEFT, _RIGHT = 640, 46, 200, 170  # SVG
+_MOST_TOLD = 400  # points
 
 
 def drawn(found: Course) -> Course | None:
@@ -59,43 +59,17 @@ def sparks(values: Sequence[float], room: int) -> str:
         cut = [values[n * len(values) // room : (n + 1) * len(values) // room] for n in range(room)]
         values = [math.fsum(part) / len(part) for part in cut]
     top = max(values)
-    return "".join(_BARS[min(7, int(v / top * 7.999))] for v in values)
+    return "".join(spark(v / top) for v in values)
 
 
-def course_svg(course: Course) -> str:
-    """A row a workload: the values as a line from zero, steps as gaps in colour."""
-    high = _ROW * len(course.workloads) + 20
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {high}" role="img" font-size="12" '
-        'font-family="sans-serif" stroke="currentColor" fill="currentColor">',
-        f"<title>{escape(printable(f'{len(course.results)} results over time'))}</title>",
-    ]
-    for row, h in enumerate(course.workloads):
-        base = _ROW * (row + 1)
-        points = _points(h.values, base)
-        colour = "#c62828" if h.degrades else "currentColor"
-        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        parts += [
-            f'<path d="M{_LEFT} {base}H{_WIDE - _RIGHT}" opacity="0.3"/>',
-            f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.5"/>',
-            f'<text x="0" y="{base - 12}" stroke="none">{escape(_title(h, course)[:34])}</text>',
-            f'<text x="{_WIDE - _RIGHT + 8}" y="{base - 12}" stroke="none">{escape(words(h)[:30])}</text>',
-        ]
-        parts += [_dot(x, y, said(v, h.unit)) for (x, y), v in zip(points, h.values, strict=True)][:400]
-        for step in h.steps:
-            if step.before + 1 < len(points):
-                middle = (points[step.before][0] + points[step.before + 1][0]) / 2
-                parts.append(
-                    f'<path d="M{middle:.1f} {base}v-{_ROW - 8}" stroke="#c62828" stroke-dasharray="2 3"/>'
-                )
-    return "\n".join([*parts, "</svg>"])
+def svg(found: Course) -> str:
+    """The values from zero; what is over the steps is dashed."""
+    return course_svg(f"{len(found.results)} results over time", [_row(h, found) for h in found.workloads])
 
 
-def _points(values: Sequence[float], base: float) -> list[tuple[float, float]]:
-    top, last = max(values), len(values) - 1
-    width = _WIDE - _RIGHT - _LEFT
-    return [(_LEFT + width * n / last, base - v / top * (_ROW - 10)) for n, v in enumerate(values)]
-
-
-def _dot(x: float, y: float, about: str) -> str:
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5"><title>{escape(printable(about))}</title></circle>'
+def _row(h: History, found: Course) -> Row:
+    top, last = max(h.values), len(h.values) - 1
+    told = [said(value, h.unit) for value in h.values[:_MOST_TOLD]]
+    turns = [(step.before + 0.5) / last for step in h.steps if step.before < last]
+    points = [(n / last, value / top) for n, value in enumerate(h.values)]
+    return Row(_title(h, found), words(h), points, h.degrades, told=told, turns=turns)

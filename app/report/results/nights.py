@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
-from app.glyphs import SPARKS
+from app.glyphs import spark
 from app.printable import printable
+from app.report.figures.course import Row, course_svg
 from probes.units import counted, number, percent
 from scenarios.nights.cusum import BASELINE_NIGHTS, CLIP, DRIFT, LIMIT
 from scenarios.nights.findings import changed, named, sized, suspects
@@ -29,7 +29,6 @@ _MOST_DRAWN = 16
 _MOST_NIGHTS = 60
 _NAME, _ROOM = 34, 40  # cells
 _SLOWER = "▲ slower"
-_WIDE, _ROW, _LEFT, _RIGHT = 640, 40, 210, 90  # SVG
 
 
 def nights_document(found: History, troubles: Sequence[str] = ()) -> Document:
@@ -104,7 +103,7 @@ def night_ratios(load: LoadCourse) -> list[tuple[int, float]]:
 
 def _line(load: LoadCourse) -> str:
     ratios = [ratio for _, ratio in night_ratios(load)][-_ROOM:]
-    bars = "".join(SPARKS[round(share_of_line(ratio) * (len(SPARKS) - 1))] for ratio in ratios)
+    bars = "".join(spark(share_of_line(ratio)) for ratio in ratios)
     return (
         f"{printable(named(load)):<{_NAME}.{_NAME}} {bars:<{_ROOM}} {_SLOWER if load.slow else ''}".rstrip()
     )
@@ -116,43 +115,23 @@ def share_of_line(ratio: float) -> float:
 
 
 def _svg(found: History, drawn: Sequence[LoadCourse]) -> str:
-    """A row a load: its line round the baseline, dashed where the host was changed, red where the load turned."""
-    high = _ROW * len(drawn) + 20
+    """Each line round its baseline, dashed where the host was changed, red where the load turned."""
     nights = [seen.night for seen in found.nights]
     first, span = nights[0], max(1, nights[-1] - nights[0])
-
-    def across(night: int) -> float:
-        return _LEFT + (_WIDE - _LEFT - _RIGHT) * (night - first) / span
-
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {high}" role="img" font-size="12" '
-        'font-family="sans-serif" stroke="currentColor" fill="currentColor">',
-        f"<title>{escape(printable(f'{found.host}: {len(nights)} nights'))}</title>",
-    ]
-    for night, about in _marks(found).items():
-        parts.append(
-            f'<path d="M{across(night):.1f} 4V{high - 16}" opacity="0.5" stroke-dasharray="2 3">'
-            f"<title>{escape(printable(about))}</title></path>"
+    turned = [turn for event in found.events for turn in event.turns]
+    rows = [
+        Row(
+            named(load),
+            _SLOWER if load.slow else "",
+            [((night - first) / span, share_of_line(ratio)) for night, ratio in night_ratios(load)],
+            load.slow,
+            level=share_of_line(1.0),
+            turns=[(turn.since - first) / span for turn in turned if turn.key == load.key],
         )
-    since = {(turn.key, turn.since) for event in found.events for turn in event.turns}
-    for row, load in enumerate(drawn):
-        base = _ROW * (row + 1)
-        ratios = night_ratios(load)
-        points = " ".join(f"{across(n):.1f},{base - share_of_line(r) * (_ROW - 8):.1f}" for n, r in ratios)
-        colour = "#c62828" if load.slow else "currentColor"
-        middle = base - share_of_line(1.0) * (_ROW - 8)
-        parts += [
-            f'<path d="M{_LEFT} {middle:.1f}H{_WIDE - _RIGHT}" opacity="0.3"/>',
-            f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.5"/>',
-            f'<text x="0" y="{base - 12}" stroke="none">{escape(printable(named(load))[:34])}</text>',
-            f'<text x="{_WIDE - _RIGHT + 8}" y="{base - 12}" stroke="none">{_SLOWER if load.slow else ""}</text>',
-        ]
-        parts += [
-            f'<path d="M{across(night):.1f} {base}v-{_ROW - 8}" stroke="#c62828"/>'
-            for key, night in since
-            if key == load.key
-        ]
-    return "\n".join([*parts, "</svg>"])
+        for load in drawn
+    ]
+    marks = {(night - first) / span: about for night, about in _marks(found).items()}
+    return course_svg(f"{found.host}: {len(nights)} nights", rows, marks)
 
 
 def _marks(found: History) -> dict[int, str]:

@@ -26,10 +26,10 @@ def result_parts(session: Session, result: Result) -> tuple[Part, ...]:
             boxes = drawable(result.value)
             return tuple(Picture(tuple(box_lines(box, WIDTH, 20)), box_svg(box)) for box in boxes)
         case Courses():
-            from app.report.results.history import course_lines, course_svg, drawn  # 40 ms; triage has none
+            from app.report.results.history import course_lines, drawn, svg  # 40 ms; triage has none
 
             course = drawn(result.value)
-            return (Picture(tuple(course_lines(course, WIDTH)), course_svg(course)),) if course else ()
+            return (Picture(tuple(course_lines(course, WIDTH)), svg(course)),) if course else ()
         case CallPaths():
             from app.report.figures.flame import flame_lines, flame_svg
 

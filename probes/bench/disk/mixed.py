@@ -11,22 +11,24 @@ import fcntl
 import os
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 
 from probes.bench.disk.budget import WriteBudget
 from probes.bench.disk.cache import cache_check
 from probes.bench.disk.mixes import File, Mix, Role, files_bytes
+from probes.bench.disk.preparation import Progress, fill
 from probes.bench.engine.files import TestFile, open_unnamed, part_of
 from probes.bench.engine.histogram import coarser
-from probes.bench.engine.pool import Pool, WorkerFailed
+from probes.bench.engine.pool import Pool
 from probes.bench.engine.spec import BlockReply, Spec
 from probes.bench.engine.summary import slice_ends, summed
 from probes.bench.measured import BenchRefused, Measured, NotApplicable, Within
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
-from probes.system.disk.diskstats import DiskCounters, leaf_counters
+from probes.system.disk.diskstats import DiskCounters, leaf_counters, moved_bytes
 from probes.system.disk.scheduler import inflight
 from probes.types import present
 
@@ -70,11 +72,10 @@ class MixedBench:
         self._pool = Pool(())
         self.last: tuple[int, int, float] | None = None  # of the last block: our bytes, others', seconds
 
-    async def prepare(self, mixes: Sequence[Mix], progress: Callable[[int, int], None] | None = None) -> None:
+    async def prepare(self, mixes: Sequence[Mix], progress: Progress | None = None) -> None:
         """Makes and fills the files. Raises BenchRefused with one line; then nothing is left."""
         sizes = files_bytes(self.size_bytes, mixes)
-        total = sum(sizes.values())
-        if refusal := self.budget.refusal(total):
+        if refusal := self.budget.refusal(sum(sizes.values())):
             raise BenchRefused(f"{self.directory}: {refusal}")
         try:
             for file, size in sizes.items():
@@ -82,25 +83,12 @@ class MixedBench:
                     open_unnamed, self.private.fd, self.directory, size
                 )
             self._pool = Pool([file.fd for file in self._files.values()])
-            written = 0
-            for one in self._files.values():
-
-                def tell(done: int, before: int = written) -> None:
-                    if progress is not None:
-                        progress(before + done, total)
-
-                before = self._counters()
-                await self._pool.long("fill", tell, fd=one.fd, bytes=one.bytes)
-                self.budget.spend(one.bytes, _moved(before, self._counters(), "write"))
-                written += one.bytes
+            laid = [(self.directory, file) for file in self._files.values()]
+            moved = partial(moved_bytes, self.host, self.leaves, "write")
+            await fill(self._pool, laid, self.budget, moved, progress)
             buffered = self._files.get("buffered")
             if buffered is not None and buffered.direct:
                 _without_direct(buffered.fd)
-        except WorkerFailed as error:
-            await self.close()
-            raise BenchRefused(
-                f"{self.directory}: writing the test files failed: {error}; free space, or name another directory"
-            ) from error
         except BaseException:
             await self.close()
             raise
@@ -117,9 +105,9 @@ class MixedBench:
         replies = await self._pool.block(specs, LEAD_S + 0.0002 * len(specs))
         await self.settle()
         after = self._counters()
-        measured = self._combined(mix, replies, ends, onset_s > 0, before, after)
-        read, written = (_bytes(mix, replies, kind) for kind in ("read", "write"))
         moved = [_moved(before, after, kind) for kind in ("read", "write")]
+        measured = self._combined(mix, replies, ends, onset_s > 0, moved[0])
+        read, written = (_bytes(mix, replies, kind) for kind in ("read", "write"))
         theirs = sum(m for m in moved if m is not None) - read - written
         self.last = (read + written, max(0, theirs), seconds)
         if mix.writes:
@@ -164,14 +152,12 @@ class MixedBench:
         replies: list[BlockReply],
         ends: list[float],
         onset: bool,
-        before: list[DiskCounters] | None,
-        after: list[DiskCounters] | None,
+        moved: int | None,
     ) -> Measured:
         """The first role leads: its operations, percentiles and histogram; every role gives its metric."""
         parts = [summed(role.load, own, ends, onset, None) for role, own in _by_role(mix, replies)]
         read = _bytes(mix, replies, "read")
-        moved = _moved(before, after, "read") if read else None
-        lead = msgspec.structs.replace(parts[0], bytes=read, device_bytes=moved)
+        lead = msgspec.structs.replace(parts[0], bytes=read, device_bytes=moved if read else None)
         if why := cache_check(lead):
             raise NotApplicable(why)
         whole = _merged(mix, parts, lead)
