@@ -48,8 +48,9 @@ class Sign(NamedTuple):
 def trust(session: Session) -> list[Sign]:
     """Empty where nothing was measured."""
     told = [v for v in session.verdicts.values() if wording.measured(v)]
-    if not told:
-        return []
+    if not told:  # levels of one side alone: they are of the host as it was, too
+        alone = session.blocks and session.watched
+        return [*_disturbed(session), *_reached(session)] if alone else []
     signs = [*_controls(session), *_disturbed(session), *_reached(session), *_drift(session, told)]
     return [*signs, *_resolution(told)]
 
@@ -78,13 +79,15 @@ def _controls(session: Session) -> list[Sign]:
 
 
 def _disturbed(session: Session) -> list[Sign]:
-    total = sum(map(len, session.groups.values()))
+    total, count, what = sum(map(len, session.groups.values())), session.disturbed_groups, "groups"
+    if not total and not session.verdicts:
+        blocks = [b for blocks in session.blocks.values() for b in blocks if b.phase == "steady"]
+        total, count, what = len(blocks), sum(1 for b in blocks if b.disturbed), "blocks"
     if not total:
         return []
-    count = session.disturbed_groups
     again = ", measured again" if count else ""
     state: State = "ok" if not count else "critical" if count > MANY * total else "notice"
-    sign = Sign(state, f"{count} of {total} groups disturbed{again}")
+    sign = Sign(state, f"{count} of {total} {what} disturbed{again}")
     kinds = dict.fromkeys(one.kind for watched in session.watched for one in watched.told)
     others = [_others(session, kind) for kind in kinds]
     if not others and not count:

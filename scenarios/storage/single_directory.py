@@ -52,9 +52,8 @@ async def measure_alone(
             )
             await blocks.spare(load.id, index)
             done = index
-            run.emit(
-                ev.Progress(t=run.time(), step=load.id, text=load.title, seconds_left=ends - run.clock.now())
-            )
+            left = max(0.0, ends - run.clock.now())  # a block ends a little late
+            run.emit(ev.Progress(t=run.time(), step=load.id, text=load.title, seconds_left=left))
     except WriteBudgetSpent as why:  # what was measured until now holds
         return f"ended after {done} blocks: {why}"
     except NotApplicable as why:

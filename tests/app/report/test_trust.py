@@ -79,6 +79,22 @@ def disturbances(
     ]
 
 
+@pytest.mark.parametrize(("noisy", "state"), [(0, "ok"), (3, "notice"), (15, "critical")])
+def test_one_side_alone_was_measured_on_the_host_as_it_was_too(noisy: int, state: str) -> None:
+    session = Session()
+    for n in range(20):
+        bad = (DD,) if n < noisy else ()
+        session.apply(
+            ev.Block(
+                t=n, workload="reads", variant="A", index=n, group=n, seconds=1, values={}, disturbed=bad
+            )
+        )
+        session.apply(ev.Watched(t=n, workload="reads", surroundings=SEEN, devices=("vda",), told=bad))
+    signs = trust.trust(session)
+    assert signs[0].state == state and [sign for sign in signs if DD.culprit.name in sign.text] == signs[1:2]
+    assert bool(signs[1:]) == bool(noisy)
+
+
 def test_a_check_mark_stands_only_where_nobody_disturbed() -> None:
     assert [sign.state for sign in disturbances([(SEEN, ())] * 9)] == ["ok"]
     assert [sign.state for sign in disturbances([(SEEN, (DD,))] * 2 + [(SEEN, ())] * 7)] == ["notice"]

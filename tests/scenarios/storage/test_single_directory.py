@@ -25,6 +25,7 @@ class Bench:
 
     def __init__(self, clock: FakeClock, blocks: int, why: Exception | None) -> None:
         self.clock, self.left, self.why = clock, blocks, why
+        self.late_s = 0.0
 
     async def ready(self, _load: str) -> None:
         return
@@ -33,7 +34,7 @@ class Bench:
         if not self.left and self.why is not None:
             raise self.why
         self.left -= 1
-        self.clock.advance(seconds)
+        self.clock.advance(seconds + self.late_s)
         return Measured(seconds=seconds, values={load_of(load).metric: 100.0})
 
 
@@ -50,3 +51,15 @@ async def test_why_a_load_ended_is_one_line(blocks: int, why: Exception | None) 
     [_, ended] = run.of(ev.Step)
     assert len(levels) == (blocks > 0) == (ended.state == "done")
     assert len(run.of(ev.Note)) == (blocks > 0) and bool(ended.reason) == (blocks == 0)
+
+
+async def test_a_block_that_ends_late_leaves_no_time_below_none() -> None:
+    clock = FakeClock()
+    run = FakeRun(clock=clock)
+    bench = Bench(clock, 99, None)
+    bench.late_s = 0.049  # the eleventh begins in time for half a second
+    load = workloads(1 << 30, "/data", 1)[0]
+    benches = {"A": cast(StorageBench, bench)}
+    await Storage()._alone(run, [load], Budget(6.0, clock), target(), benches, FakeWatch(run), [], {})
+    left = [told.seconds_left for told in run.of(ev.Progress)]
+    assert left[-1] == 0.0 and min(filter(None, left)) > 0
