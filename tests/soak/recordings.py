@@ -35,7 +35,7 @@ from app.report.full_report import report
 from app.report.headline import answer
 from app.report.results.comparison import comparison
 from app.report.summary import summary
-from app.tui.screens.recordings import Listing, _line, _second
+from app.tui.screens.recordings import Listing, Told, _line
 from probes.units import duration
 from scenarios.compare import worse
 from scenarios.compare.comparison import compared
@@ -198,7 +198,7 @@ def _row(path: Path) -> str:
     entry = examined(path)
     headline = answer(load(path))
     row = Listing(entry, entry.name, "", "text")
-    drawn = [_line(row, {entry.name: headline}, 80), _second(row, {entry.name: headline}, 120)]
+    drawn = [_line(row, {entry.name: Told(headline)}, width) for width in (80, 120)]
     cells = ("".join(part for part, _ in cleaned(line)) for line in drawn)
     return "\n".join((*cells, printable(headline.sentence), duration(entry.seconds)))
 
