@@ -50,6 +50,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "rm": ("app.cli.recorded.rm", "Delete recordings."),
     "fleet": ("app.cli.fleet.group", "Find the odd one of many nodes, and the setting it alone has."),
     "pin": ("app.cli.measuring.pin", "Start a command on cores of its own, on one NUMA node where it fits."),
+    "peer": ("app.cli.measuring.peer", "Be the other end of network streams, for one client, for a while."),
     "undo": ("app.cli.telling.undo", "Undo what a killed run left behind."),
     "bundle": ("app.cli.telling.bundle", "Make one file of hostdx, for hosts that have only a Python."),
     "completion": ("app.cli.telling.completion", "Print the completion script for bash, zsh or fish."),

@@ -15,7 +15,7 @@ from app.process import start_time
 from app.undo.journal import Outcome
 
 # the modules that such a process runs
-HOLDERS = (b"probes.bench.net.lab", b"probes.bench.contention.server")
+HOLDERS = (b"probes.bench.net.lab", b"probes.bench.contention.server", b"probes.bench.streams.station")
 _WAIT_S = 2.0
 
 

@@ -1,0 +1,49 @@
+"""`hostdx peer`: the other end of network streams, for one client, for a while."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from app.failure import COULD_NOT, Failure
+from app.output import say
+
+SECONDS = click.FloatRange(1, 86400)
+SECONDS.name = "seconds"
+PORT = click.IntRange(0, 65535)
+PORT.name = "port"
+_USUAL_S = 900.0
+
+
+@click.command()
+@click.option("--bind", default="", metavar="ADDRESS", help="Address to listen on (default: all, IPv4).")
+@click.option("--port", type=PORT, default=0, metavar="N", help="Port (default: a free one).")
+@click.option(
+    "--seconds", type=SECONDS, default=_USUAL_S, show_default=True, help="It ends after this time at the latest."
+)  # fmt: skip
+def peer(bind: str, port: int, seconds: float) -> int:
+    """Take in or send bytes for one `hostdx run fullstack --peer`, started by hand.
+
+    It prints its port and a token that holds once. It opens no file and runs nothing; it ends after its client, after
+    its time, or with this terminal. With --peer HOST alone hostdx starts one over ssh itself.
+    """
+    from probes.bench.engine.parent_death import tie_to
+    from probes.bench.streams.peer import Peer, listener, new_token
+
+    tie_to(os.getppid())
+    token = new_token()
+    try:
+        made = listener(bind, port)
+    except OSError as error:
+        raise Failure(f"peer: {bind or 'any address'} port {port}: {error.strerror}", COULD_NOT) from None
+    with made:
+        number = made.getsockname()[1]
+        say(f"listening on port {number} for {seconds:g} s; on the other host:")
+        say(f"  hostdx run fullstack --dir DIR --peer {bind or os.uname().nodename}:{number} --token {token}")
+        why = Peer(made, token, seconds).serve()
+    say(f"ended: {why}")
+    sys.stderr.flush()
+    sys.stdout.flush()
+    os._exit(0)  # its threads may still wait for bytes

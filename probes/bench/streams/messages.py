@@ -1,0 +1,101 @@
+"""What the runner and the process that streams say to each other, one JSON object a line."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+Direction: TypeAlias = Literal["out", "in"]
+Job: TypeAlias = Literal["disk", "network", "copy", "sendfile", "splice", "direct"]
+PATHS: dict[Direction, tuple[Job, ...]] = {
+    "out": ("copy", "sendfile", "splice", "direct"),
+    "in": ("copy", "splice", "direct"),
+}
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """What runs in a slice. The first job is the one that counts, `beside` runs as long. `cpus`: only on these.
+
+    `link`: over which of our own links, 0 where there is a peer.
+    """
+
+    job: Job
+    direction: Direction = "out"
+    beside: Job | None = None
+    cpus: tuple[int, ...] = ()
+    link: int = 0
+
+
+Where: TypeAlias = Literal["namespaces", "loopback", "peer"]
+
+
+class Open(msgspec.Struct, frozen=True, kw_only=True, tag="open"):
+    """`where`: namespaces of its own, the loopback, or a peer at `address`. `files`: descriptors to read and to write,
+    one each a worker, of `file_bytes`, which the bench fills in. `mtus`: of the links in namespaces.
+    """
+
+    where: Where
+    address: str = ""
+    port: int = 0
+    token: str = ""
+    mtus: tuple[int, ...] = (1500,)
+    read_fds: tuple[int, ...] = ()
+    write_fds: tuple[int, ...] = ()
+    file_bytes: int = 0
+
+
+class Slices(msgspec.Struct, frozen=True, kw_only=True, tag="slices"):
+    """A train: `order` numbers the sides. The first `onset_s` of each slice do not count.
+
+    It ends after `most_s`, whatever is left of it then.
+    """
+
+    sides: list[Side]
+    order: list[int]
+    slice_s: float
+    onset_s: float = 0.0
+    most_s: float = 60.0
+
+
+class Slice(msgspec.Struct, frozen=True, kw_only=True):
+    """seconds, bytes, operations: of what counts, without the onset. `read`, `written`: of files, all of it.
+
+    cpu_s: of our threads, `peer_cpu_s` of the peer. busy: share (0..1) of all CPUs' time; softirq: of the CPU that
+    spent most of its time in it; `worker`: share of the slice that the counted threads ran.
+    """
+
+    seconds: float
+    bytes: int
+    operations: int
+    quarters: tuple[float, float, float, float]
+    cpu_s: float
+    peer_cpu_s: float
+    busy: float
+    softirq: float
+    worker: float
+    read: int = 0
+    written: int = 0
+
+
+class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
+    """`here`, `there`: the ends of the connections to a peer; `unprivileged`: in a user namespace."""
+
+    here: str = ""
+    there: str = ""
+    unprivileged: bool = False
+
+
+class Counted(msgspec.Struct, frozen=True, kw_only=True, tag="counted"):
+    slices: list[Slice]
+
+
+class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
+    reason: str
+    kind: Literal["refused", "not applicable"] = "refused"
+
+
+Request: TypeAlias = Open | Slices
+Answer: TypeAlias = Ready | Counted | Failed
+requests = msgspec.json.Decoder(Request)
+answers = msgspec.json.Decoder(Answer)

@@ -1,0 +1,211 @@
+"""The other end of the streams: takes bytes in and throws them away, or sends bytes. It opens no file, runs nothing.
+
+One client: the first that greets with the token. Its first connection is the lifeline: when that ends, or after the
+deadline, or with the process that started it, the peer ends, and with it its port.
+
+A request is an operation and a length, at most MOST_BYTES: the peer takes so many bytes in and says one byte when it
+has them, or sends so many. Nothing else can be asked of it. Standard library only: it crosses an ssh connection as text
+and is run by the other host's own Python.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import secrets
+import select
+import socket
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+MAGIC = b"hostdx/1"
+TOKEN_BYTES = 32  # hexadecimal digits
+GREETING = struct.Struct(f"!8s{TOKEN_BYTES}s")
+REQUEST = struct.Struct("!cI")
+USAGE = struct.Struct("!d")  # seconds of CPU time that the peer has used
+SINK, SOURCE, USED = b"w", b"r", b"u"
+WELCOME, DONE = b"!", b"+"
+MOST_BYTES = 16 << 20  # of a request
+MOST_STREAMS = 64
+CHUNK = 1 << 20  # of our requests
+
+
+class Ended(OSError):
+    """The other end is gone, or says what it should not."""
+
+
+def greeting(token: str) -> bytes:
+    return GREETING.pack(MAGIC, token.encode("ascii"))
+
+
+def received(connection: socket.socket, count: int) -> bytes:
+    """So many bytes. Raises Ended; OSError, also where a time limit of the socket's is over."""
+    data = bytearray(count)
+    into(connection, memoryview(data))
+    return bytes(data)
+
+
+def into(connection: socket.socket, view: memoryview) -> None:
+    """Fills the view."""
+    have = 0
+    while have < len(view):
+        got = connection.recv_into(view[have:])
+        if got == 0:
+            raise Ended("the other end has closed the connection")
+        have += got
+
+
+def time_limit(connection: socket.socket, seconds: float) -> None:
+    """Of each call, kept by the kernel: with Python's own the socket would not block, and sendfile gives up."""
+    limit = struct.pack("@ll", int(seconds), int(seconds % 1 * 1e6))
+    for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+        connection.setsockopt(socket.SOL_SOCKET, option, limit)
+
+
+def lively(connection: socket.socket) -> None:
+    """A connection that was cut is noticed within half a minute."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in ((socket.TCP_KEEPIDLE, 10), (socket.TCP_KEEPINTVL, 5), (socket.TCP_KEEPCNT, 3)):
+        connection.setsockopt(socket.IPPROTO_TCP, option, value)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 25_000)
+
+
+GREET_S = 5.0
+LOOK_S = 0.25  # how often the deadline is looked at
+MOST_WRONG = 32  # greetings without the token
+UNKNOWN = 8  # connections that have not greeted yet, at once
+
+
+def new_token() -> str:
+    return secrets.token_hex(TOKEN_BYTES // 2)
+
+
+def listener(address: str, port: int = 0) -> socket.socket:
+    """Without an address on all of them. Raises OSError."""
+    if not address:
+        try:
+            return listener("::", port)
+        except OSError:  # a host without IPv6
+            pass
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if family == socket.AF_INET6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, address != "::")
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((address, port))
+        made.listen(MOST_STREAMS)
+    except OSError:
+        made.close()
+        raise
+    made.settimeout(LOOK_S)
+    return made
+
+
+class Peer:
+    """`serve` returns why it ended; the caller ends the process then, for its threads may still wait for bytes."""
+
+    def __init__(
+        self, port: socket.socket, token: str, seconds: float, gone: Callable[[], bool] = lambda: False
+    ) -> None:
+        """`gone`: whether whoever started it is."""
+        self._port, self._token, self._gone = port, token.encode("ascii"), gone
+        self._until = time.monotonic() + seconds
+        self._lock = threading.Lock()
+        self._client = ""  # its address, once it has greeted
+        self._wrong = self._unknown = self._streams = 0
+        self._over = threading.Event()
+
+    def serve(self) -> str:
+        while not self._over.is_set():
+            if time.monotonic() > self._until:
+                return "its time is over"
+            if self._gone():
+                return "whoever started it is gone"
+            if self._wrong >= MOST_WRONG:
+                return "too many connections without its token"
+            try:
+                connection, address = self._port.accept()
+            except TimeoutError:
+                continue
+            if self._unknown >= UNKNOWN or (self._client and address[0] != self._client):
+                connection.close()
+                continue
+            self._unknown += 1
+            threading.Thread(target=self._greet, args=(connection, address[0]), daemon=True).start()
+        return "its client has left"
+
+    def _greet(self, connection: socket.socket, address: str) -> None:
+        with connection:
+            connection.settimeout(None)
+            time_limit(connection, GREET_S)
+            try:
+                magic, token = GREETING.unpack(received(connection, GREETING.size))
+                right = magic == MAGIC and hmac.compare_digest(token, self._token)
+            except OSError:
+                right = False
+            with self._lock:
+                self._unknown -= 1
+                first = right and not self._client
+                right = right and self._client in ("", address) and self._streams <= MOST_STREAMS
+                self._wrong += not right
+                if right:
+                    self._client = address
+                    self._streams += 1
+            if not right:
+                return
+            try:
+                lively(connection)
+                time_limit(connection, 0)
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                connection.sendall(WELCOME)
+                self._answer(connection)
+            except OSError:
+                pass
+            finally:
+                with self._lock:
+                    self._streams -= 1
+                if first:
+                    self._over.set()
+
+    def _answer(self, connection: socket.socket) -> None:
+        buffer = memoryview(bytearray(os.urandom(CHUNK)))
+        while True:
+            operation, count = REQUEST.unpack(received(connection, REQUEST.size))
+            if count > MOST_BYTES:
+                raise Ended("asks for too much")
+            if operation == USED:
+                connection.sendall(USAGE.pack(time.process_time()))
+                continue
+            if operation not in (SINK, SOURCE):
+                raise Ended("asks for what a peer does not do")
+            for at in range(0, count, CHUNK):
+                part = buffer[: min(CHUNK, count - at)]
+                if operation == SINK:
+                    into(connection, part)
+                else:
+                    connection.sendall(part)
+            if operation == SINK:
+                connection.sendall(DONE)
+
+
+def stdin_ended() -> bool:
+    """Of a pipe or of ssh's channel: nobody waits any more. What is written there is passed over."""
+    ready, _, _ = select.select([0], [], [], 0)
+    return bool(ready) and not os.read(0, 1 << 12)
+
+
+def main(address: str, seconds: float, port: int = 0) -> int:
+    """Says where it listens as one JSON line, then serves until its standard input ends or one of the others."""
+    token = new_token()
+    with listener(address, port) as made:
+        line = {"hostdx_peer": 1, "port": made.getsockname()[1], "token": token}
+        sys.stdout.write(json.dumps(line) + "\n")
+        sys.stdout.flush()
+        Peer(made, token, seconds, stdin_ended).serve()
+    sys.stdout.flush()
+    os._exit(0)  # threads may still wait for bytes

@@ -1,0 +1,229 @@
+"""The process that streams: it holds the private namespaces where there is no peer, and the workers.
+
+Started as `python -m probes.bench.streams.station NAME PARENT`; NAME is how the undo journal finds it again. It dies
+with its parent, and the peer that it forks dies with it.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
+
+from probes.bench.engine.parent_death import partner, tie_to
+from probes.bench.measured import BenchRefused, NotApplicable
+from probes.bench.streams.messages import (
+    Answer,
+    Counted,
+    Failed,
+    Open,
+    Ready,
+    Request,
+    Side,
+    Slice,
+    Slices,
+    requests,
+)
+from probes.bench.streams.peer import (
+    CHUNK,
+    REQUEST,
+    USAGE,
+    USED,
+    WELCOME,
+    Peer,
+    greeting,
+    listener,
+    lively,
+    new_token,
+    received,
+    time_limit,
+)
+from probes.bench.streams.worker import Done, Worker
+from probes.host import Host
+from probes.system.processor.cpu_times import CpuTimes, cpu_times
+from probes.types import Absent
+
+CONNECT_S = 10.0
+STUCK_S = 45.0  # a transfer of CHUNK that takes longer stands still
+LEAD_S = 0.002
+PEER_S = 3600.0
+
+
+class Station:
+    def __init__(self) -> None:
+        self._host = Host()
+        self._workers: list[Worker] = []
+        self._lifelines: list[socket.socket] = []  # by link, as the others
+        self._links: list[list[socket.socket]] = []
+        self._cpus = os.sched_getaffinity(0)
+        self._pool: ThreadPoolExecutor | None = None
+
+    def serve(self, request: Request) -> Answer:
+        return self._open(request) if isinstance(request, Open) else self._train(request)
+
+    def _open(self, request: Open) -> Ready:
+        streams = len(request.read_fds)
+        ready = Ready()
+        if request.where == "namespaces":
+            from probes.bench.streams.own_links import own_links  # pyroute2 takes 0.2 s to load
+
+            def join(address: str, port: int, token: str) -> None:
+                self._join(address, port, token, streams)
+
+            unprivileged = own_links(request.mtus, _forked, join)
+            ready = Ready(unprivileged=unprivileged)
+        elif request.where == "loopback":
+            self._join(*_forked("127.0.0.1"), streams)
+        else:
+            self._join(request.address, request.port, request.token, streams)
+            here, there = (
+                end[0] for end in (self._lifelines[0].getsockname(), self._lifelines[0].getpeername())
+            )
+            ready = Ready(here=here, there=there)
+        for number in range(streams):
+            connections = [link[number] for link in self._links]
+            reads, writes = request.read_fds[number], request.write_fds[number]
+            self._workers.append(Worker(connections, reads, writes, request.file_bytes))
+        self._pool = ThreadPoolExecutor(2 * streams)
+        return ready
+
+    def _join(self, address: str, port: int, token: str, streams: int) -> None:
+        self._lifelines.append(_connected(address, port, token))
+        self._links.append([_connected(address, port, token) for _ in range(streams)])
+
+    def _train(self, request: Slices) -> Counted:
+        until = time.perf_counter() + request.most_s
+        done: list[Slice] = []
+        for number in request.order:
+            if time.perf_counter() > until:
+                break
+            done.append(self._slice(request.sides[number], request.slice_s, request.onset_s))
+        return Counted(slices=done)
+
+    def _slice(self, side: Side, slice_s: float, onset_s: float) -> Slice:
+        assert self._pool is not None
+        if side.job != "network" or side.beside == "disk":
+            for worker in self._workers:
+                worker.prepare(side.direction)
+        cpus = side.cpus or tuple(self._cpus)
+        peer_s, before = self._peer_cpu_s(side.link), cpu_times(self._host)
+        began = time.perf_counter()
+        begin = began + LEAD_S
+        jobs = (side.job,) if side.beside is None else (side.job, side.beside)
+        running = [
+            [self._pool.submit(w.run, job, side.direction, side.link, begin, onset_s, slice_s, cpus)
+             for w in self._workers]
+            for job in jobs
+        ]  # fmt: skip
+        for each in running:
+            for one in each:
+                one.exception()  # wait for all of them, whatever became of the first
+        counted, *others = [[one.result() for one in each] for each in running]
+        busy, softirq = _shares(before, cpu_times(self._host))
+        peer_s = self._peer_cpu_s(side.link) - peer_s
+        return _summed(side, counted, [one for each in others for one in each], peer_s, busy, softirq)
+
+    def _peer_cpu_s(self, link: int) -> float:
+        lifeline = self._lifelines[link]
+        lifeline.sendall(REQUEST.pack(USED, 0))
+        (used,) = USAGE.unpack(received(lifeline, USAGE.size))
+        return float(used)
+
+
+def _summed(
+    side: Side, counted: Sequence[Done], others: Sequence[Done], peer_s: float, busy: float, softirq: float
+) -> Slice:
+    seconds = max(one.end for one in counted) - counted[0].begin
+    moved = sum(one.whole for one in counted)
+    beside = sum(one.whole for one in others)
+    disk = (moved if side.job != "network" else 0) + (beside if side.beside == "disk" else 0)
+    length = seconds or 1.0
+    a, b, c, d = (sum(one.quarters[n] for one in counted) for n in range(4))
+    return Slice(
+        seconds=seconds,
+        bytes=sum(one.counted for one in counted),
+        operations=sum(one.operations for one in counted),
+        quarters=(4 * a / length, 4 * b / length, 4 * c / length, 4 * d / length),
+        cpu_s=sum(one.cpu_s for one in (*counted, *others)),
+        peer_cpu_s=peer_s,
+        busy=busy,
+        softirq=softirq,
+        worker=max(one.cpu_s / max(1e-9, one.end - one.begin) for one in counted),
+        read=disk if side.direction == "out" else 0,
+        written=disk if side.direction == "in" else 0,
+    )
+
+
+def _shares(before: dict[int, CpuTimes] | Absent, after: dict[int, CpuTimes] | Absent) -> tuple[float, float]:
+    """Of all CPUs the share that was busy, of the one that had most the share in soft interrupts."""
+    if isinstance(before, Absent) or isinstance(after, Absent):
+        return 0.0, 0.0
+    grown = [after[n].since(before[n]) for n in before if n in after]
+    total = sum(one.total_s for one in grown)
+    return (
+        sum(one.busy_s for one in grown) / total if total else 0.0,
+        max((one.softirq_s / one.total_s for one in grown if one.total_s), default=0.0),
+    )
+
+
+def _connected(address: str, port: int, token: str) -> socket.socket:
+    try:
+        made = socket.create_connection((address, port), CONNECT_S)
+        made.settimeout(None)
+        time_limit(made, STUCK_S)
+        lively(made)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, CHUNK)
+        made.sendall(greeting(token))
+        if received(made, 1) != WELCOME:
+            raise OSError("no peer of hostdx answers there")
+    except OSError as error:
+        raise BenchRefused(
+            f"{address} port {port}: {error.strerror or error}; is the peer running, is its token the right one, "
+            "does a firewall let that port through?"
+        ) from None
+    return made
+
+
+def _forked(address: str) -> tuple[str, int, str]:
+    """A peer of our own on this address of the namespace that we are in: address, port, token."""
+    port, token = listener(address), new_token()
+    number = int(port.getsockname()[1])
+    partner(lambda: print(Peer(port, token, PEER_S).serve(), file=sys.stderr), leave=(0,))
+    port.close()
+    return address, number, token
+
+
+def answer(station: Station, line: bytes) -> Answer:
+    """A failure of any kind is an answer."""
+    try:
+        return station.serve(requests.decode(line))
+    except NotApplicable as why:
+        return Failed(reason=str(why), kind="not applicable")
+    except BenchRefused as why:
+        return Failed(reason=str(why))
+    except BlockingIOError:
+        return Failed(reason=f"the other end did not answer for {STUCK_S:.0f} s")
+    except OSError as error:
+        return Failed(reason=f"the streams: {error.strerror or error}")
+    except Exception as error:  # pyroute2 raises its own
+        return Failed(reason=f"the streams: {type(error).__name__}: {error}")
+
+
+def main() -> None:
+    tie_to(int(sys.argv[2]))
+    out = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)  # nothing but answers may reach the parent
+    station = Station()
+    for line in sys.stdin.buffer:
+        out.write(msgspec.json.encode(answer(station, line)) + b"\n")
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

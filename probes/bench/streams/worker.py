@@ -1,0 +1,210 @@
+"""One worker of a stream: a connection to the peer, a file to read and one to write, and the ways between them."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import mmap
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from probes.bench.measured import NotApplicable
+from probes.bench.streams.messages import Direction, Job
+from probes.bench.streams.peer import CHUNK, DONE, REQUEST, SINK, SOURCE, Ended, into, received
+
+IN_FLIGHT = 4  # requests of a connection that are not answered yet
+_MORE = socket.MSG_MORE
+_SPLICE_MOVE, _SPLICE_MORE = 1, 4  # splice(2)
+_F_SETPIPE_SZ = 1031
+
+
+class Done(NamedTuple):
+    """Of one worker in one slice; `begin`, `end` by perf_counter, `counted` bytes after the onset."""
+
+    begin: float
+    end: float
+    counted: int
+    whole: int
+    operations: int
+    quarters: tuple[int, int, int, int]
+    cpu_s: float
+
+
+class Worker:
+    """Not for two threads at once, but for `disk` beside `network`."""
+
+    def __init__(
+        self, connections: list[socket.socket], read_fd: int, write_fd: int, file_bytes: int
+    ) -> None:
+        """connections: by link."""
+        self._connections, self._bytes = connections, file_bytes // CHUNK * CHUNK
+        self._direct = {"out": read_fd, "in": write_fd}
+        self._plain = {way: os.open(f"/proc/self/fd/{fd}", os.O_RDWR) for way, fd in self._direct.items()}
+        self._at = {"out": 0, "in": 0}
+        self._disk_buffer, self._buffer = _filled(), _filled()
+        self._pipe = os.pipe()
+        try:
+            fcntl.fcntl(self._pipe[1], _F_SETPIPE_SZ, CHUNK)
+        except OSError:
+            pass  # above the user's limit: smaller pieces
+
+    def prepare(self, direction: Direction) -> None:
+        """What a read would find in memory is dropped; outside of what is timed."""
+        if direction == "out":
+            os.posix_fadvise(self._plain["out"], 0, 0, os.POSIX_FADV_DONTNEED)
+
+    def run(
+        self, job: Job, direction: Direction, link: int, begin: float, onset_s: float, slice_s: float,
+        cpus: Iterable[int],
+    ) -> Done:  # fmt: skip
+        os.sched_setaffinity(threading.get_native_id(), cpus)
+        connection = self._connections[link]
+        out = direction == "out"
+        do = self._operation(job, direction, connection)
+        networked = job != "disk"
+        while (now := time.perf_counter()) < begin:
+            time.sleep(begin - now)
+        cpu_s = time.thread_time()
+        count = _Count(begin, onset_s, slice_s)
+        waiting = 0
+        if networked and not out:
+            for _ in range(IN_FLIGHT):
+                connection.sendall(REQUEST.pack(SOURCE, CHUNK))
+            waiting = IN_FLIGHT
+        while time.perf_counter() < begin + slice_s:
+            if networked and out:
+                connection.sendall(REQUEST.pack(SINK, CHUNK), _MORE)
+                waiting += 1
+            do()
+            count.add(CHUNK)
+            if networked and out and waiting >= IN_FLIGHT:
+                _acknowledged(connection)
+                waiting -= 1
+            elif networked and not out:
+                connection.sendall(REQUEST.pack(SOURCE, CHUNK))
+        for _ in range(waiting):
+            if out:
+                _acknowledged(connection)
+            else:
+                do()
+                count.add(CHUNK)
+        if not out and job != "network":
+            os.fdatasync(self._direct["in"] if job in ("disk", "direct") else self._plain["in"])
+        return count.done(time.perf_counter(), time.thread_time() - cpu_s)
+
+    def _operation(self, job: Job, direction: Direction, connection: socket.socket) -> Callable[[], None]:
+        direct, plain, buffer = self._direct[direction], self._plain[direction], self._buffer
+        disk = self._disk_buffer  # of its own: the network's may be under way beside it
+        ways: dict[tuple[Job, Direction], Callable[[], None]] = {
+            ("disk", "out"): lambda: self._read(direct, disk),
+            ("network", "out"): lambda: connection.sendall(buffer),
+            ("copy", "out"): lambda: self._read_and_send(plain, connection),
+            ("direct", "out"): lambda: self._read_and_send(direct, connection),
+            ("sendfile", "out"): lambda: self._sendfile(plain, connection),
+            ("splice", "out"): lambda: self._splice_out(plain, connection),
+            ("disk", "in"): lambda: self._write(direct, disk),
+            ("network", "in"): lambda: into(connection, memoryview(buffer)),
+            ("copy", "in"): lambda: self._take_and_write(plain, connection),
+            ("direct", "in"): lambda: self._take_and_write(direct, connection),
+            ("splice", "in"): lambda: self._splice_in(plain, connection),
+        }
+        return ways[job, direction]
+
+    def _next(self, direction: Direction) -> int:
+        at = self._at[direction]
+        self._at[direction] = (at + CHUNK) % self._bytes
+        if at == 0:
+            self.prepare(direction)  # once around: what was read before is in memory
+        return at
+
+    def _read(self, fd: int, buffer: mmap.mmap) -> None:
+        at = self._next("out")
+        if os.preadv(fd, [buffer], at) != CHUNK:
+            raise NotApplicable("the test file could not be read to its end")
+
+    def _write(self, fd: int, buffer: mmap.mmap) -> None:
+        if os.pwritev(fd, [buffer], self._next("in")) != CHUNK:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def _read_and_send(self, fd: int, connection: socket.socket) -> None:
+        self._read(fd, self._buffer)
+        connection.sendall(self._buffer)
+
+    def _take_and_write(self, fd: int, connection: socket.socket) -> None:
+        into(connection, memoryview(self._buffer))
+        self._write(fd, self._buffer)
+
+    def _sendfile(self, fd: int, connection: socket.socket) -> None:
+        at = self._next("out")
+        end = at + CHUNK
+        while at < end:
+            sent = os.sendfile(connection.fileno(), fd, at, end - at)
+            if sent == 0:
+                raise NotApplicable("the test file could not be read to its end")
+            at += sent
+
+    def _splice_out(self, fd: int, connection: socket.socket) -> None:
+        at = self._next("out")
+        self._through_pipe(fd, connection.fileno(), source_at=at)
+
+    def _splice_in(self, fd: int, connection: socket.socket) -> None:
+        self._through_pipe(connection.fileno(), fd, target_at=self._next("in"))
+
+    def _through_pipe(
+        self, source: int, target: int, *, source_at: int | None = None, target_at: int | None = None
+    ) -> None:
+        read_end, write_end = self._pipe
+        left = CHUNK
+        while left:
+            got = os.splice(source, write_end, left, offset_src=source_at, flags=_SPLICE_MOVE | _SPLICE_MORE)
+            if got == 0:
+                raise Ended("the other end has closed the connection")
+            left -= got
+            source_at = None if source_at is None else source_at + got
+            more = _SPLICE_MOVE | (_SPLICE_MORE if left else 0)
+            while got:
+                gone = os.splice(read_end, target, got, offset_dst=target_at, flags=more)
+                got -= gone
+                target_at = None if target_at is None else target_at + gone
+
+
+class _Count:
+    """Bytes by when they were done."""
+
+    def __init__(self, begin: float, onset_s: float, slice_s: float) -> None:
+        self._begin, self._from, self._slice_s, self._onset_s = begin, begin + onset_s, slice_s, onset_s
+        self._counted = self._whole = self._operations = 0
+        self._quarters = [0, 0, 0, 0]
+
+    def add(self, count: int) -> None:
+        now = time.perf_counter()
+        self._whole += count
+        if now < self._from:
+            return
+        self._counted += count
+        self._operations += 1
+        quarter = int((now - self._from) / (self._slice_s - self._onset_s) * 4)
+        if quarter < 4:
+            self._quarters[quarter] += count
+
+    def done(self, end: float, cpu_s: float) -> Done:
+        a, b, c, d = self._quarters
+        return Done(
+            self._from, end, self._counted, self._whole, self._operations, (a, b, c, d), cpu_s
+        )  # fmt: skip
+
+
+def _filled() -> mmap.mmap:
+    """Aligned, and not to be compressed."""
+    made = mmap.mmap(-1, CHUNK)
+    made.write(os.urandom(CHUNK))
+    return made
+
+
+def _acknowledged(connection: socket.socket) -> None:
+    if received(connection, 1) != DONE:
+        raise Ended("the peer answers what it should not")

@@ -1,0 +1,7 @@
+"""Can this host feed its disks and its network card at once, and what is the limit?"""
+
+from scenarios.card import Card, Complaint
+
+CARD = Card(
+    id="fullstack", complaint=Complaint("disk and network at once", 9), directories="first", takes_s=150.0
+)

@@ -1,0 +1,101 @@
+"""What is compared: the disk beside the network and the other way round, the ways between them, placements, MTU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from probes.bench.streams.bench import METRIC
+from probes.bench.streams.messages import PATHS, Direction, Side
+from scenarios.experiment.groups import Pair
+from scenarios.plan import Metric, Variant, Workload
+
+SLICE_S = 0.05
+OPERATIONS = 16  # of CHUNK in a slice, for each stream
+MTUS = (1500, 9000)
+DISK, NETWORK = "disk", "network"
+LABELS = {
+    "alone": Variant(id="alone", label="alone"),
+    "together": Variant(id="together", label="together", detail="disk and network at once"),
+    DISK: Variant(id=DISK, label="disk alone", detail="O_DIRECT, from or to memory"),
+    NETWORK: Variant(id=NETWORK, label="network alone", detail="send or recv, from or to memory"),
+    "copy": Variant(id="copy", label="read+send / recv+write", detail="through the page cache and a buffer"),
+    "sendfile": Variant(id="sendfile", label="sendfile", detail="through the page cache, no copy"),
+    "splice": Variant(id="splice", label="splice", detail="through the page cache and a pipe"),
+    "direct": Variant(
+        id="direct", label="direct", detail="O_DIRECT and a buffer, not through the page cache"
+    ),
+    "mtu1500": Variant(id="mtu1500", label="MTU 1500"),
+    "mtu9000": Variant(id="mtu9000", label="MTU 9000"),
+    "near": Variant(id="near", label="near node", detail="workers on the CPUs of the disk's node"),
+    "far": Variant(id="far", label="far node", detail="workers on the CPUs of another node"),
+}
+
+
+class Load(NamedTuple):
+    """`pairs`: what is held against what; empty: all against the first."""
+
+    id: str
+    title: str
+    direction: Direction
+    sides: dict[str, Side]
+    pairs: tuple[Pair, ...] = ()
+
+    @property
+    def writes(self) -> bool:
+        return any(side.direction == "in" and side.job != NETWORK for side in self.sides.values())
+
+    @property
+    def comparisons(self) -> int:
+        return len(self.pairs) or len(self.sides) - 1
+
+    @property
+    def workload(self) -> Workload:
+        return Workload(
+            id=self.id,
+            title=self.title,
+            metrics=(Metric(METRIC, METRIC),),
+            slice_s=SLICE_S,
+            slice_operations=OPERATIONS,
+        )
+
+
+BESIDE = {
+    "out": (("read", "reading the disk, beside sending", DISK, NETWORK),
+            ("send", "sending, beside reading the disk", NETWORK, DISK)),
+    "in": (("write", "writing the disk, beside receiving", DISK, NETWORK),
+           ("receive", "receiving, beside writing the disk", NETWORK, DISK)),
+}  # fmt: skip
+STREAMS = {"out": "streams from disk to network", "in": "streams from network to disk"}
+
+
+def loads(
+    directions: Sequence[Direction], *, direct: bool = True, own_links: bool = False,
+    near: Sequence[int] = (), far: Sequence[int] = (),
+) -> tuple[Load, ...]:  # fmt: skip
+    """own_links: with the MTUs of ours. near, far: CPUs, where the host has several nodes."""
+    found = []
+    for way in directions:
+        paths = [path for path in PATHS[way] if direct or path != "direct"]
+        sides = {name: Side(job=name, direction=way) for name in (DISK, NETWORK, *paths)}  # type: ignore[arg-type]
+        pairs = [(base, path) for path in paths for base in (DISK, NETWORK)]
+        pairs += [("copy", path) for path in paths if path != "copy"]
+        found.append(Load(way, STREAMS[way], way, sides, tuple(pairs)))
+    for way in directions:
+        for id, title, job, beside in BESIDE[way]:
+            alone = Side(job=job, direction=way)  # type: ignore[arg-type]
+            both = Side(job=job, direction=way, beside=beside)  # type: ignore[arg-type]
+            found.append(Load(id, title, way, {"alone": alone, "together": both}))
+    if near and far:
+        placed = {
+            name: Side(job="direct" if direct else "copy", direction=directions[0], cpus=tuple(cpus))
+            for name, cpus in (("near", near), ("far", far))
+        }
+        found.append(Load("placement", "workers near and far", directions[0], placed))
+    if own_links:
+        links = {
+            f"mtu{mtu}": Side(job="network", direction=directions[0], link=number)
+            for number, mtu in enumerate(MTUS)
+        }
+        found.append(Load("mtu", "MTU of the private link", directions[0], links))
+    return tuple(found)

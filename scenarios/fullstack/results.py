@@ -1,0 +1,152 @@
+"""What a run of `fullstack` records beside its verdicts: how fast each way is, what it costs, and what limits it."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal, TypeAlias
+
+import msgspec
+
+from probes import units
+from scenarios import ranges as of
+from scenarios.fullstack.loads import LABELS, STREAMS
+from scenarios.results.document import Part, Section, Table, say
+from scenarios.results.result import Result
+
+What: TypeAlias = Literal[
+    "disk", "disk cap", "disk link", "network", "network cap", "line rate", "card link", "CPU", "interrupts",
+    "page cache", "streams", "both", "open",
+]  # fmt: skip
+WORDS: dict[str, str] = {
+    "disk": "the disk",
+    "disk cap": "a cap on the disk",
+    "disk link": "the disk's PCIe link",
+    "network": "the network",
+    "network cap": "a cap on the network",
+    "line rate": "the card's line rate",
+    "card link": "the card's PCIe link",
+    "CPU": "the CPUs",
+    "interrupts": "one CPU that takes the interrupts",
+    "page cache": "the page cache",
+    "streams": "waiting in turn: each stream reads, then sends",
+    "both": "disk and network alike",
+    "open": "open",
+}
+
+
+class Level(msgspec.Struct, frozen=True, kw_only=True):
+    """One side: the median of its groups in B/s with the 95 % interval.
+
+    cpu_s_per_gb: seconds of our own threads for 10⁹ bytes, `peer_cpu_s_per_gb` of the peer's process. cpus: of all
+    CPUs' time what we took, `busy` what all took; softirq: of the CPU with the most. memory_per_byte: bytes that the
+    memory controllers moved for a byte; None where they are not counted.
+    """
+
+    direction: str
+    side: str
+    rate: of.Rate
+    ci95: tuple[of.Rate, of.Rate] | None = None
+    groups: of.Number = 0
+    cpu_s_per_gb: of.Rate = 0.0
+    peer_cpu_s_per_gb: of.Rate = 0.0
+    cpus: of.Share = 0.0
+    busy: of.Share = 0.0
+    softirq: of.Share = 0.0
+    worker: of.Share = 0.0
+    memory_per_byte: of.Rate | None = None
+
+
+class Limit(msgspec.Struct, frozen=True, kw_only=True):
+    """`what` holds the fastest way (`path`) back. of_disk, of_network: its part of what these do alone, with the
+    intervals; evidence: what else it stands on.
+    """
+
+    direction: str
+    path: str
+    what: str
+    rate: of.Rate
+    of_disk: of.Ratio | None = None
+    of_disk_ci95: tuple[of.Edge, of.Edge] | None = None
+    of_network: of.Ratio | None = None
+    of_network_ci95: tuple[of.Edge, of.Edge] | None = None
+    evidence: tuple[str, ...] = ()
+    reason: str = ""
+
+
+class Measured(msgspec.Struct, frozen=True, kw_only=True):
+    """network: where the other end was, in words."""
+
+    directory: str
+    disk: str
+    network: str
+    private: bool
+    streams: of.Number
+    levels: tuple[Level, ...]
+    limits: tuple[Limit, ...]
+    memory: str = ""  # why its traffic is not counted
+
+    def level(self, direction: str, side: str) -> Level | None:
+        return next((one for one in self.levels if (one.direction, one.side) == (direction, side)), None)
+
+
+class Streams(Result, frozen=True, tag="fullstack.streams/1"):
+    name: ClassVar[str] = "streams"
+    value: Measured
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        value = self.value
+        header = ("direction", "way", "level", "95 % CI", "CPU s/GB", "peer CPU s/GB", "memory B/B", "CPUs, ours",
+                  "CPUs, all", "softirq")  # fmt: skip
+        rows = tuple(_row(one) for one in value.levels)
+        table = Table(header, rows, frozenset(range(2, 10))).without_empty_columns()
+        told = (f"network: {value.network}", *([f"memory traffic: {value.memory}"] if value.memory else ()))
+        return (_limits(value), table, say("; ".join(told)))
+
+    def on_top(self, now: float) -> Section | None:
+        return Section("what limits the streams", (_limits(self.value),)) if self.value.limits else None
+
+
+def _limits(value: Measured) -> Table:
+    header = ("direction", "limit", "fastest way", "level", "of the disk alone", "of the network alone")
+    rows = tuple(
+        (
+            way_words(one.direction),
+            WORDS.get(one.what, one.what),
+            _label(one.path),
+            units.rate(one.rate),
+            _part(one.of_disk, one.of_disk_ci95),
+            _part(one.of_network, one.of_network_ci95),
+        )
+        for one in value.limits
+    )
+    return Table(header, rows, frozenset({3, 4, 5}))
+
+
+def _part(ratio: float | None, ci95: tuple[float, float] | None) -> str:
+    if ratio is None or ci95 is None:
+        return "–"
+    return f"{units.percent(ratio)} ({units.percent(ci95[0])} to {units.percent(ci95[1])})"
+
+
+def _row(one: Level) -> tuple[str, ...]:
+    return (
+        way_words(one.direction),
+        _label(one.side),
+        units.rate(one.rate),
+        "–" if one.ci95 is None else " to ".join(map(units.rate, one.ci95)),
+        f"{one.cpu_s_per_gb:.2f}",
+        f"{one.peer_cpu_s_per_gb:.2f}",
+        "–" if one.memory_per_byte is None else f"{one.memory_per_byte:.2f}",
+        units.percent(one.cpus),
+        units.percent(one.busy),
+        units.percent(one.softirq),
+    )
+
+
+def way_words(direction: str) -> str:
+    return STREAMS.get(direction, direction).removeprefix("streams from ")
+
+
+def _label(side: str) -> str:
+    """A foreign recording may name others."""
+    return LABELS[side].label if side in LABELS else side

@@ -1,0 +1,204 @@
+"""Scenario `fullstack`: streams from disk to network and back, each part alone, both at once, and what is the limit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from typing import ClassVar, Protocol
+
+from probes import units
+from probes.bench.disk.budget import WriteBudget
+from probes.bench.measured import BenchRefused
+from probes.bench.streams.bench import Cost, StreamBench
+from probes.bench.streams.messages import Open, Ready, Side
+from probes.bench.streams.remote import RemotePeer
+from probes.host import Host
+from probes.private_directory import PrivateDirectory
+from scenarios import events as ev
+from scenarios.card import Card
+from scenarios.declared_options import declared
+from scenarios.experiment.budget import Budget
+from scenarios.experiment.experiment import Experiment
+from scenarios.experiment.groups import level_values
+from scenarios.experiment.load_schedule import ScheduledLoad, campaign
+from scenarios.experiment.schedule.train_scheduler import TrainScheduler
+from scenarios.experiment.statistics.level import level_interval
+from scenarios.fullstack import CARD
+from scenarios.fullstack.findings import findings
+from scenarios.fullstack.limits import limit
+from scenarios.fullstack.loads import MTUS, Load
+from scenarios.fullstack.machine import Machine, with_card
+from scenarios.fullstack.plan import BUDGET_S, MOST_STREAMS, NAMESPACES, PEER_SPARE_S, Layout, planned
+from scenarios.fullstack.results import Level, Measured, Streams
+from scenarios.fullstack.trains import Bench, StreamTrains
+from scenarios.guards.watch import Watch, watch_for
+from scenarios.model import Options, Refused, Run, Scenario, Step, own_directory
+from scenarios.plan import Option, Plan
+
+
+class Opened(Bench, Protocol):
+    """What is streamed with: `StreamBench`, or a test's own."""
+
+    direct: bool
+    costs: dict[Side, Cost]
+
+    async def prepare(self, progress: Callable[[int, int], None] | None) -> None: ...
+
+    async def open(self, name: str, request: Open) -> Ready: ...
+
+    async def close(self) -> None: ...
+
+
+Engine = Callable[[Run, Layout, PrivateDirectory], Opened]
+PeerStart = Callable[[str, str, float], Awaitable[RemotePeer]]
+
+
+def built_in(run: Run, layout: Layout, private: PrivateDirectory) -> Opened:
+    return StreamBench(
+        run.host, private, layout.place.leaves, layout.place.size_bytes, layout.streams,
+        WriteBudget(layout.most_bytes), layout.directions,
+    )  # fmt: skip
+
+
+class Fullstack(Scenario):
+    id: ClassVar[str] = "fullstack"
+    card: ClassVar[Card] = CARD
+    title: ClassVar[str] = "Disk and network together"
+    question: ClassVar[str] = "Can this host feed disk and network at once, and what limits the streams?"
+    why: ClassVar[str] = (
+        "A storage node must feed its disks and a fast card at once. Each is measured alone and fits; together they "
+        "share CPUs, memory, PCIe and the page cache, and what they lose to each other nobody measures. This streams "
+        "from disk to network and back by every way that the kernel has, against each part alone, in turn."
+    )
+    answers: ClassVar[str] = (
+        "what limits disk-to-network streams, and what disk and network lose to each other"
+    )
+    takes_s: ClassVar[float] = BUDGET_S + 20
+    needs: ClassVar[str] = "--dir"
+    suspect: ClassVar[str] = "disk and network together"
+    options: ClassVar[tuple[Option, ...]] = declared(__file__, most_streams=MOST_STREAMS)
+
+    def __init__(
+        self,
+        engine: Engine = built_in,
+        watch: Callable[[Run, Layout], Watch | None] | None = None,
+        peer: PeerStart = RemotePeer.start,
+    ) -> None:
+        """Others are for tests, not for users."""
+        self.engine, self.watch, self.peer = engine, watch or _watch, peer
+
+    def plan(self, host: Host, options: Options) -> Plan:
+        return self.planned(options=dict(options.values), **planned(host, Layout(host, options)))
+
+    async def run(self, run: Run) -> None:
+        layout = Layout(run.host, run.options)
+        if layout.refusal:
+            raise Refused(layout.refusal)
+        try:
+            async with AsyncExitStack() as stack:
+                with run.step("prepare", "write the test files") as step:
+                    private = await stack.enter_async_context(own_directory(run, layout.directory))
+                    bench = self.engine(run, layout, private)
+                    stack.push_async_callback(bench.close)
+                    await bench.prepare(_telling(step))
+                with run.step("connect", "connect the two ends"):
+                    found = await self._connect(run, layout, bench, stack)
+                with run.step("measure", "measure and judge"):
+                    await _measure(run, layout, bench, found, self.watch(run, layout))
+        except BenchRefused as why:
+            raise Refused(str(why)) from None
+
+    async def _connect(self, run: Run, layout: Layout, bench: Opened, stack: AsyncExitStack) -> Machine:
+        name, address, port, token = "hostdx-fullstack", "", 0, ""
+        if layout.where == "namespaces":
+            name = (await stack.enter_async_context(run.change(NAMESPACES))).value
+        elif layout.peer:
+            peer = await self.peer(layout.peer, layout.token, run.plan.seconds + PEER_SPARE_S)
+            stack.push_async_callback(peer.close)
+            address, port, token = peer.address, peer.port, peer.token
+        request = Open(where=layout.where, address=address, port=port, token=token, mtus=MTUS)
+        ready = await bench.open(name, request)
+        run.note(f"network: {layout.network}")
+        if ready.unprivileged:
+            run.note("not root: the name spaces lie in a user namespace")
+        found = with_card(run.host, layout.machine, ready.here) if ready.here else layout.machine
+        for bound in (*found.network, *(one for each in found.disk.values() for one in each)):
+            run.fact("fullstack", bound.what, bound.bytes_per_s, "B/s", source=bound.source)
+        return found
+
+
+class _Judged:
+    """Levels and verdicts of the loads that were measured, in their order."""
+
+    def __init__(self) -> None:
+        self.levels: list[Level] = []
+        self.verdicts: list[ev.Verdict] = []
+
+    def add(self, load: Load, experiment: Experiment, costs: Mapping[Side, Cost]) -> None:
+        self.verdicts += experiment.verdicts
+        for name, side in load.sides.items():
+            values = level_values(experiment.groups, name, load.workload.metrics[0], experiment.verdicts)
+            cost = costs.get(side)
+            if values and cost is not None and load.pairs:
+                self.levels.append(_level(load, name, [v * 1e6 for v in values], cost))
+
+    def of(self, load: str) -> list[ev.Verdict]:
+        return [verdict for verdict in self.verdicts if verdict.workload == load]
+
+
+def _level(load: Load, name: str, values: Sequence[float], cost: Cost) -> Level:
+    middle, ends = level_interval(values)
+    seconds = cost.seconds or 1.0
+    return Level(
+        direction=load.direction, side=name, rate=middle, ci95=ends, groups=len(values),
+        cpu_s_per_gb=cost.cpu_s_per_gb,
+        peer_cpu_s_per_gb=cost.peer_cpu_s / cost.bytes * 1e9 if cost.bytes else 0.0,
+        cpus=cost.host_cpu_s / seconds / (os.cpu_count() or 1), busy=cost.busy_s / seconds,
+        softirq=cost.softirq_s / seconds,
+        worker=cost.worker_s / seconds,
+    )  # fmt: skip
+
+
+async def _measure(run: Run, layout: Layout, bench: Opened, found: Machine, watch: Watch | None) -> None:
+    every = layout.loads(direct=bench.direct)
+    if not bench.direct:
+        run.note("this file system takes no O_DIRECT: disk alone goes through the page cache too")
+    judged = _Judged()
+    family = sum(load.comparisons for load in every)
+    budget = Budget(run.plan.measuring_s, run.clock)
+    writing = sum(load.writes for load in every) or 1
+
+    def entry(load: Load) -> ScheduledLoad:
+        trains = StreamTrains(bench, load, 1 / writing)
+        scheduler = TrainScheduler(run, load.workload, trains, watch)
+        return ScheduledLoad(scheduler, lambda done: judged.add(load, done, bench.costs))
+
+    streams = [load for load in every if load.pairs]
+    others = [load for load in every if not load.pairs]
+    for number, load in enumerate(streams):  # each with pairs of its own
+        share = Budget(budget.left_s * 2 / (2 * (len(streams) - number) + len(others)), run.clock)
+        await campaign(run, share, [entry(load)], family=family, pairs=load.pairs, steps=False)
+    await campaign(run, budget, [entry(load) for load in others], family=family, steps=False)
+    limits = [
+        limit(way, judged.levels, judged.of(way), found, private=not layout.peer) for way in layout.directions
+    ]
+    measured = Measured(
+        directory=layout.directory, disk=layout.place.device, network=layout.network, private=not layout.peer,
+        streams=layout.streams, levels=tuple(judged.levels),
+        limits=tuple(one for one in limits if one is not None),
+    )  # fmt: skip
+    run.emit(Streams(t=run.time(), value=measured))
+    for one in findings(measured, judged.verdicts, found):
+        run.found(one)
+
+
+def _watch(run: Run, layout: Layout) -> Watch:
+    return watch_for(run, layout.place.leaves, directories=[layout.directory])
+
+
+def _telling(step: Step) -> Callable[[int, int], None]:
+    def tell(done: int, whole: int) -> None:
+        step.progress(f"writing the test files, {units.size(done)} of {units.size(whole)}")
+
+    return tell

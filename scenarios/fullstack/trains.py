@@ -1,0 +1,97 @@
+"""The sides of a load in turn: one process serves all of them, nothing is opened between two slices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from probes.bench.disk.budget import WriteBudget
+from probes.bench.measured import NotApplicable, Train, Unfit
+from probes.bench.streams.messages import Side
+from scenarios.fullstack.loads import Load
+
+FIRST_SLICE_S = 0.05
+HEADROOM = 1.5  # a train is planned for so many times the bytes that its slices wrote until now
+
+
+class Bench(Protocol):
+    """Of `StreamBench`; tests bring one that draws."""
+
+    budget: WriteBudget
+
+    async def train(
+        self,
+        sides: Sequence[Side],
+        order: Sequence[int],
+        slice_s: float,
+        onset_s: float = 0.0,
+        load: str = "",
+    ) -> Train: ...
+
+
+class StreamTrains:
+    """Implements `scenarios.experiment.schedule.trains.Trains`."""
+
+    places = 1
+
+    def __init__(
+        self, bench: Bench, load: Load, share: float, sides: Mapping[str, Side] | None = None
+    ) -> None:
+        """share: of what may be written, for this load."""
+        self._bench, self._load, self._share = bench, load, share
+        self._sides = dict(load.sides if sides is None else sides)
+        self._per_s = 0.0  # bytes written in a second of slices, at most, until now
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        return tuple(self._sides)
+
+    async def ready(self) -> Train:
+        """Each side alone first: only so can be told which one a cache serves."""
+        if self._load.writes:
+            self._bench.budget.begin(self._load.id, self._share)
+        unfit: dict[str, str] = {}
+        for number, name in enumerate(self._sides):
+            try:
+                await self.train([number], FIRST_SLICE_S)
+            except NotApplicable as why:
+                unfit[name] = str(why)
+        if unfit:
+            raise Unfit(tuple(unfit), "; ".join(dict.fromkeys(unfit.values())))
+        return await self.train(range(len(self._sides)), FIRST_SLICE_S)
+
+    async def train(
+        self,
+        order: Sequence[int],
+        slice_s: float,
+        *,
+        onset_s: float = 0.0,
+        quarters: bool = False,
+        places: Sequence[int] = (),
+    ) -> Train:
+        """The quarters are measured anyway."""
+        budget, load = self._bench.budget, self._load.id
+        sides = list(self._sides.values())
+        writing = [n for n in order if sides[n].direction == "in" and sides[n].job != "network"]
+        if writing:
+            budget.check(int(self._per_s * HEADROOM * slice_s), load, len(writing))
+        before = budget.left_for(load)
+        train = await self._bench.train(sides, order, slice_s, onset_s, load)
+        if writing:
+            seconds = sum(s for n, s in zip(train.order, train.lengths, strict=True) if n in set(writing))
+            self._per_s = max(self._per_s, (before - budget.left_for(load)) / max(seconds, 1e-3))
+        return train
+
+    def affordable_s(self, groups: int) -> float:
+        writing = sum(side.direction == "in" and side.job != "network" for side in self._sides.values())
+        if not writing or not self._per_s:
+            return math.inf
+        return self._bench.budget.left_for(self._load.id) / (2 * groups * writing * self._per_s * HEADROOM)
+
+    async def quiesce(self) -> None:
+        """A slice ends when all of it has arrived and, where it was written, is on the disk."""
+
+    def without(self, variants: Sequence[str]) -> StreamTrains:
+        left = {name: side for name, side in self._sides.items() if name not in variants}
+        return StreamTrains(self._bench, self._load, self._share, left)
