@@ -57,7 +57,7 @@ def _losses(measured: Measured, verdicts: Sequence[ev.Verdict]) -> Iterator[Find
             low, high = verdict.ci95
             yield SAYS.finding(
                 "loses", id=f"fullstack.loses.{verdict.workload}", subject=measured.directory,
-                title=titles[verdict.workload], lost=1 - verdict.ratio, low=1 - high, high=max(0.0, 1 - low),
+                what=titles[verdict.workload], lost=1 - verdict.ratio, low=1 - high, high=max(0.0, 1 - low),
             )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ _USUAL_S = 900.0
     "--seconds", type=SECONDS, default=_USUAL_S, show_default=True, help="It ends after this time at the latest."
 )  # fmt: skip
 def peer(bind: str, port: int, seconds: float) -> int:
-    """Take in or send bytes for one `hostdx run fullstack --peer`, started by hand.
+    """Take in or send bytes for one run that was given `--peer`.
 
     It prints its port and a token that holds once. It opens no file and runs nothing; it ends after its client, after
     its time, or with this terminal. With --peer HOST alone hostdx starts one over ssh itself.
@@ -40,8 +40,8 @@ def peer(bind: str, port: int, seconds: float) -> int:
         raise Failure(f"peer: {bind or 'any address'} port {port}: {error.strerror}", COULD_NOT) from None
     with made:
         number = made.getsockname()[1]
-        say(f"listening on port {number} for {seconds:g} s; on the other host:")
-        say(f"  hostdx run fullstack --dir DIR --peer {bind or os.uname().nodename}:{number} --token {token}")
+        say(f"listening on port {number} for {seconds:g} s; the run on the other host takes")
+        say(f"  --peer {bind or os.uname().nodename}:{number} --token {token}")
         why = Peer(made, token, seconds).serve()
     say(f"ended: {why}")
     sys.stderr.flush()

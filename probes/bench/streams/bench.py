@@ -47,6 +47,7 @@ class Cost(msgspec.Struct, kw_only=True):
 
     seconds: float = 0.0
     bytes: int = 0
+    disk_bytes: int = 0
     cpu_s: float = 0.0
     peer_cpu_s: float = 0.0
     host_cpu_s: float = 0.0
@@ -57,6 +58,7 @@ class Cost(msgspec.Struct, kw_only=True):
     def add(self, one: Slice, *, local_peer: bool) -> None:
         self.seconds += one.seconds
         self.bytes += one.bytes
+        self.disk_bytes += one.read + one.written
         self.cpu_s += one.cpu_s
         self.peer_cpu_s += one.peer_cpu_s
         self.host_cpu_s += one.cpu_s + (one.peer_cpu_s if local_peer else 0.0)
@@ -185,12 +187,12 @@ class StreamBench:
                     seconds=cost.seconds,
                     values={METRIC: _rate(cost.bytes, cost.seconds)},
                     operations=cost.bytes // CHUNK,
-                    bytes=cost.bytes,
+                    bytes=cost.disk_bytes,  # what the guards hold against the devices' counters
                     cpu_s=cost.host_cpu_s,
                 )
                 for cost in costs
             ],
-            device_bytes=moved,
+            device_bytes=moved if any(cost.disk_bytes for cost in costs) else None,
         )
 
     async def close(self) -> None:

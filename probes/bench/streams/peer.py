@@ -17,7 +17,6 @@ import secrets
 import select
 import socket
 import struct
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -204,8 +203,6 @@ def main(address: str, seconds: float, port: int = 0) -> int:
     token = new_token()
     with listener(address, port) as made:
         line = {"hostdx_peer": 1, "port": made.getsockname()[1], "token": token}
-        sys.stdout.write(json.dumps(line) + "\n")
-        sys.stdout.flush()
+        os.write(1, json.dumps(line).encode() + b"\n")
         Peer(made, token, seconds, stdin_ended).serve()
-    sys.stdout.flush()
     os._exit(0)  # threads may still wait for bytes

@@ -194,7 +194,11 @@ def _forked(address: str) -> tuple[str, int, str]:
     """A peer of our own on this address of the namespace that we are in: address, port, token."""
     port, token = listener(address), new_token()
     number = int(port.getsockname()[1])
-    partner(lambda: print(Peer(port, token, PEER_S).serve(), file=sys.stderr), leave=(0,))
+
+    def serve() -> None:
+        Peer(port, token, PEER_S).serve()
+
+    partner(serve, leave=(0,))
     port.close()
     return address, number, token
 

@@ -36,6 +36,7 @@ YOUNGER = {
     "box.corners/1",
     "box.box/1",
     "contention.curves/1",
+    "fullstack.streams/1",
     "where.calls/1",
 }  # never recorded by name alone
 

@@ -1,0 +1,204 @@
+"""The peer over the loopback: what it does for its one client, and that it ends by itself."""
+
+from __future__ import annotations
+
+import ast
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from probes.bench.streams import peer as module
+from probes.bench.streams.peer import (
+    DONE,
+    MOST_BYTES,
+    MOST_WRONG,
+    REQUEST,
+    SINK,
+    SOURCE,
+    USAGE,
+    USED,
+    WELCOME,
+    Peer,
+    greeting,
+    listener,
+    new_token,
+    received,
+)
+from tests.real.polled import within
+
+
+class Running:
+    """A peer in a thread; `why` once it has ended."""
+
+    def __init__(self, seconds: float = 30.0) -> None:
+        self.token, self.why, self.gone = new_token(), "", False
+        self.port = listener("127.0.0.1")
+        self.address = self.port.getsockname()
+        self._peer = Peer(self.port, self.token, seconds, lambda: self.gone)
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+        self._opened: list[socket.socket] = []
+
+    def _serve(self) -> None:
+        self.why = self._peer.serve()
+
+    def connect(self, token: str | None = None) -> socket.socket:
+        made = socket.create_connection(self.address, 5)
+        made.settimeout(5)
+        made.sendall(greeting(self.token if token is None else token))
+        self._opened.append(made)
+        return made
+
+    def client(self) -> socket.socket:
+        made = self.connect()
+        assert received(made, 1) == WELCOME
+        return made
+
+    @property
+    def ended(self) -> bool:
+        self._thread.join(5)
+        return not self._thread.is_alive()
+
+    def close(self) -> None:
+        self.gone = True
+        for one in self._opened:
+            one.close()
+        self._thread.join(5)
+        self.port.close()
+
+
+@pytest.fixture
+def running() -> Iterator[Running]:
+    made = Running()
+    yield made
+    made.close()
+
+
+def closed(connection: socket.socket) -> bool:
+    try:
+        return connection.recv(1) == b""
+    except ConnectionError:
+        return True
+
+
+def test_it_takes_bytes_in_and_sends_some(running: Running) -> None:
+    client = running.client()
+    client.sendall(REQUEST.pack(SINK, 3_000_000) + b"x" * 3_000_000)
+    assert received(client, 1) == DONE
+    client.sendall(REQUEST.pack(SOURCE, 2_500_000))
+    assert len(received(client, 2_500_000)) == 2_500_000
+    client.sendall(REQUEST.pack(USED, 0))
+    (used,) = USAGE.unpack(received(client, USAGE.size))
+    assert used > 0
+
+
+def test_it_ends_with_its_client(running: Running) -> None:
+    first, second = running.client(), running.client()
+    second.close()  # one stream of several
+    client = running.client()
+    client.sendall(REQUEST.pack(SINK, 1) + b"x")
+    assert received(client, 1) == DONE and running.why == ""
+    first.close()
+    assert running.ended and running.why
+
+
+@pytest.mark.parametrize("token", ["", "0" * 32, "x" * 32])
+def test_without_its_token_nobody_is_served(running: Running, token: str) -> None:
+    stranger = running.connect(token)
+    stranger.sendall(b"\0" * 64)
+    assert closed(stranger)
+    assert received(running.connect(), 1) == WELCOME
+
+
+def test_a_client_that_greets_in_part_keeps_nobody_out(running: Running) -> None:
+    with socket.create_connection(running.address, 5) as slow:
+        slow.sendall(greeting(running.token)[:20])
+        assert received(running.connect(), 1) == WELCOME
+
+
+def test_it_gives_up_where_somebody_guesses() -> None:
+    made = Running()
+    try:
+        for _ in range(MOST_WRONG):
+            with made.connect("0" * 32) as stranger:
+                closed(stranger)
+        assert made.ended and made.why
+    finally:
+        made.close()
+
+
+@pytest.mark.parametrize(
+    "request_bytes", [REQUEST.pack(SINK, MOST_BYTES + 1), REQUEST.pack(b"x", 1), REQUEST.pack(b"\0", 0)]
+)
+def test_what_it_does_not_do_ends_the_connection(running: Running, request_bytes: bytes) -> None:
+    lifeline, client = running.client(), running.client()
+    client.sendall(request_bytes)
+    assert closed(client)
+    lifeline.sendall(REQUEST.pack(USED, 0))
+    assert received(lifeline, USAGE.size)
+
+
+def test_its_time_ends() -> None:
+    made = Running(seconds=0.3)
+    try:
+        began = time.monotonic()
+        client = made.client()
+        assert made.ended and made.why and time.monotonic() - began < 3
+        client.close()
+    finally:
+        made.close()
+
+
+def test_it_ends_with_whoever_started_it(running: Running) -> None:
+    running.client()
+    running.gone = True
+    assert running.ended and running.why
+
+
+def test_its_port_is_closed_when_it_has_ended(running: Running) -> None:
+    running.client().close()
+    assert running.ended
+    running.port.close()
+    assert within(lambda: not listening(running.address))
+
+
+def listening(address: tuple[str, int]) -> bool:
+    try:
+        socket.create_connection(address, 1).close()
+    except OSError:
+        return False
+    return True
+
+
+def test_another_host_s_python_can_run_its_text() -> None:
+    """Standard library only, and nothing that it could open or execute."""
+    tree = ast.parse(Path(module.__file__).read_text())
+    imported = {
+        name.name if isinstance(node, ast.Import) else node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in node.names
+    }
+    assert {str(name).split(".")[0] for name in imported} <= set(sys.stdlib_module_names)
+    called = {
+        node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+    }
+    assert not called & {
+        "open",
+        "exec",
+        "eval",
+        "system",
+        "Popen",
+        "run",
+        "execv",
+        "fork",
+        "compile",
+        "__import__",
+    }

@@ -1,0 +1,82 @@
+"""A bench whose rates are drawn: disk, network, what they lose to each other, and the ways between them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+
+from probes.bench.disk.budget import WriteBudget
+from probes.bench.measured import Measured, NotApplicable, Train
+from probes.bench.streams.bench import METRIC, Cost
+from probes.bench.streams.messages import Open, Ready, Side
+from tests.fakes.clock import FakeClock
+
+
+class DrawnStreams:
+    """rates: MB/s by job, of a job beside another one by "job+beside", by direction as "in job".
+
+    worker, busy, ours: shares that the costs tell. refused: by job, why it is not applicable.
+    """
+
+    def __init__(
+        self, clock: FakeClock, seed: int, rates: Mapping[str, float], *, scatter: float = 0.03,
+        worker: float = 0.3, busy: float = 0.5, ours: float = 0.4, softirq: float = 0.1,
+        refused: Mapping[str, str] | None = None, direct: bool = True,
+    ) -> None:  # fmt: skip
+        self.clock, self.rates, self.scatter = clock, dict(rates), scatter
+        self._rng = random.Random(seed)
+        self._told = {"worker": worker, "busy": busy, "ours": ours, "softirq": softirq}
+        self._refused = dict(refused or {})
+        self.direct = direct
+        self.budget = WriteBudget()
+        self.costs: dict[Side, Cost] = {}
+        self.opened: list[tuple[str, Open]] = []
+        self.closed = 0
+
+    async def prepare(self, progress: Callable[[int, int], None] | None) -> None:
+        self.clock.advance(1.0)
+
+    async def open(self, name: str, request: Open) -> Ready:
+        self.opened.append((name, request))
+        return Ready()
+
+    async def close(self) -> None:
+        self.closed += 1
+
+    def _rate(self, side: Side) -> float:
+        job = f"{side.job}+{side.beside}" if side.beside else side.job
+        base = self.rates.get(f"{side.direction} {job}", self.rates.get(job, self.rates.get(side.job, 100.0)))
+        return base * self._rng.lognormvariate(0.0, self.scatter)
+
+    async def train(
+        self, sides: Sequence[Side], order: Sequence[int], slice_s: float, onset_s: float = 0.0, load: str = ""
+    ) -> Train:  # fmt: skip
+        for number in order:
+            if why := self._refused.get(sides[number].job):
+                raise NotApplicable(why)
+        rates = [self._rate(sides[number]) for number in order]
+        self.clock.advance(slice_s * len(order))
+        measured = []
+        for number, side in enumerate(sides):
+            mine = [rate for n, rate in zip(order, rates, strict=True) if n == number]
+            moved = int(sum(mine) * slice_s * 1e6)
+            if side.direction == "in" and side.job != "network":
+                self.budget.spend(moved, moved, load)
+            cost = self.costs.setdefault(side, Cost())
+            seconds = slice_s * len(mine)
+            cost.seconds += seconds
+            cost.bytes += moved
+            cost.cpu_s += 0.5 * moved / 1e9
+            cost.host_cpu_s += self._told["ours"] * seconds
+            cost.busy_s += self._told["busy"] * seconds
+            cost.softirq_s += self._told["softirq"] * seconds
+            cost.worker_s += self._told["worker"] * seconds
+            measured.append(
+                Measured(seconds=seconds, values={METRIC: sum(mine) / len(mine)} if mine else {}, bytes=moved,
+                         operations=moved >> 20)
+            )  # fmt: skip
+        return Train(
+            seconds=slice_s * len(order), slice_s=slice_s, order=list(order), values={METRIC: rates},
+            sides=measured, lengths=[slice_s] * len(order), operations=[int(r * slice_s) + 16 for r in rates],
+            quarters=[[rate] * 4 for rate in rates],
+        )  # fmt: skip

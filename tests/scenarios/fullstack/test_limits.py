@@ -1,0 +1,83 @@
+"""Which part is named by what the verdicts say, at the edges."""
+
+from __future__ import annotations
+
+import pytest
+
+from scenarios import events as ev
+from scenarios.fullstack.limits import limit
+from scenarios.fullstack.machine import Bound, Machine
+from scenarios.fullstack.results import Level
+from scenarios.verdict.word import OPEN, Word
+
+NOTHING = Machine(disk={"out": ()})
+NEAR, FAR = (0.96, (0.9, 1.02)), (0.5, (0.4, 0.6))
+BETWEEN = (0.85, (0.78, 0.92))
+
+
+def verdict(base: str, told: tuple[float, tuple[float, float]], word: Word | None = None) -> ev.Verdict:
+    ratio, ends = told
+    slower = Word.SLOWER if ends[1] < 1 and ratio < 0.95 else OPEN
+    return ev.Verdict(
+        t=1.0, workload="out", metric="MB/s", baseline=base, variant="direct", verdict=word or slower,
+        ratio=ratio, ci95=ends, reason=None,
+    )  # fmt: skip
+
+
+def what(
+    disk: tuple[float, tuple[float, float]],
+    network: tuple[float, tuple[float, float]],
+    found: Machine = NOTHING,
+    **more: float,
+) -> str:
+    alone = [Level(direction="out", side=side, rate=2e9) for side in ("disk", "network")]
+    levels = [*alone, Level(direction="out", side="direct", rate=1e9, **more)]  # type: ignore[arg-type]
+    verdicts = [verdict("disk", disk), verdict("network", network)]
+    found_limit = limit("out", levels, verdicts, found, private=False)
+    assert found_limit is not None
+    return found_limit.what
+
+
+@pytest.mark.parametrize(
+    ("disk", "network", "expected"),
+    [
+        (NEAR, FAR, "disk"),
+        (FAR, NEAR, "network"),
+        (NEAR, NEAR, "both"),
+        (BETWEEN, FAR, "open"),  # its interval does not come near as a whole
+        (NEAR, BETWEEN, "open"),  # nor is this one clearly far
+        (BETWEEN, BETWEEN, "open"),
+        (FAR, FAR, "streams"),
+    ],
+)
+def test_the_whole_interval_counts(
+    disk: tuple[float, tuple[float, float]], network: tuple[float, tuple[float, float]], expected: str
+) -> None:
+    assert what(disk, network) == expected
+
+
+def test_of_several_bounds_the_lowest_that_it_comes_near_to() -> None:
+    cap, line = Bound("network cap", 2.1e9, "tc", "tc"), Bound("line rate", 2.2e9, "eth0", "sysfs")
+    assert what(FAR, NEAR, Machine(disk={}, network=(line, cap))) == "network cap"
+    assert what(FAR, NEAR, Machine(disk={}, network=(line,))) == "line rate"
+    far = Bound("line rate", 12.5e9, "eth0", "sysfs")
+    assert what(FAR, NEAR, Machine(disk={}, network=(far,))) == "network"
+
+
+def test_between_both_it_is_said_who_had_the_cpus() -> None:
+    assert what(FAR, FAR, worker=0.95) == "CPU"
+    assert what(FAR, FAR, busy=0.98, cpus=0.9) == "CPU"
+    assert what(FAR, FAR, busy=0.98, cpus=0.2) == "open"
+    assert what(FAR, FAR, softirq=0.95, busy=0.98, cpus=0.9) == "interrupts"
+
+
+def test_without_a_way_or_a_part_nothing_is_told() -> None:
+    only = [Level(direction="out", side="direct", rate=1e9)]
+    assert limit("out", only, [], NOTHING, private=False) is None
+    assert limit("in", only, [], NOTHING, private=False) is None
+
+
+def test_where_nothing_was_judged_it_is_open_with_a_reason() -> None:
+    levels = [Level(direction="out", side=side, rate=1e9) for side in ("disk", "network", "direct")]
+    found = limit("out", levels, [], NOTHING, private=False)
+    assert found is not None and found.what == "open" and found.reason

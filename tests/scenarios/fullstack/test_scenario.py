@@ -1,0 +1,229 @@
+"""The scenario with drawn rates: what is compared, what is named as the limit, what is lost, what is left out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from probes.bench.measured import BenchRefused
+from probes.bench.streams.messages import Open
+from probes.bench.streams.remote import RemotePeer, Said
+from probes.host import Host
+from probes.types import Json
+from scenarios import events as ev
+from scenarios.fullstack import plan as plan_module
+from scenarios.fullstack.machine import Bound, Machine
+from scenarios.fullstack.results import Limit, Measured, Streams
+from scenarios.fullstack.scenario import Fullstack
+from scenarios.model import Options, Refused, Usage
+from scenarios.results.document import Table
+from tests.fakes.clock import FakeClock
+from tests.fakes.run import FakeRun
+from tests.scenarios.fullstack.drawn_streams import DrawnStreams
+
+NOTHING = Machine(disk={"out": (), "in": ()})
+ALIKE: dict[str, float] = {
+    "disk": 1000.0,
+    "network": 3000.0,
+    "copy": 900,
+    "sendfile": 980,
+    "splice": 970,
+    "direct": 990,
+}
+
+
+class Told(msgspec.Struct):
+    fake: FakeRun
+    bench: DrawnStreams
+
+    @property
+    def measured(self) -> Measured:
+        (found,) = self.fake.of(Streams)
+        return found.value
+
+    @property
+    def limits(self) -> dict[str, Limit]:
+        return {one.direction: one for one in self.measured.limits}
+
+    @property
+    def findings(self) -> set[str]:
+        return {one.finding.id for one in self.fake.of(ev.Found)}
+
+    @property
+    def verdicts(self) -> dict[tuple[str, str, str], ev.Verdict]:
+        return {(v.workload, v.baseline, v.variant): v for v in self.fake.of(ev.Verdict)}
+
+
+def told(
+    tmp_path: Path,
+    rates: Mapping[str, float],
+    options: Mapping[str, Json] | None = None,
+    *,
+    machine: Machine = NOTHING,
+    peer: RemotePeer | None = None,
+    seed: int = 1,
+    **more: object,
+) -> Told:
+    clock = FakeClock()
+    bench = DrawnStreams(clock, seed, rates, **more)  # type: ignore[arg-type]
+
+    async def start(host: str, token: str, seconds: float) -> RemotePeer:
+        assert peer is not None
+        return peer
+
+    scenario = Fullstack(lambda run, layout, private: bench, lambda run, layout: None, start)
+    chosen: dict[str, Json] = {"dir": str(tmp_path), "direction": "out", "size": 256 << 20, "budget": 60}
+    asked = chosen | dict(options or {})
+    host = Host()
+    plan = scenario.plan(host, Options(asked, scenario.options))
+    fake = FakeRun(seed=seed, clock=clock, host=host, options=asked, declared=scenario.options, plan=plan)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(plan_module, "machine", lambda host, leaves: machine)
+        asyncio.run(scenario.run(fake))
+    return Told(fake, bench)
+
+
+@pytest.fixture(autouse=True)
+def disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever the tests' directory lies, it may be measured."""
+    monkeypatch.setattr(
+        plan_module.OwnDirectory, "refusal", property(lambda self: "", lambda self, why: None), raising=False
+    )
+    monkeypatch.setattr(
+        plan_module.OwnDirectory, "directory", property(lambda self: self._asked), raising=False
+    )
+    monkeypatch.setattr(plan_module.OwnDirectory, "size_bytes", 256 << 20, raising=False)
+    first = plan_module.OwnDirectory.__init__
+
+    def made(self: object, host: Host, options: Options, *more: object) -> None:
+        first(self, host, options, *more)  # type: ignore[arg-type]
+        self._asked = options.string("dir")  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(plan_module.OwnDirectory, "__init__", made)
+
+
+def test_the_slower_part_is_the_limit(tmp_path: Path) -> None:
+    disk = told(tmp_path, ALIKE).limits["out"]
+    assert disk.what == "disk" and disk.of_disk is not None and 0.9 < disk.of_disk < 1.1
+    network = told(tmp_path, ALIKE | {"disk": 3000.0, "network": 1000.0}).limits["out"]
+    assert network.what == "network" and network.of_network_ci95 is not None
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_it_is_named_ten_times_of_ten(tmp_path: Path, seed: int) -> None:
+    assert told(tmp_path, ALIKE, seed=seed, scatter=0.1).limits["out"].what == "disk"
+
+
+def test_a_cap_that_is_known_is_named_where_the_rate_comes_near_to_it(tmp_path: Path) -> None:
+    cap = Bound("disk cap", 1.02e9, "io.max", "/sys/fs/cgroup/x")
+    far = Bound("disk link", 8e9, "pcie 8.0 GT/s x8", "sysfs")
+    capped = Machine(disk={"out": (far, cap), "in": ()})
+    assert told(tmp_path, ALIKE, machine=capped).limits["out"].what == "disk cap"
+    loose = Machine(disk={"out": (far,), "in": ()})
+    assert told(tmp_path, ALIKE, machine=loose).limits["out"].what == "disk"
+    line = Machine(disk={}, network=(Bound("line rate", 1.25e9, "eth0: 10000 Mbit/s", "sysfs"),))
+    rates = ALIKE | {"disk": 4000.0, "network": 1180.0, "sendfile": 1170.0}
+    assert told(tmp_path, rates, machine=line).limits["out"].what == "line rate"
+
+
+def test_what_lies_between_disk_and_network(tmp_path: Path) -> None:
+    slow = ALIKE | {"disk": 3000.0, "network": 3000.0}
+    assert told(tmp_path, slow, worker=0.97).limits["out"].what == "CPU"
+    assert told(tmp_path, slow, softirq=0.95).limits["out"].what == "interrupts"
+    assert told(tmp_path, slow).limits["out"].what == "streams"  # direct is the fastest way
+    assert told(tmp_path, slow | {"direct": 500.0}).limits["out"].what == "page cache"
+    assert told(tmp_path, slow, busy=0.99, ours=0.1).limits["out"].what == "open"  # others have the CPUs
+
+
+def test_a_private_link_is_as_fast_as_the_cpus(tmp_path: Path) -> None:
+    rates = ALIKE | {"disk": 3000.0, "network": 1000.0}
+    full = told(tmp_path, rates, busy=0.97, ours=1.9).limits["out"]
+    assert full.what == "CPU"
+    assert told(tmp_path, rates, busy=0.97, ours=0.1).limits["out"].what == "network"
+
+
+def test_what_each_loses_to_the_other_has_its_interval(tmp_path: Path) -> None:
+    done = told(tmp_path, ALIKE | {"disk+network": 800.0, "network+disk": 3000.0})
+    lost, kept = (done.verdicts[id, "alone", "together"] for id in ("read", "send"))
+    assert lost.slower and lost.ratio == pytest.approx(0.8, rel=0.05) and lost.ci95
+    assert kept.equal
+    assert "fullstack.loses.read" in done.findings and "fullstack.loses.send" not in done.findings
+
+
+def test_a_way_that_is_faster_than_a_copy_is_told(tmp_path: Path) -> None:
+    done = told(tmp_path, ALIKE | {"copy": 500.0, "sendfile": 900.0, "splice": 510.0})
+    assert {"fullstack.way.out.sendfile", "fullstack.way.out.direct"} <= done.findings
+    assert "fullstack.way.out.splice" not in done.findings
+
+
+def test_both_directions_and_every_level(tmp_path: Path) -> None:
+    done = told(tmp_path, ALIKE, {"direction": "both", "budget": 150})
+    sides = {(one.direction, one.side) for one in done.measured.levels}
+    assert sides == {
+        *(("out", side) for side in ("disk", "network", "copy", "sendfile", "splice", "direct")),
+        *(("in", side) for side in ("disk", "network", "copy", "splice", "direct")),
+    }
+    level = done.measured.level("out", "disk")
+    assert level is not None and level.rate == pytest.approx(1e9, rel=0.05) and level.cpu_s_per_gb == 0.5
+    assert "fullstack.rates" in done.findings
+    assert done.bench.closed == 1 and done.bench.budget.spent_bytes <= 8 << 30
+
+
+def test_the_result_is_shown_and_read_back(tmp_path: Path) -> None:
+    done = told(tmp_path, ALIKE)
+    (found,) = done.fake.of(Streams)
+    limits, levels, _ = found.parts
+    assert isinstance(limits, Table) and isinstance(levels, Table) and len(levels.rows) == 6
+    assert found.on_top(0.0) is not None
+    again = msgspec.json.decode(msgspec.json.encode(found), type=Streams)
+    assert again == found
+
+
+def test_a_side_that_cannot_be_measured_is_left_out(tmp_path: Path) -> None:
+    done = told(tmp_path, ALIKE, refused={"splice": "served by a cache"})
+    assert {one.side for one in done.measured.levels} == {"disk", "network", "copy", "sendfile", "direct"}
+    assert done.limits["out"].what == "disk"
+
+
+def test_without_direct_io_that_way_is_not_there(tmp_path: Path) -> None:
+    done = told(tmp_path, ALIKE, direct=False)
+    assert "direct" not in {one.side for one in done.measured.levels}
+
+
+def test_a_peer_is_asked_for_and_its_token_handed_on(tmp_path: Path) -> None:
+    peer = RemotePeer("node2", Said(1, 4711, "a" * 32), None)
+    done = told(tmp_path, ALIKE, {"peer": "node2"}, peer=peer)
+    (_, request), *more = done.bench.opened
+    assert not more
+    assert request == Open(where="peer", address="node2", port=4711, token="a" * 32, mtus=request.mtus)
+    assert not done.measured.private and "mtu" not in {v.workload for v in done.fake.of(ev.Verdict)}
+    assert [action.resource for action in done.fake.applied] == ["directory"]  # no name space
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"token": "x"},
+        {"peer": "-oProxyCommand=x"},
+        {"peer": "a b"},
+        {"peer": "node", "token": "x"},
+        {"budget": 3},
+    ],
+)
+def test_wrong_requests_are_told(tmp_path: Path, options: dict[str, Json]) -> None:
+    scenario = Fullstack()
+    with pytest.raises(Usage):
+        scenario.plan(Host(), Options({"dir": str(tmp_path)} | options, scenario.options))
+
+
+def test_a_bench_that_cannot_begin_refuses_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refused(self: object, name: str, request: Open) -> None:
+        raise BenchRefused("no peer answers")
+
+    monkeypatch.setattr(DrawnStreams, "open", refused)
+    with pytest.raises(Refused):
+        told(tmp_path, ALIKE)
