@@ -26,7 +26,8 @@ def fetched(into: Path) -> list[Path]:
     """For every Python and machine, in versions that are installed here where they are. Raises Failure."""
     needed = _needed()
     pins = into / "constraints.txt"
-    pins.write_text("".join(f"{name}=={version}\n" for name, version in _installed().items()))
+    installed = {one.name: one.version for one in metadata.distributions() if one.name != "hostdx"}
+    pins.write_text("".join(f"{name}=={version}\n" for name, version in installed.items()))
     for python in PYTHONS:
         for machine in MACHINES:
             _pip(into, "-c", str(pins), *_target(python, machine), *needed)
@@ -41,10 +42,6 @@ def _needed() -> list[str]:
             "bundle: hostdx is not installed here, so what it needs is not known; pip install it"
         ) from None
     return [one for one in wanted if "extra ==" not in one]
-
-
-def _installed() -> dict[str, str]:
-    return {one.name: one.version for one in metadata.distributions() if one.name != "hostdx"}
 
 
 def _target(python: str, machine: str) -> list[str]:

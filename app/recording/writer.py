@@ -64,14 +64,10 @@ def _mended(event: ev.AnyEvent) -> bytes:
 
 def _clean(value: object) -> object:
     if isinstance(value, dict):
-        return {k: _clean(v) for k, v in value.items() if not _infinite(v)}
+        return {k: _clean(v) for k, v in value.items() if not isinstance(v, float) or math.isfinite(v)}
     if isinstance(value, list | tuple):
         return [_clean(v) for v in value]
     return value
-
-
-def _infinite(value: object) -> bool:
-    return isinstance(value, float) and not math.isfinite(value)
 
 
 class Recorder:

@@ -21,7 +21,9 @@ def options(finding: Finding, session: Session) -> tuple[str, ...]:
     if not _compared(finding):
         return finding.prove_options
     table = dict(mounts(session))
-    at_home = max((path for path in table if lies_in(AT_HOME, path)), key=len, default="")
+    at_home = max(
+        (path for path in table if f"{AT_HOME}/".startswith(path.rstrip("/") + "/")), key=len, default=""
+    )
     about = [AT_HOME if path == at_home else path for path in directories([finding], session, whole=True)]
     if not about:
         return finding.prove_options
@@ -64,7 +66,3 @@ def mounts(session: Session) -> Iterator[tuple[str, str]]:
         source, flags = ("" if one is None else str(one.value) for one in told)
         if str(fact.value) in _LOCAL and source.startswith("/dev/") and "rw" in flags.split(","):
             yield path, source
-
-
-def lies_in(path: str, mount: str) -> bool:
-    return path == mount or path.startswith(mount.rstrip("/") + "/")

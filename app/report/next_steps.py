@@ -14,7 +14,6 @@ from app.report.headline import stopped_itself
 from app.report.wording import measured
 from app.state import recordings_dir
 from probes import units
-from probes.types import Json
 from scenarios import events as ev
 from scenarios.card import Role, with_role
 from scenarios.finding import SEVERITIES, Finding, NextStep, Remedy
@@ -220,14 +219,15 @@ def _again(session: Session, title: str, budget_s: int = 0, most_bytes: int = 0)
         title = f"{title}; the same command{''.join(f' with {word}' for word in more)}"
         return msgspec.structs.replace(step, title=title)
     changed = {word[2:].partition("=")[0] for word in more}
-    kept = {n: v for n, v in given.items() if n not in changed and _said_again(n, v)}
+    again = {
+        n: v
+        for n, v in given.items()
+        if n in SAID_AGAIN or (isinstance(v, int | float) and n not in DRAWN_ANEW)
+    }
+    kept = {n: v for n, v in again.items() if n not in changed}
     options = {n: int(v) if isinstance(v, float) and v.is_integer() else v for n, v in kept.items()}
     command = shlex.join(["hostdx", "run", session.began.scenario, *arguments(options), *more])
     return msgspec.structs.replace(step, command=command)
-
-
-def _said_again(name: str, value: Json) -> bool:
-    return name in SAID_AGAIN or (isinstance(value, int | float) and name not in DRAWN_ANEW)
 
 
 def _seconds(session: Session, budget_s: int) -> float:

@@ -27,8 +27,8 @@ def asked(plan: Plan, *, yes: bool, digest: str, shown: str = "") -> bool:
     if yes or not plan.needs_consent:
         return yes or not plan.needs_consent
     if not _terminal():
-        settings = any(action.consent for action in plan.actions)
-        what = "changes settings of this host" if settings else _risk(plan)
+        risks = (action.risk for action in plan.actions if action.exposed)
+        what = "changes settings of this host" if any(a.consent for a in plan.actions) else next(risks)
         raise Failure(
             f"{what}, and there is no terminal to ask on; "
             f"see `{shown or f'hostdx plan {plan.scenario}'}`, then add --yes"
@@ -55,10 +55,6 @@ def offer_undo(who: str, leftover: undo.Leftover) -> bool:
     except Busy:
         return False
     return all(one.outcome.state != "failed" for one in done)
-
-
-def _risk(plan: Plan) -> str:
-    return next(action.risk for action in plan.actions if action.exposed)
 
 
 def agreed(question: str) -> bool:

@@ -10,7 +10,6 @@ from app.report.results.doubts import allowances, doubts
 from app.report.results.result_parts import value_text
 from probes.units import amount, counted, listed, number, percent, rate, smallest_effect, times
 from scenarios.compare.comparison import Comparison, Side
-from scenarios.compare.conditions import Unlike
 from scenarios.compare.differences import Difference, Experiment
 from scenarios.compare.effects import Effect
 from scenarios.compare.run_summary import FigureKey
@@ -83,7 +82,8 @@ def headline(found: Comparison) -> str:
     judged = found.effects
     if not judged:
         if found.unlike:
-            return f"Nothing can be compared: {_unlike(found.unlike[0])}."
+            first = found.unlike[0]
+            return f"Nothing can be compared: {first.title} is not comparable: {first.said}."
         return "Nothing can be compared: the two sides have no load in common."
     speeds, memory = ([e for e in judged if is_cost(e.metric) is cost] for cost in (False, True))
     parts = _changed(speeds, "loads")
@@ -113,10 +113,6 @@ def _changed(judged: Sequence[Effect], noun: str) -> list[str]:
         for group in groups
         if group
     ]
-
-
-def _unlike(one: Unlike) -> str:
-    return f"{one.title} is not comparable: {one.said}"
 
 
 def _verdict(found: Comparison) -> list[Part]:

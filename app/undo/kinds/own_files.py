@@ -143,7 +143,8 @@ def remove_tree(
             return Outcome("failed", f"{path}: something is mounted on it; `umount` it, then `hostdx undo`")
         held = PrivateDirectory.at(parent, str(path))
         try:
-            if inode is not None and inode.same(inode_of(held.fd), rebooted=_rebooted(place)):
+            rebooted = place is not None and place.boot != boot_id()
+            if inode is not None and inode.same(inode_of(held.fd), rebooted=rebooted):
                 _remove(parent, path, held, going_on)
             elif not held.empty():
                 return _not_known(path, inode)
@@ -177,10 +178,6 @@ def _remove(parent: int, path: Path, held: PrivateDirectory, going_on: Callable[
             if error.errno != errno.ENOTEMPTY or attempt == 19:
                 raise
             time.sleep(0.1)  # a worker that was killed just now may have made another file before it died
-
-
-def _rebooted(place: FileSystemId | None) -> bool:
-    return place is not None and place.boot != boot_id()
 
 
 if __name__ == "__main__":

@@ -93,7 +93,7 @@ class ChurnBench:
                 return await self._pool.block(specs, LEAD_S)
             except WorkerFailed as error:
                 # A file system that refuses O_DIRECT: the synced files reach the device all the same.
-                if not self._direct or not _refuses_direct(error):
+                if not self._direct or error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
                     raise
                 self._direct = False
 
@@ -140,10 +140,6 @@ class ChurnBench:
     async def close(self) -> None:
         """Ends the workers; the directory's owner removes what is in it. May be called twice."""
         await self._pool.close()
-
-
-def _refuses_direct(error: WorkerFailed) -> bool:
-    return error.errno in (errno.EINVAL, errno.EOPNOTSUPP)
 
 
 def _free_blocks(fd: int) -> int:

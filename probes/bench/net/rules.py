@@ -165,7 +165,8 @@ def _output(argv: tuple[str, ...]) -> str:
 def _start(argv: tuple[str, ...], text: str) -> subprocess.CompletedProcess[str]:
     path = tool(argv[0])
     if path is None:
-        raise BenchRefused(f"{argv[0]} is not installed (package {_package(argv[0])})")
+        package = "nftables" if argv[0] == "nft" else "iptables"
+        raise BenchRefused(f"{argv[0]} is not installed (package {package})")
     # iptables-legacy would wait for the host's own lock, and cannot open it in a user namespace: iptables(8)
     environment = {**os.environ, "LC_ALL": "C", "XTABLES_LOCKFILE": "/dev/null"}
     try:
@@ -182,7 +183,3 @@ def _start(argv: tuple[str, ...], text: str) -> subprocess.CompletedProcess[str]
         )
     except subprocess.TimeoutExpired:
         raise BenchRefused(f"{argv[0]} did not answer within {_SECONDS:g} s") from None
-
-
-def _package(command: str) -> str:
-    return "nftables" if command == "nft" else "iptables"

@@ -9,6 +9,7 @@ import signal
 import struct
 from pathlib import Path
 
+from probes.bench.run.process_tree import content
 from probes.number_text import whole, wholes
 
 _CLONE3, _INTO_CGROUP = 435, 1 << 33  # the same number on every architecture; linux/sched.h, since Linux 5.7
@@ -74,7 +75,7 @@ def enter(folder: str) -> None:
 
 def _stalled(path: str, kind: str) -> float | None:
     """Of the line `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234` (microseconds), or of that of `full`."""
-    for line in _text(path).splitlines():
+    for line in content(path).splitlines():
         total = whole(line.rpartition("total=")[2])
         if line.partition(" ")[0] == kind and total is not None:
             return total / 1e6
@@ -88,12 +89,5 @@ def _pages(stat: dict[str, str], *names: str) -> float | None:
 
 
 def _pairs(path: str) -> dict[str, str]:
-    words = (line.split() for line in _text(path).splitlines())
+    words = (line.split() for line in content(path).splitlines())
     return {pair[0]: pair[1] for pair in words if len(pair) == 2}
-
-
-def _text(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return ""

@@ -35,7 +35,7 @@ def descendants(of: int) -> list[int]:
 def children(pid: int) -> list[int]:
     found: list[int] = []
     for thread in _threads(pid):
-        text = _text(f"/proc/{pid}/task/{thread}/children")
+        text = content(f"/proc/{pid}/task/{thread}/children")
         found += wholes(text.split()) or []
     return found
 
@@ -106,7 +106,7 @@ class TreeTime:
                 self._thread(pid, thread)
 
     def _thread(self, pid: int, thread: int) -> None:
-        times = _text(f"/proc/{pid}/task/{thread}/schedstat").split()
+        times = content(f"/proc/{pid}/task/{thread}/schedstat").split()
         stat = own_stat(f"{pid}/task/{thread}")
         numbers = wholes(times[:2])
         if numbers is None or len(numbers) < 2 or stat is None:
@@ -117,7 +117,7 @@ class TreeTime:
         if last is not None and spent.ran_ns < last.ran_ns:
             self._before = _sum(self._before, last)
         self._now[thread] = spent
-        for line in _text(f"/proc/{pid}/task/{thread}/sched").splitlines():
+        for line in content(f"/proc/{pid}/task/{thread}/sched").splitlines():
             if line.startswith("se.nr_migrations"):
                 self._migrated[thread] = whole(line.rpartition(":")[2]) or 0
                 break
@@ -146,7 +146,7 @@ def pss(pids: list[int]) -> int | None:
     """Bytes of memory, what is shared divided among its users; None with too many processes, or unreadable."""
     found = 0
     for pid in pids if len(pids) <= FEW else ():
-        for line in _text(f"/proc/{pid}/smaps_rollup").splitlines():
+        for line in content(f"/proc/{pid}/smaps_rollup").splitlines():
             if line.startswith("Pss:"):
                 found += int(line.split()[1]) * 1024
                 break
@@ -155,7 +155,7 @@ def pss(pids: list[int]) -> int | None:
 
 def read_and_written(pid: int) -> tuple[int, int] | None:
     """Bytes that it and the children it waited for caused to be read and written (/proc/PID/io); also of a zombie."""
-    values = dict(line.split(": ") for line in _text(f"/proc/{pid}/io").splitlines())
+    values = dict(line.split(": ") for line in content(f"/proc/{pid}/io").splitlines())
     moved = wholes(values.get(name, "") for name in ("read_bytes", "write_bytes"))
     return None if moved is None else (moved[0], moved[1])
 
@@ -181,7 +181,7 @@ def _threads(pid: int) -> list[int]:
         return []
 
 
-def _text(path: str) -> str:
+def content(path: str) -> str:
     """Whole, by plain system calls: it is read some hundred times a second beside the command, and a text file object
     costs several times as much as the kernel.
     """

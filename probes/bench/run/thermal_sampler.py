@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from probes.bench.run.process_tree import content
 from probes.number_text import signed
 
 ROOT = "/sys"
@@ -25,7 +26,7 @@ class Climate:
 
     def __init__(self, root: str = ROOT) -> None:
         zones = sorted(Path(root).glob("class/thermal/thermal_zone*"))
-        self._heat = [zone / "temp" for zone in zones if _text(zone / "type") in PACKAGES]
+        self._heat = [zone / "temp" for zone in zones if content(str(zone / "type")).strip() in PACKAGES]
         cpus = (Path(root) / f"devices/system/cpu/cpu{n}/cpufreq/scaling_cur_freq" for n in range(MOST_CPUS))
         self._clocks = [path for path in cpus if _number(path) is not None]
 
@@ -40,11 +41,4 @@ class Climate:
 
 
 def _number(path: Path) -> int | None:
-    return signed(_text(path))
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="ascii", errors="replace").strip()
-    except OSError:
-        return ""
+    return signed(content(str(path)).strip())
