@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -165,3 +165,32 @@ def _metavar(option: Option) -> str | None:
     if option.unit:
         return {"s": "TIME", "share": "SHARE"}[option.unit]
     return {"path": "PATH", "text": "TEXT", "integer": "N", "number": "X", "bytes": "SIZE"}.get(option.kind)
+
+
+Command = TypeVar("Command", bound="Callable[..., object] | click.Command")
+
+
+def form_option(*forms: str, help: str) -> Callable[[Command], Command]:
+    """The form of a document; `document` is for our own screen, which draws it."""
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice((*forms, "document")),
+        metavar=f"[{'|'.join(forms)}]",
+        default="md",
+        show_default=True,
+        help=help,
+    )
+
+
+def margin_option(what: str) -> Callable[[Command], Command]:
+    margin = next(option for option in COMMON_OPTIONS if option.name == "margin")
+    told = f"Smallest {what} that matters: 0.05 or 5%."
+    return click.option(
+        "--margin", type=Number(margin), default=0.05, metavar="SHARE", show_default=True, help=told
+    )
+
+
+output_option = click.option(
+    "-o", "--output", type=click.Path(), help="Write to this file instead of stdout."
+)

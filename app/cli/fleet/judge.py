@@ -6,37 +6,21 @@ import click
 import msgspec
 
 from app.cli.color_option import color_option
-from app.cli.options import Number
+from app.cli.options import form_option, margin_option, output_option
 from app.failure import Failure
 from app.output_file import deliver
 from app.report.result import encoded
-from scenarios.declared_options import COMMON_OPTIONS
-
-FORMS = ("md", "html", "json", "ndjson", "document")  # the last one is for our own screen, which draws it
 
 
 @click.command(short_help="Which node is odd, of recordings or triages.")
 @click.argument("answers", nargs=-1, required=True, metavar="RECORDING|TRIAGE.json|DIR...")
-@click.option(
-    "--margin",
-    type=Number(next(option for option in COMMON_OPTIONS if option.name == "margin")),
-    default=0.05,
-    metavar="SHARE",
-    show_default=True,
-    help="Smallest difference that matters: 0.05 or 5%.",
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMS),
-    metavar="[md|html|json|ndjson]",
-    default="md",
-    show_default=True,
-    help="ndjson: a line a node and measure; `hostdx man` says the columns.",
+@margin_option("difference")
+@form_option(
+    "md", "html", "json", "ndjson", help="ndjson: a line a node and measure; `hostdx man` says the columns."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document: as --format json.")
 @click.option("--parquet", type=click.Path(), help="Also write the rows of ndjson as a Parquet file.")
-@click.option("-o", "--output", type=click.Path(), help="Write to this file instead of stdout.")
+@output_option
 def judge(
     answers: tuple[str, ...],
     margin: float,

@@ -8,15 +8,12 @@ import click
 import msgspec
 
 from app.cli.color_option import color_option
-from app.cli.options import Number
+from app.cli.options import form_option, margin_option, output_option
 from app.failure import USAGE, Failure
 from app.output_file import deliver
 from app.report.result import encoded
 from scenarios import events as ev
 from scenarios.compare.comparison import Comparison
-from scenarios.declared_options import COMMON_OPTIONS
-
-FORMS = ("md", "html", "json", "csv", "document")  # the last one is for our own screen, which draws it
 
 
 class TwoSides(click.Command):
@@ -40,30 +37,17 @@ class TwoSides(click.Command):
 @click.option(
     "--against", metavar="NAME", help="The baseline of this name is side A; all recordings are side B."
 )
-@click.option(
-    "--margin",
-    type=Number(next(option for option in COMMON_OPTIONS if option.name == "margin")),
-    default=0.05,
-    metavar="SHARE",
-    show_default=True,
-    help="Smallest effect that matters: 0.05 or 5%.",
-)
+@margin_option("effect")
 @click.option(
     "--odd",
     is_flag=True,
     help="All recordings are one pile: which of five and more lie apart, in which load.",
 )
 @click.option("--anyway", is_flag=True, help="Compare loads that were not the same as well.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMS),
-    metavar="[md|html|json|csv]",
-    default="md",
-    show_default=True,
-    help="csv: the numbers, a row a load; `hostdx man` says the columns.",
+@form_option(
+    "md", "html", "json", "csv", help="csv: the numbers, a row a load; `hostdx man` says the columns."
 )
-@click.option("-o", "--output", type=click.Path(), help="Write to this file instead of stdout.")
+@output_option
 @click.pass_context
 def compare(
     ctx: click.Context,

@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from app.cli.color_option import color_option
+from app.cli.options import form_option, output_option
 from app.failure import USAGE, Failure
 from app.output_file import deliver
 from app.report.result import encoded
@@ -21,27 +22,11 @@ from scenarios.nights.history import History
 if TYPE_CHECKING:
     from app.recording.store import Listed
 
-FORMS = (
-    "md",
-    "html",
-    "json",
-    "openmetrics",
-    "document",
-)  # the last one is for our own screen, which draws it
-
 
 @click.command()
 @click.argument("of", nargs=-1, metavar="[HOST|NAME|RECORDING...]")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMS),
-    default="md",
-    show_default=True,
-    metavar="[md|html|json|openmetrics]",
-    help="openmetrics: for node_exporter's textfile collector.",
-)
-@click.option("-o", "--output", type=click.Path(), help="Write to this file instead of stdout.")
+@form_option("md", "html", "json", "openmetrics", help="openmetrics: for node_exporter's textfile collector.")
+@output_option
 @click.option(
     "--fail-on",
     type=click.Choice(SEVERITIES),

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from app.cli.color_option import color_option
+from app.cli.options import form_option, output_option
 from app.cli.recording_argument import recording_argument
 from app.failure import USAGE, Failure
 from app.output_file import deliver
@@ -16,30 +17,20 @@ from app.recording.session import Session
 from app.report import result
 from app.report.forms.delivery import deliver_document
 
-FORMS = (
+
+@click.command()
+@recording_argument(default="last")
+@form_option(
     "md",
     "html",
     "json",
     "csv",
     "folded",
-    "document",
-)  # the last one is for our own screen, which draws it
-
-
-@click.command()
-@recording_argument(default="last")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMS),
-    default="md",
-    show_default=True,
-    metavar="[md|html|json|csv|folded]",
     help="csv: the numbers, a row a load; `hostdx man` says the columns. folded: call paths, for speedscope or "
     "flamegraph.pl, in microseconds a run.",
 )
 @click.option("--with-arguments", is_flag=True, help="Show whole command lines, not only the program.")
-@click.option("-o", "--output", type=click.Path(), help="Write to this file instead of stdout.")
+@output_option
 def report(recording: str, form: str, output: str | None, with_arguments: bool) -> int:
     """A recording as a report, without a name of the last run. RECORDING: a path, a name, `last`, or `demo:NAME`."""
     path = recordings.resolve(recording)
