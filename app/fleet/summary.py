@@ -5,7 +5,6 @@ It is hostile input: bounded bytes and values, checked against types, and never 
 
 from __future__ import annotations
 
-import gc
 import os
 from pathlib import Path
 from typing import Union
@@ -13,7 +12,7 @@ from typing import Union
 import msgspec
 
 from app.failure import Failure
-from app.recording.reader import BrokenRecording, events_of
+from app.recording.reader import BrokenRecording, events_of, uncollected
 from app.recording.sides import another_tools
 from probes.lossless_json import Decoder
 from probes.safe_read import read_named
@@ -69,15 +68,11 @@ _triage = msgspec.json.Decoder(_Triage)
 
 def summary(path: Path) -> Summary:
     """Never raises for what the file holds."""
-    collecting = gc.isenabled()
-    gc.disable()  # events make no cycles, and looking for some takes a third of the time
-    try:
-        return _of_json(path) if path.name.endswith(".json") else _of_recording(path)
-    except (Failure, OSError, ValueError) as why:
-        return Summary(wrong=str(getattr(why, "text", why))[:400])
-    finally:
-        if collecting:
-            gc.enable()
+    with uncollected():
+        try:
+            return _of_json(path) if path.name.endswith(".json") else _of_recording(path)
+        except (Failure, OSError, ValueError) as why:
+            return Summary(wrong=str(getattr(why, "text", why))[:400])
 
 
 def _of_recording(path: Path) -> Summary:

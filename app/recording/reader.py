@@ -9,6 +9,7 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -220,15 +221,22 @@ def events_of(path: Path, decoder: Decoder = _decoder) -> Iterator[Any]:
 def load(path: Path) -> Session:
     """The state at the recording's end."""
     session = Session()
-    collecting = gc.isenabled()
-    gc.disable()  # events make no cycles, and looking for some in 200,000 of them takes a third of the time
-    try:
+    with uncollected():
         for event in events_of(path):
             session.apply(event)
+    return session
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Events make no cycles, and looking for some in 200,000 of them takes a third of the time."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
     finally:
         if collecting:
             gc.enable()
-    return session
 
 
 def _opened(path: Path) -> io.BufferedIOBase | gzip.GzipFile:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Union
 
 from app.failure import USAGE, Failure
 from app.recording import store
-from app.recording.reader import BrokenRecording, events_of
+from app.recording.reader import BrokenRecording, events_of, uncollected
 from probes.imports import kinds
 from probes.imports.model import Refused
 from probes.imports.path_names import told_apart
@@ -52,13 +51,8 @@ def takes(files: Sequence[Path], beside: Sequence[Path] = ()) -> list[Take]:
     """
     names = dict(zip((*files, *beside), told_apart([str(p) for p in (*files, *beside)]), strict=True))
     names |= {path: f"{label} ({names[path]})" for path in files if (label := store.label_of(path))}
-    collecting = gc.isenabled()
-    gc.disable()  # events make no cycles, and looking for some takes a third of the time
-    try:
+    with uncollected():
         return [_take(path, names[path]) for path in files]
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _take(path: Path, name: str) -> Take:

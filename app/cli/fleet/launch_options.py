@@ -50,53 +50,27 @@ def where_and_how() -> list[click.Parameter]:
     ]  # fmt: skip
 
 
-class Where(msgspec.Struct, frozen=True, kw_only=True):
-    """What these options say."""
-
-    nodes: str
-    rsh: str
-    fanout: int
-    python: str
-    become: str | None
-    shared: str
-    connect_s: float
-    most_s: float | None
-    resume: str
-    output: str
-    at_once: int | None = None
-    yes: bool = False
-
-
 def campaign(scenario: str, options: dict[str, Json], values: Mapping[str, object]) -> Campaign:
     """A new one, or the one to resume. Raises Failure."""
     from app.fleet.launch.campaign import Campaign, Manner
     from app.fleet.launch.engine import expanded
     from app.fleet.launch.parcel import parcel
 
-    asked = msgspec.convert(values, Where)
-    nodes = expanded(asked.nodes) if asked.nodes else []
-    if asked.resume and asked.output:
+    named, resume, output, shared = (str(values[name]) for name in ("nodes", "resume", "output", "shared"))
+    nodes = expanded(named) if named else []
+    if resume and output:
         raise Failure("fleet: give --resume or -o, not both", USAGE)
-    if asked.resume:
-        folder, head = _resumed(_absolute(asked.resume), scenario, options, nodes)
+    if resume:
+        folder, head = _resumed(_absolute(resume), scenario, options, nodes)
     elif not nodes:
         raise Failure(
             "fleet: which nodes? -w node[001-200] or -w @group; `nodeset -LL` lists the groups", USAGE
         )
     else:
-        folder, head = _new(scenario, options, nodes, asked.output)
+        folder, head = _new(scenario, options, nodes, output)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a closed terminal does not stop it, as with `hostdx run`
-    manner = Manner(
-        rsh=asked.rsh,
-        fanout=asked.fanout,
-        at_once=asked.at_once or 0,
-        python=asked.python,
-        become=asked.become or "",
-        connect_s=asked.connect_s,
-        most_s=asked.most_s or 0.0,
-        yes=asked.yes,
-    )
-    return Campaign(folder, head, parcel(str(_absolute(asked.shared)) if asked.shared else ""), manner)
+    manner = msgspec.convert({name: value for name, value in values.items() if value is not None}, Manner)
+    return Campaign(folder, head, parcel(str(_absolute(shared)) if shared else ""), manner)
 
 
 def _absolute(path: str) -> Path:

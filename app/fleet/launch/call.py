@@ -13,21 +13,11 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
+from app.fleet.folder import State
 from app.fleet.launch.agent import MARK
 from app.fleet.launch.errand import Errand
 from probes.units import size
 
-State: TypeAlias = Literal[
-    "answered",
-    "unreachable",
-    "refused",
-    "timed_out",
-    "hung",
-    "skipped",
-    "no_python",
-    "rubbish",
-    "interrupted",
-]
 Phase: TypeAlias = Literal["waiting", "connecting", "looking", "sending", "running", "over"]
 
 SSH_FAILED = 255  # ssh(1), EXIT STATUS
