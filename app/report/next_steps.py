@@ -27,6 +27,9 @@ GIB = 1 << 30
 MOST_BYTES = 100 * GIB  # an SSD's endurance is thousands of times more, but nobody expects it of a short test
 MOST_S = 3600.0  # longer than that nobody waits for an answer; then a quieter host is the better advice
 MOST_SUSPECTS = 3
+SMALLEST = "measure the smallest difference that this host can detect"
+MOST_MARGIN = 0.5  # as the option has it
+SLACK = 1.25  # of a margin over the interval that a like run would have to lie in
 ELSEWHERE = "the cause is elsewhere: check the rest of the host"
 REPLAY = "hostdx replay"
 LOUD = ("critical", "warning")
@@ -52,7 +55,7 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
     if control_differs(session):
         return (
             _again(session, "the control differs: run it again when the host is quieter"),
-            _other("resolution", "measure the smallest difference that this host can detect"),
+            _other("resolution", SMALLEST),
         )
     if not told and (steps := _compared(session, recording)):
         return steps
@@ -87,7 +90,11 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
             if needed and whole <= units.DAY_S
             else ""
         )
-        return (_again(session, f"run it again on a quieter host{long}"),)
+        return (
+            _again(session, f"run it again on a quieter host{long}"),
+            *_coarser(session, undecided),
+            _other("resolution", SMALLEST),
+        )
     if nothing and not missed:
         return ()
     if nothing:
@@ -194,20 +201,37 @@ def _more_bytes(session: Session, told: Sequence[ev.Verdict]) -> NextStep | None
     )
 
 
+def _coarser(session: Session, undecided: Sequence[ev.Verdict]) -> tuple[NextStep, ...]:
+    """The same run with a margin that its intervals would lie in: decided in the same time, as coarsely as it says."""
+    ends = [end for v in undecided for end in v.ci95 or (0.0, math.inf)]
+    farthest = max((max(end, 1 / end) if end > 0 else math.inf for end in ends), default=math.inf) - 1
+    margin = math.ceil(farthest * SLACK * 20) / 20 if farthest < MOST_MARGIN else 1.0
+    if margin > MOST_MARGIN:
+        return ()
+    title = f"ask only for differences of {units.percent(margin)} and more: the same time may decide that"
+    return (_again(session, title, margin=margin),)
+
+
 def _other(role: Role, title: str) -> NextStep:
     """Another scenario as it is usually run."""
     card = with_role(role)
     return NextStep(title, f"hostdx run {card.id}", seconds=card.takes_s)
 
 
-def _again(session: Session, title: str, budget_s: int = 0, most_bytes: int = 0) -> NextStep:
+def _again(
+    session: Session, title: str, budget_s: int = 0, most_bytes: int = 0, margin: float = 0.0
+) -> NextStep:
     """The run's own command once more, with its options; in words where it needs what is not said again.
 
-    `budget_s` and `most_bytes`: in place of its own, where they are not 0.
+    `budget_s`, `most_bytes` and `margin`: in place of its own, where they are not 0.
     """
     assert session.began is not None
     given, plan = session.began.options, session.plan
-    other = {f"--most-bytes={most_bytes // GIB}G": most_bytes, f"--budget={budget_s}": budget_s}
+    other = {
+        f"--most-bytes={most_bytes // GIB}G": most_bytes,
+        f"--budget={budget_s}": budget_s,
+        f"--margin={margin:g}": margin,
+    }
     more = [word for word, value in other.items() if value]
     step = NextStep(
         title,

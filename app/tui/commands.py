@@ -27,16 +27,27 @@ class Example(msgspec.Struct, frozen=True):
 
     name: str
     result: str
+    wall: str = ""  # when it began, UTC
     weight: str = "unknown"
     ratio: float | None = None
     ci95: tuple[float, float] | None = None
+
+
+class Known(msgspec.Struct, frozen=True):
+    """What earlier recordings tell: the newest; of this host the last of each scenario, the directories measured, and
+    the smallest effect that the last run for that could have shown, by load."""
+
+    examples: list[Example] = []
+    last: dict[str, Example] = {}
+    directories: list[str] = []
+    detects: dict[str, float] = {}
 
 
 class Shown(Protocol):
     """What panels draw; fields are explained where `Shell` and `Errands` set them."""
 
     ascii_only: bool
-    examples: list[Example]
+    known: Known
     left: list[Change]
     message: str
     first_pulse: Pulse | None
@@ -79,7 +90,11 @@ class Commands(Shown, Protocol):
     def open_finding(self, finding: Finding, session: Session) -> None: ...
     def open_groups(self, session: Session, verdicts: list[Verdict], at: int) -> None: ...
     def open_plan(
-        self, scenario: str, argv: Sequence[str] = (), propose: Callable[[], Sequence[str]] | None = None
+        self,
+        scenario: str,
+        argv: Sequence[str] = (),
+        propose: Callable[[], Sequence[str]] | None = None,
+        ask: str = "",
     ) -> None: ...
     def open_recording(self, path: Path, *, over: bool = False) -> None: ...
     def open_recordings(self) -> None: ...

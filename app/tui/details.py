@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from app.glyphs import clean
 from app.invocation import pasted
@@ -54,10 +54,29 @@ def next_lines(steps: Sequence[Remedy], width: int, room: int, *, digits: bool =
     return out[:room]
 
 
-def planned(step: Remedy, offers: Iterable[Offer]) -> list[str]:
+PLACEHOLDER = "PID"
+
+
+def named_process(scenario: str, run: Session, host: Session) -> str:
+    """The process that such a run is about: the one that was named for this run, else the one that a finding of triage
+    would have measured by it. Empty where nobody knows."""
+    here = run.began is not None and host.began is not None and run.began.host == host.began.host
+    given = run.began.options.get("pid") if run.began is not None and here else None
+    own = given[0] if isinstance(given, list) and given else given
+    if isinstance(own, int | str) and str(own).isdecimal():
+        return str(own)
+    for finding in host.worst_first:
+        words = " ".join(finding.prove_options).replace("=", " ").split()
+        if finding.prove == scenario and "--pid" in words[:-1]:
+            return words[words.index("--pid") + 1]
+    return ""
+
+
+def planned(step: Remedy, offers: Iterable[Offer], process: Callable[[str], str]) -> list[str]:
     """The scenario and the options of its first command, `hostdx run SCENARIO ...`.
 
-    Empty for any other command, and where a plan would not take over every option: that would be another run.
+    Empty for any other command, and where a plan would not take over every option: that would be another run. `process`
+    names the one that a scenario is about; where it knows none, the option is left out, to be asked for.
     """
     try:
         words = shlex.split(step.commands[0]) if step.commands else []
@@ -66,6 +85,9 @@ def planned(step: Remedy, offers: Iterable[Offer]) -> list[str]:
     if words[:2] != ["hostdx", "run"] or not is_scenario("".join(words[2:3])):
         return []
     declared = next((offer.options for offer in offers if offer.id == words[2]), ())
+    if words[-2:] == ["--pid", PLACEHOLDER]:
+        known = process(words[2])
+        words[-2:] = ["--pid", known] if known else []
     return words[2:] if kept(words[3:], declared) else []
 
 

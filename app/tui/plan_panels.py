@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from app.glyphs import clean
 from app.lines import BLANK, Line, cells, crop, framed, pad, split, text, wrapped
-from app.report.plan_text import change_rows, sides
+from app.report.plan_text import NAME, change_rows, sides
 from app.tui.widgets.measuring.block_plot import ROLES
 from probes import units
+from scenarios.card import with_role
 from scenarios.experiment.wording import titled
 from scenarios.plan import Plan
 
@@ -14,8 +17,11 @@ LEFT = 58  # per cent of the width for what is compared
 BAR = 24  # cells of the longest load's time
 
 
-def panel_lines(plan: Plan, width: int, height: int, warned: list[str], command: str) -> list[Line]:
-    """`warned` stands before all that is to know; the loads have what is left of `height`."""
+def panel_lines(
+    plan: Plan, width: int, height: int, warned: list[str], command: str, detects: Mapping[str, float]
+) -> list[Line]:
+    """`warned` stands before all that is to know; the loads have what is left of `height`. `detects`: by load, the
+    smallest effect that this host's last run for that could have shown."""
     inner = width - 4
     asked = wrapped(clean(plan.question or plan.title), inner, "strong")
     asked += wrapped(clean(plan.why), inner) if plan.why else []
@@ -36,10 +42,12 @@ def panel_lines(plan: Plan, width: int, height: int, warned: list[str], command:
     last = wrapped(command, inner, "accent", hang=2)
     taken = len(out) + len(before) + len(last) + 4
     if plan.workloads:
-        rows = _loads(plan, inner, height - taken - 2)
+        rows = _loads(plan, inner, height - taken - 2, detects)
+        known = any(load.id in detects for load in plan.workloads)
+        source: Line = [(f"±: {resolved_by()}   ", "dim")] if known else []
         out += framed(
             text("WHAT IS MEASURED, IN THIS ORDER", "title"),
-            _key("x", "exact steps"),
+            [*source, *_key("x", "exact steps")],
             rows,
             width,
             len(rows) + 2,
@@ -108,7 +116,21 @@ def _costs(plan: Plan, width: int) -> list[Line]:
     return out
 
 
-def _loads(plan: Plan, width: int, room: int) -> list[Line]:
+def resolved_by() -> str:
+    return f"as the last {with_role('resolution').id} run here showed"
+
+
+def resolution_lines(plan: Plan, detects: Mapping[str, float], width: int) -> list[Line]:
+    """Where there are no panels: the same in words."""
+    told = [
+        f"{load.title} ±{units.percent(detects[load.id])}" for load in plan.workloads if load.id in detects
+    ]
+    words = f"{clean('; '.join(told))} ({resolved_by()})"
+    rows = wrapped(words, width - NAME) if told else []
+    return [[(f"{'' if n else 'resolves':<{NAME}}", "dim"), *row] for n, row in enumerate(rows)]
+
+
+def _loads(plan: Plan, width: int, room: int, detects: Mapping[str, float]) -> list[Line]:
     """A row a load: how it is measured, and how long; where there is room what it stands for and the same with fio."""
     times = {step.id: step.seconds for step in plan.steps}
     longest = max([*times.values(), 1.0])
@@ -137,9 +159,11 @@ def _loads(plan: Plan, width: int, room: int) -> list[Line]:
         least = f"{load.min_groups} groups at least" if load.min_groups > 1 else ""
         seconds = times.get(load.id, 0.0)
         drawn = "█" * max(1, round(BAR * seconds / longest)) if seconds else ""
+        finest = f"±{units.percent(detects[load.id])}" if load.id in detects else ""
         head: Line = [
             *pad(text(clean(titled(load.title, control=load.control)), "strong"), names),
             (f"  {length:<18}{least:<20}", "dim"),
+            (f"{finest:<8}", "text"),
         ]
         tail: Line = [(f"{drawn:<{BAR}}", "accent"), (f"{_seconds(seconds):>12}", "text")]
         out.append(split(head, tail, width) if cells(head) + cells(tail) < width else crop(head, width))

@@ -19,7 +19,7 @@ from app.recording.session import Session
 from app.run import launch
 from app.tui.children.command import Outcome, hostdx
 from app.tui.children.event_child import EventChild
-from app.tui.commands import Example
+from app.tui.commands import Known
 from probes.safe_read import read_named
 from probes.units import duration
 from scenarios.events import Offer, Verdict
@@ -50,7 +50,8 @@ class Errands(App[int]):
         self.left: list[Change] = []
         self._journals: tuple[str, ...] = ()
         self.recorded = 0
-        self.examples: list[Example] = []  # asked for only where nothing was recorded yet
+        self.known = Known()
+        self._asked_for = -1  # ended recordings, when `known` was asked for
         self.watches_host = False  # the home screen asks children for what it shows
         self._runner: subprocess.Popen[bytes] | None = None
         self._stop_asked = -STOP_AGAIN_S
@@ -84,13 +85,14 @@ class Errands(App[int]):
         self.look_for_runs()
         if self._journals:
             self.offer_undo()
-        if self.watches_host:
-            hostdx(self, ["recordings", "--examples"], self._told_examples)
 
-    def _told_examples(self, outcome: Outcome) -> None:
-        if not outcome.error:
-            self.examples = msgspec.json.decode(outcome.output, type=list[Example])
-            self.draw()
+    def _ask_recordings(self) -> None:
+        def told(outcome: Outcome) -> None:
+            if not outcome.error:
+                self.known = msgspec.json.decode(outcome.output, type=Known)
+                self.draw()
+
+        hostdx(self, ["recordings", "--examples"], told)
 
     def look_for_runs(self) -> None:
         """Only what was written to in the last half minute is opened: there may be thousands."""
@@ -118,6 +120,9 @@ class Errands(App[int]):
                 self.running_words = f"{clean(found.scenario)}, {until}"
                 self.recorded -= 1
                 break
+        if self.watches_host and self.recorded != self._asked_for:
+            self._asked_for = self.recorded
+            self._ask_recordings()
         journals = _journal_names()
         if self.running is None and journals != self._journals:  # a run under way has one, too
             self._journals = journals
@@ -148,8 +153,10 @@ class Errands(App[int]):
         scenario: str,
         argv: Sequence[str] = (),
         propose: Callable[[], Sequence[str]] | None = None,
+        ask: str = "",
     ) -> None:
-        """`propose` gives the options anew, as triage tells more of the host."""
+        """`propose` gives the options anew, as triage tells more of the host; `ask` names an option that is asked for
+        first of all."""
         from app.tui.option_values import is_scenario, proposed
         from app.tui.screens.before.plan import PlanScreen
 
@@ -168,7 +175,7 @@ class Errands(App[int]):
             propose = propose or (lambda: argv)
             if self.triage is None:  # a replay: which options there are, it tells
                 self.read_host()
-        self.push_screen(PlanScreen(offer, proposed(argv, offer.options), propose=propose))
+        self.push_screen(PlanScreen(offer, proposed(argv, offer.options), propose=propose, ask=ask))
 
     def open_finding(self, finding: Finding, session: Session) -> None:
         from app.tui.screens.finding import FindingScreen

@@ -63,12 +63,17 @@ def pressure(host: Host) -> Iterator[Finding]:
             evidence=[Evidence(f"{user.name} [{user.pid}]{_whose(user)}: {user.words}") for user in users],
             remedy=(_relief(host, kind, first),) if first else (nobody.remedy,) if nobody else (),
             prove="cpuwatch" if kind == "cpu" and first else _PROVED_BY.get(kind, ""),
-            prove_options=("--pid", str(first.pid)) if kind == "cpu" and first else (),
+            prove_options=("--pid", str(first.pid)) if first and _measurable(kind, first) else (),
         )
 
 
 _WAITED_FOR = {"cpu": "a CPU", "io": "a disk", "memory": "memory"}
 _PROVED_BY = {"io": "storage", "cpu": "null"}
+
+
+def _measurable(kind: str, first: User) -> bool:
+    """Whether it can be watched while it waits: no kernel thread waits for a disk of its own."""
+    return kind == "cpu" or (kind == "io" and not first.kernel_thread)
 
 
 def _whose(user: User) -> str:

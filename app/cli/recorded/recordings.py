@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 
@@ -11,13 +12,17 @@ from app.cli.color_option import color_option
 from app.output import out, out_parts
 from app.printable import printable
 from app.recording import store as kept
+from app.report.headline import headline_of, read_of
 from app.report.result import encoded
 from app.state import recordings_dir
 from probes.units import duration
 from scenarios import events as ev
+from scenarios.card import with_role
 
 FEW = 8  # on the home screen
 HEADLINES = 30  # of the newest: each is read whole for it
+LOOKED_AT = 100  # of the newest, for the directories that were measured before
+MOST_DIRECTORIES = 8
 _WIDE = 140  # cells where no terminal says how many it has
 _ROLES = {"running": "strong", "done": "", "unreadable": "warning", "dead": "warning", "failed": "critical"}
 
@@ -32,14 +37,14 @@ _ROLES = {"running": "strong", "done": "", "unreadable": "warning", "dead": "war
     help='Give a recording a name ("before firmware") that lists, reports and comparisons show, and that every '
     "command takes for it. Empty words take it away.",
 )
-@click.option("--examples", is_flag=True, hidden=True, help="The newest with their answers, as JSON.")
+@click.option("--examples", is_flag=True, hidden=True, help="What the screen asks of them, as JSON.")
 def recordings(as_json: bool, examples: bool, called: tuple[str, str] | None) -> int:
     """The recordings in the state directory, newest first, and the bundled demos."""
     if called is not None:
         kept.call(kept.resolve(called[0]), called[1])
         return 0
     if examples:
-        out(encoded([_example(name, entry) for name, entry in _newest()]))
+        out(encoded(_known()))
         return 0
     found = kept.listed()
     if as_json:
@@ -80,23 +85,35 @@ def _called(entry: kept.Listed) -> str:
     return f"{entry.name} ({entry.label})" if entry.label else entry.name
 
 
-def _newest() -> list[tuple[str, kept.Listed]]:
-    """The newest of one's own, and the bundled ones as long as these are few."""
-    own = [(entry.label or entry.name, entry) for entry in kept.listed()[:FEW]]
-    return (
-        own
-        if len(own) == FEW
-        else [*own, *((name, kept.examined(kept.resolve(name))) for name in kept.demos())]
-    )
+def _known() -> dict[str, object]:
+    """The newest with their answers, the bundled ones as long as these are few; of this host's own the newest of each
+    scenario, the directories that were measured, and how small a difference the last run of that showed, by load."""
+    listed = kept.listed()[:LOOKED_AT]
+    here = [entry for entry in listed if entry.host == os.uname().nodename and entry.state == "done"]
+    newest = {entry.scenario: entry for entry in reversed(here)}
+    shown = [_example(entry.label or entry.name, entry) for entry in listed[:FEW]]
+    if len(shown) < FEW:
+        demos = [_example(name, kept.examined(kept.resolve(name))) for name in kept.demos()]
+        shown += sorted(demos, key=lambda one: one["ratio"] is None)  # those that can be drawn first
+    used = [path for entry in here for path in entry.directories if path.startswith("/")]
+    detects: dict[str, float] = {}
+    if (finest := newest.get(with_role("resolution").id)) is not None:
+        told = read_of(finest)[1].verdicts.values()
+        detects = {v.workload: v.smallest_effect for v in told if v.smallest_effect}
+    return {
+        "examples": shown,
+        "last": {entry.scenario: _example(entry.name, entry) for entry in newest.values()},
+        "directories": list(dict.fromkeys(used))[:MOST_DIRECTORIES],
+        "detects": detects,
+    }
 
 
 def _example(name: str, entry: kept.Listed) -> dict[str, object]:
-    from app.report.headline import headline_of
-
-    said = headline_of(entry)
+    said = read_of(entry)[0]
     verdict = said.verdict if said is not None else None
     return {
         "name": name,
+        "wall": entry.wall,
         "result": _result(entry, False) if said is None else said.sentence,
         "weight": "unknown" if said is None else said.weight,
         "ratio": None if verdict is None else verdict.ratio,
@@ -108,11 +125,8 @@ def _result(entry: kept.Listed, read: bool) -> str:
     """What it found, or why it found nothing."""
     if entry.state == "unreadable":
         return entry.reason or "is no recording"
-    if read:
-        from app.report.headline import headline_of
-
-        if (found := headline_of(entry)) is not None:
-            return found.sentence
+    if read and (found := headline_of(entry)) is not None:
+        return found.sentence
     return entry.reason or entry.scenario
 
 

@@ -6,7 +6,7 @@ through bindings, so that what a slow line delivers in one piece is reordered (`
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import TypeAlias
 
@@ -78,7 +78,8 @@ class Field(Panel):
 
 class AskScreen(ModalScreen[str | None]):
     """Gives the text, None for Esc. `changed` is called at every keystroke; `check` says what is wrong with it;
-    `complete` is asked at Tab and gives the words as far as they are certain, and the choices beyond that."""
+    `complete` is asked at Tab and gives the words as far as they are certain, and the choices beyond that. Up and Down
+    go through `before`, what was answered earlier, the last one first."""
 
     DEFAULT_CSS = """
     AskScreen { background: transparent; align: left bottom; layout: vertical; }
@@ -96,8 +97,10 @@ class AskScreen(ModalScreen[str | None]):
         changed: Callable[[str], None] | None = None,
         check: Callable[[str], str] | None = None,
         complete: Completer | None = None,
+        before: Sequence[str] = (),
     ) -> None:
         super().__init__()
+        self._before, self._at = [value, *before], 0
         self._hint = Words(hint)
         self._field = Field(question, value)
         self._changed, self._check, self._complete = changed, check, complete
@@ -121,8 +124,16 @@ class AskScreen(ModalScreen[str | None]):
         elif event.key == "tab" and self._complete is not None:
             asked = self._field.value
             self._complete(asked, lambda words, choices: self._completed(asked, words, choices))
+        elif event.key in ("up", "down"):
+            self._recall(1 if event.key == "up" else -1)
         elif self._field.edit(event.key, event.character):
             self._edited()
+
+    def _recall(self, by: int) -> None:
+        self._at = min(len(self._before) - 1, max(0, self._at + by))
+        self._field.value = self._before[self._at]
+        self._field.cursor = len(self._field.value)
+        self._edited()
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()

@@ -23,30 +23,30 @@ from app.tui.widgets.home.recordings_line import RecordingsLine
 from app.tui.widgets.home.scenario_list import ASKED, ScenarioList
 from app.tui.widgets.panel import Box
 from app.tui.widgets.picker import Picker
-from app.tui.widgets.selected_line import Whole, most_lines
+from app.tui.widgets.selected_line import BOXED, Whole, most_lines
 from scenarios.events import Pulse
 
-SAID = 6  # lines of what a scenario answers, in a border
+LEAST_ROWS = 13  # of the list beside the host's table, in borders
+ANSWERED = BOXED + 2  # rows of what a scenario answers
 MOST_ROWS = len(asked()) + 6  # with the head, and a scenario or two of a third party
 WATCH_AFTER_S = 1.5  # the first screen and triage come first
 
 
 class HomeScreen(Base):
     DEFAULT_CSS = """
-    HomeScreen #top, HomeScreen #asked { height: auto; }
+    HomeScreen #top { height: auto; }
     HomeScreen Suspects { height: 1fr; min-height: 3; }
     HomeScreen HostTable { display: none; }
     HomeScreen ScenarioList { height: auto; width: 1fr; }
-    HomeScreen.-broad #asked { width: 84; }
     HomeScreen.-wide.-high Headline { height: 2; }
     HomeScreen.-wide.-high LiveLine { height: 3; }
     HomeScreen.-wide.-high #top { layout: horizontal; }
-    HomeScreen.-wide.-high HostTable { display: block; width: 40%; height: 100%; }
-    HomeScreen.-wide.-high ScenarioList { height: 1fr; }
+    HomeScreen.-wide.-high HostTable { display: block; height: 100%; }
+    HomeScreen.-wide.-high ScenarioList { height: 100%; width: 78; }
+    HomeScreen.-broad.-high ScenarioList { width: 96; }
     HomeScreen.-wide.-high Suspects { height: auto; min-height: 4; }
     HomeScreen.-wide.-high RecordingsLine { height: 1fr; max-height: 100%; min-height: 4; }
     HomeScreen.-wide.-high NextStep { display: block; }
-    HomeScreen.-broad.-high HostTable { width: 1fr; }
     """
     VERTICAL_BREAKPOINTS = Base.FINER_BREAKPOINTS
     BINDINGS = [
@@ -74,11 +74,10 @@ class HomeScreen(Base):
         with Box(id="top") as top:
             top.styles.height = self._top_rows()
             scenarios = ScenarioList(session)
-            scenarios.styles.max_height = self._most_rows()
-            with Box(id="asked"):
-                yield scenarios
-                yield Whole(ScenarioList)
+            scenarios.styles.max_height = self._list_rows()
+            yield scenarios
             yield HostTable(session)
+        yield Whole(ScenarioList)
         yield Suspects(session)
         yield RecordingsLine()
         yield NextStep()
@@ -89,20 +88,27 @@ class HomeScreen(Base):
         margins = 0 if height < 32 else 4
         return max(5, min(MOST_ROWS, height - 9 - most_lines(height) - margins))
 
-    def _top_rows(self) -> int | str:
-        """With borders, the list and what is said below it are as high as the host's table beside them."""
+    @property
+    def _framed(self) -> bool:
         width, height = self.app.size
-        if width < 110 or height < 32:
+        return width >= 110 and height >= 32
+
+    def _list_rows(self) -> int:
+        return self._most_rows() + 2 * self._framed
+
+    def _top_rows(self) -> int | str:
+        """With borders, the list is as high as what is said beside it, with the host's table."""
+        if not self._framed:
             return "auto"
         listed = len(self.query_one(ScenarioList).rows()) if self.query(ScenarioList) else len(asked()) + 1
-        return max(len(asked()) + 1, min(listed, self._most_rows())) + 2 + SAID + 2
+        return max(LEAST_ROWS, min(listed, self._most_rows())) + 2
 
     def show(self) -> None:
         """What the suspects need of a high screen, the recordings have the rest."""
         suspects, top = self.query_one(Suspects), self._top_rows()
         if isinstance(top, int):
             self.query_one("#top").styles.height = top
-            suspects.styles.max_height = max(4, (self.app.size.height - top - 9) * 6 // 10)
+            suspects.styles.max_height = max(4, (self.app.size.height - top - 9 - ANSWERED) * 6 // 10)
         else:
             suspects.styles.max_height = None
         super().show()
@@ -148,7 +154,7 @@ class HomeScreen(Base):
         self.query_one(NextStep).redraw()
 
     def on_resize(self) -> None:
-        self.query_one(ScenarioList).styles.max_height = self._most_rows()
+        self.query_one(ScenarioList).styles.max_height = self._list_rows()
         self.query_one("#top").styles.height = self._top_rows()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -186,7 +192,9 @@ class HomeScreen(Base):
         def propose() -> list[str]:
             return filled_in(card, self.shell.home_session(), pulse)
 
-        self.shell.open_plan(card.id, propose(), propose)
+        # whose question names a directory of one's own begins with its path; the whole host finds its own
+        names = card.directories == "first" or (card.directories == "compared" and card.role != "whole")
+        self.shell.open_plan(card.id, propose(), propose, "dir" if names else "")
 
     def action_recordings(self) -> None:
         self.shell.open_recordings()

@@ -19,7 +19,15 @@ from app.report.results.checkup import items
 from app.report.trust import trust
 from app.report.wording import beyond_bounds
 from app.tui.children.feed import RunFeed
-from app.tui.details import commands_of, finding_lines, next_lines, planned, sign_lines
+from app.tui.details import (
+    PLACEHOLDER,
+    commands_of,
+    finding_lines,
+    named_process,
+    next_lines,
+    planned,
+    sign_lines,
+)
 from app.tui.screens.run import RunScreen
 from app.tui.widgets.home.checkup_lines import checkup_lines
 from app.tui.widgets.home.findings_panel import Suspects
@@ -176,7 +184,7 @@ class Next(Panel):
 
     def _keys(self, steps: Sequence[Remedy]) -> Line:
         offers = self.shell.home_session().offers
-        plans = [bool(planned(step, offers)) for step in steps]
+        plans = [bool(planned(step, offers, lambda _name: "")) for step in steps]
         out: Line = []
         for kind, words in ((True, " open plan   "), (False, " copy it   ")):
             if digits := [str(n) for n, plan in enumerate(plans, 1) if plan is kind]:
@@ -342,8 +350,11 @@ class VerdictScreen(RunScreen):
             self.shell.open_recording(path, over=True)
             return
         step = self.query_one(Next).steps[number - 1]
-        if argv := planned(step, self.shell.home_session().offers):
-            self.shell.open_plan(argv[0], argv[1:])
+        home = self.shell.home_session()
+        if argv := planned(step, home.offers, lambda name: named_process(name, self.session(), home)):
+            asks = any(command.endswith(f" --pid {PLACEHOLDER}") for command in step.commands[:1])
+            known = any(word.startswith("--pid") for word in argv)
+            self.shell.open_plan(argv[0], argv[1:], ask="pid" if asks and not known else "")
         else:
             self.shell.copy(commands_of([step]), "the commands")
 

@@ -6,7 +6,7 @@ from app.lines import BLANK, Line, crop, framed, split, text
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker
 
-LEAST, BOXED = 3, 6
+LEAST, BOXED = 3, 3
 
 
 def most_lines(height: int) -> int:
@@ -39,6 +39,9 @@ class Whole(Panel):
         lines = shown[picker.index].whole(width - 2) if shown else []
         if len(lines) > room:
             more = text("Enter: all of it", "dim")
-            lines = [*lines[: room - 1], split(crop(lines[room - 1], width - 20), more, width - 2)]
+            lines = [
+                *lines[: room - 1],
+                split(crop(lines[room - 1], width - 20), more, width - 2),
+            ]
         marked = [[("▸ " if not n else "  ", "accent"), *line] for n, line in enumerate(lines)]
         return [*marked, *[BLANK] * (room - len(lines))]

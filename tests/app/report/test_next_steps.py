@@ -72,6 +72,15 @@ def test_a_longer_limit_of_bytes_is_in_the_price() -> None:
     assert step.priced in to_do(session)[0].title.lower() or step.priced[1:] in to_do(session)[0].title
 
 
+def test_what_stays_undecided_has_more_than_the_same_run_once_more() -> None:
+    wide = verdict("inconclusive", ratio=1.02, ci95=(0.88, 1.21), seconds_to_decide=1e6)
+    again, coarser, smallest = following(ended(priced(), wide, dir=["/a"], margin=0.05))
+    assert coarser.command == "hostdx run storage --dir=/a --margin=0.3"  # 1.21 with some slack
+    assert again.command.startswith("hostdx run storage") and smallest.command == "hostdx run null"
+    wider = verdict("inconclusive", ratio=1.02, ci95=(0.4, 1.55), seconds_to_decide=1e6)
+    assert [step.command for step in following(ended(wider))] == ["hostdx run storage", "hostdx run null"]
+
+
 STOPPED = ev.Guard(t=8.0, kind="bystanders", text="stopped: others wait", severity="warning")
 
 

@@ -11,20 +11,16 @@ from textual import events
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.glyphs import clean
 from app.lines import Line, cells, crop, pad, shortened, text, wrapped
 from app.tui.children.command import Outcome, hostdx
-from app.tui.screens.ask import AskScreen
 from app.tui.screens.base import Base
+from app.tui.screens.before.paths import LETTERS, path_prompt, tidy
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker, Row
 from probes import units
 from probes.lossless_json import Decoder
 
-PATH_HINT = "an absolute path; Tab completes it, Enter adds it, Esc cancels"
-NONE_SUCH = "no directory begins like that"
 COLUMNS = ("directory", "disk", "model", "type", "free")
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -36,11 +32,6 @@ class Place(msgspec.Struct, frozen=True):
     fstype: str = ""
     free_bytes: int | None = None
     refusal: str = ""
-
-
-class Completion(msgspec.Struct, frozen=True):
-    text: str
-    choices: list[str]
 
 
 class Explained(Panel):
@@ -201,13 +192,12 @@ class DirectoriesScreen(Base):
         self._ask("/")
 
     def _ask(self, beginning: str) -> None:
-        field = AskScreen("directory", beginning, hint=PATH_HINT, check=_no_path, complete=self._complete)
-        self.app.push_screen(field, self._named)
+        self.app.push_screen(path_prompt(self.app, "directory", beginning), self._named)
 
     def _named(self, path: str | None) -> None:
         if path is None:
             return
-        path = "/" + path.strip("/") if path.startswith("/") else path.rstrip("/")
+        path = tidy(path)
         if path not in {place.path for place in self._places}:
             self._places.append(Place(path))
         if path not in self.marked:
@@ -216,20 +206,3 @@ class DirectoriesScreen(Base):
             hostdx(self.app, ["places", "--", path], partial(self._looked_up, before))
         self.query_one(Picker)._key = path
         self._fill()
-
-    def _complete(self, words: str, then: Callable[[str, str], None]) -> None:
-        """In a child: a directory on a mount that does not answer would hold the screen."""
-
-        def told(outcome: Outcome) -> None:
-            if not outcome.error:
-                found = Decoder(Completion).decode(outcome.output.encode())
-                certain = NONE_SUCH if found.text == words else PATH_HINT
-                then(found.text, "  ".join(map(clean, found.choices)) or certain)
-
-        hostdx(self.app, ["places", f"--complete={words}"], told)
-
-
-def _no_path(words: str) -> str:
-    if not words.startswith("/"):
-        return "a path that begins with /"
-    return "" if words.strip("/") else "the path continues after the /; Tab completes it, Esc cancels"

@@ -18,10 +18,11 @@ from app.report.plan_text import NAME
 from app.run.launch import HOSTDX
 from app.tui.children.event_child import EventChild
 from app.tui.option_values import parsed, proposed, shown, wrong
-from app.tui.plan_panels import panel_lines
+from app.tui.plan_panels import panel_lines, resolution_lines
 from app.tui.plan_text import exact_lines, plan_lines
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.base import Base
+from app.tui.screens.before.paths import ask_paths
 from app.tui.widgets.panel import Box, Panel
 from app.tui.widgets.reader import Reader
 from probes.types import Json
@@ -97,9 +98,13 @@ class PlanScreen(Base):
     ]
     title_words = "plan"
 
-    def __init__(self, offer: Offer, values: dict[str, Json], *, propose: Proposal | None = None) -> None:
-        """`propose` gives the options anew for as long as the host is read and the user has set none."""
+    def __init__(
+        self, offer: Offer, values: dict[str, Json], *, propose: Proposal | None = None, ask: str = ""
+    ) -> None:
+        """`propose` gives the options anew for as long as the host is read and the user has set none; `ask`: the option
+        that is asked for at once."""
         super().__init__()
+        self._ask = ask
         self._propose = propose
         self.offer = offer
         self.values = values
@@ -153,6 +158,21 @@ class PlanScreen(Base):
         self.set_interval(2, self._look)
         self._busy = measuring_now()
         self._replan()
+        self._ask_first()
+
+    def _ask_first(self) -> None:
+        """Once, as soon as triage has told that there is such an option."""
+        option = next((o for o in self.offer.options if o.name == self._ask), None)
+        if option is None:
+            return
+        self._ask = ""
+        if option.kind != "path":
+            self.ask_option(option)
+            return
+        now = self.values.get(option.name)
+        words = ", ".join(map(str, now)) if isinstance(now, list) else str(now or "")
+        kept = words or ("" if option.required else "what the plan proposes")
+        ask_paths(self.app, option.multiple, self.shell.known.directories, clean(kept), self._take)
 
     def on_unmount(self) -> None:
         if self._child is not None:
@@ -200,6 +220,7 @@ class PlanScreen(Base):
             self.offer, self.values = told, values
             self._replan()
             self.show()
+        self._ask_first()
 
     def _look(self) -> None:
         before, self._busy = self._busy, measuring_now()
@@ -226,10 +247,12 @@ class PlanScreen(Base):
         chosen = " ".join(arguments(self.values, self.offer.options))
         if self.has_class("-wide") and self.has_class("-high") and not self.has_class("-broad"):
             warned = [ALONE] if self.alone else []
-            return panel_lines(plan, width, self.app.size.height - AROUND, warned, self._command())
+            room = self.app.size.height - AROUND
+            return panel_lines(plan, width, room, warned, self._command(), self.shell.known.detects)
         return [
             *([*wrapped(ALONE, width, "warning"), BLANK] if self.alone else []),
             *plan_lines(plan, width),
+            *resolution_lines(plan, self.shell.known.detects, width),
             *([BLANK, text(f"{'options':<{NAME}}{chosen}", "dim")] if chosen else []),
         ]
 
@@ -328,16 +351,16 @@ class PlanScreen(Base):
             made = [str(Path(a.target).parent) for a in self.plan.actions if a.resource == "directory"]
             chosen = list(dict.fromkeys(made))
 
-        def take(paths: list[str]) -> None:
-            self._propose = None
-            several: list[Json] = list(paths)
-            if not paths:
-                self.values.pop("dir", None)
-            else:
-                self.values["dir"] = several if option.multiple else paths[0]
-            self._replan()
+        self.app.push_screen(DirectoriesScreen(chosen, option.multiple, self._take))
 
-        self.app.push_screen(DirectoriesScreen(chosen, option.multiple, take))
+    def _take(self, paths: list[str]) -> None:
+        self._propose = None
+        several: list[Json] = list(paths)
+        if not paths:
+            self.values.pop("dir", None)
+        else:
+            self.values["dir"] = several if self._named("dir").multiple else paths[0]
+        self._replan()
 
     def _named(self, name: str) -> Option:
         return next(o for o in self.offer.options if o.name == name)

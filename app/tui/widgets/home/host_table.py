@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.glyphs import clean
-from app.lines import BLANK, Line, flowed, framed, pad, split, text, wrapped
+from app.lines import BLANK, Line, crop, flowed, framed, pad, split, text, wrapped
 from app.recording.session import Session
 from app.tui.widgets.fact_words import fact_words, missing, value_words
 from app.tui.widgets.panel import SessionPanel
@@ -15,7 +15,7 @@ _GROUPS = ("disk", "md", "nic", "firewall", "mount", "cgroup")
 _TOLD = {
     "disk": ("transport", "model", "label", "size", "file_systems", "scheduler", "write_cache", "link", "on"),
     "md": ("level", "state", "missing", "action"),
-    "nic": ("driver", "speed"),
+    "nic": ("speed", "driver"),
     "cgroup": ("cpu", "memory"),
     "mount": ("type", "source"),
 }
@@ -61,8 +61,8 @@ def _devices(session: Session, group: str) -> dict[str, list[str]]:
     return {d: [found[d][w] for w in _TOLD[group] if found[d].get(w)] for d in last}
 
 
-def _rows(session: Session, group: str, width: int) -> list[Line]:
-    """The lines of one group, its name before the first."""
+def _rows(session: Session, group: str, width: int, *, brief: bool = False) -> list[Line]:
+    """The lines of one group, its name before the first; `brief`: one a device, as much as there is room for."""
     rows: list[Line] = []
     if group == "firewall":
         for words, role in firewall_words(session):
@@ -72,7 +72,9 @@ def _rows(session: Session, group: str, width: int) -> list[Line]:
         names = min(max(14, width // 4), max((len(clean(d or _LIMITS)) for d in devices), default=0))
         for device, facts in devices.items():
             start = pad(text(device or _LIMITS, "strong"), names)
-            for row in flowed([(fact, "text") for fact in facts], width - names - 2 - _HEAD, "  "):
+            room = width - names - 2 - _HEAD
+            folded = flowed([(fact, "text") for fact in facts], room, "  ")
+            for row in [crop(text("  ".join(facts)), room)] if brief else folded:
                 rows.append([*start, ("  ", "text"), *row])
                 start = [(" " * names, "text")]
     return [[(f"{group if not n else '':<{_HEAD}}", "dim"), *row] for n, row in enumerate(rows)]
@@ -89,16 +91,18 @@ def _fitted(groups: list[list[Line]], height: int) -> list[Line]:
     out: list[Line] = []
     for number, rows in enumerate(groups):
         share = shares[number]
-        cut = share < len(rows)
-        out += rows[: share - 1] if cut and share else rows[:share]
-        if cut and share:
+        cut = 1 < share < len(rows)
+        out += rows[: share - 1] if cut else rows[:share]
+        if cut:
             out.append(text(" " * _HEAD + f"… {len(rows) - share + 1} lines more: f", "dim"))
     return out
 
 
 def table(session: Session, width: int, height: int) -> list[Line]:
     """Everything else is on the screen of all facts."""
-    return _fitted([_rows(session, group, width) for group in _GROUPS], height)
+    whole = [_rows(session, group, width) for group in _GROUPS]
+    fits = sum(map(len, whole)) <= height
+    return _fitted(whole if fits else [_rows(session, group, width, brief=True) for group in _GROUPS], height)
 
 
 class HostTable(SessionPanel):

@@ -60,9 +60,9 @@ def pulse_strip(pulses: Sequence[ev.Pulse], width: int) -> Line:
     disk = max(last.devices, key=lambda name: (last.devices[name][2], name), default="")
     told: list[tuple[str, list[float | None], float]] = [("cpu", [p.cpu for p in pulses], 2 * WAITED)]
     told += [
-        ("waits for cpu", [p.psi_cpu for p in pulses], SPEAKS),
+        ("cpu waits", [p.psi_cpu for p in pulses], SPEAKS),
         (disk, [p.devices.get(disk, (0.0, 0.0, 0.0))[2] for p in pulses], 2 * WAITED),
-        ("waits for disk", [p.psi_io for p in pulses], SPEAKS),
+        ("disk waits", [p.psi_io for p in pulses], SPEAKS),
         ("memory", [p.psi_memory for p in pulses], SPEAKS),
     ]
     told = [one for one in told if one[0] and one[1][-1] is not None]

@@ -41,10 +41,10 @@ class RecordingsLine(Panel):
         if not self.boxed or height < 4:
             return [[("RECORDINGS  ", "title"), *self._state()]]
         inner = width - 4
-        shown = self.shell.examples[: height - 3]
+        shown = self.shell.known.examples[: height - 3]
         rows: list[Line] = [[(" " * (inner - BAR), "text"), (ENDS, "dim")]] if shown else []
         rows += [recording_line(one, inner) for one in shown]
-        hidden = len(self.shell.examples) - len(shown)
+        hidden = len(self.shell.known.examples) - len(shown)
         if hidden and len(shown) > 1:
             rows[-1] = text(f"{hidden + 1} more: r", "dim")
         return framed(text("RECORDINGS", "title"), self._state(), rows, width, height)
@@ -59,7 +59,7 @@ class RecordingsLine(Panel):
                 (f"▲ {counted(left, 'change')} not undone, u shows them", "critical"),
                 ("   ", "text"),
             ]
-        count, examples = self.shell.recorded, len(self.shell.examples)
+        count, examples = self.shell.recorded, len(self.shell.known.examples)
         line.append((f"{count} earlier" if count else "none earlier" if running else "none yet", "dim"))
         many = (
             f"{examples} bundled examples" if examples and not count else "them all, and the bundled examples"

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
-from app.glyphs import clean
-from app.lines import Line, Span, cells, crop, flowed, pad, split
+from app.glyphs import SIGNS, clean
+from app.lines import Line, Span, cells, crop, flowed, pad
 from app.recording.session import Session
+from app.report.next_steps import LOUD
+from app.tui.commands import Example, Known
 from app.tui.questions import asked, card_for, questions
 from app.tui.widgets.picker import Picker, Row
-from scenarios.events import Offer
+from probes.units import counted
+from scenarios.card import Card, card_of
+from scenarios.events import Offer, Pulse
+from scenarios.finding import Finding
 
 ASKED = "?"  # begins the key of a question's row
+MOST_SAID = 3  # lines of all that is said of one, from where on what was seen gives way
+LEAST_KNOWN = 20  # cells for what is known and how long it takes, else it gives way
+NAME = 10  # cells of a scenario's id
 WORDS = max(len(question.words) for question in asked())
 
 
@@ -22,30 +31,68 @@ def _takes(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
-def _missing(offer: Offer) -> Line:
-    """Only what is missing here: what it needs and has, nobody has to know."""
-    if offer.blocked:
-        return [(f"✗ {offer.blocked}", "unknown")]
-    asked = ["where" if o.name == "dir" else clean(o.name) for o in offer.options if o.required]
-    return [(f"asks {', '.join(asked)}", "dim")] if asked else []
+class Seen(NamedTuple):
+    """What is known of a complaint before anything is measured: findings of triage that its scenario would prove (all
+    that is loud, for the one that looks at the whole host), how busy its disk is, and the last run's answer."""
+
+    offer: Offer
+    found: tuple[Finding, ...]
+    last: Example | None
+    busy: str = ""
+
+    @property
+    def evidence(self) -> Span:
+        """A few cells: the sign of the worst and how many, else the disk, else when it was measured last."""
+        offer = self.offer
+        if offer.blocked:
+            return f"✗ {offer.blocked}", "unknown"
+        if self.found:
+            worst = self.found[0].severity
+            return f"{SIGNS[worst]} {counted(len(self.found), 'suspect')}", worst
+        if self.busy:
+            return self.busy, "text"
+        if self.last is not None:
+            day = self.last.wall[5:16].replace("T", " ")
+            return f"{SIGNS.get(self.last.weight, '?')} {clean(day)}", self.last.weight
+        asked = ["where" if o.name == "dir" else clean(o.name) for o in offer.options if o.required]
+        return (f"asks {', '.join(asked)}" if asked else "–"), "dim"
 
 
-def _row(head: Line, offer: Offer, width: int) -> Line:
+def seen_of(card: Card, offer: Offer, session: Session, known: Known, pulse: Pulse | None) -> Seen:
+    loud = [f for f in session.worst_first if f.severity != "ok"]
+    whole = card.role == "whole"
+    found = tuple(f for f in loud if (f.severity in LOUD if whole else f.prove == card.id))
+    busy = ""
+    if (
+        pulse is not None
+        and pulse.devices
+        and card.complaint
+        and card.directories == "compared"
+        and not whole
+    ):
+        name = max(pulse.devices, key=lambda n: (pulse.devices[n][2], n))
+        busy = f"{clean(name)} {pulse.devices[name][2] * 100:.0f} % busy"
+    return Seen(offer, found, known.last.get(card.id), busy)
+
+
+def _line(key: str, words: str, seen: Seen, width: int) -> Line:
+    offer = seen.offer
     # not asked yet, or could not be loaded
     unknown = (offer.blocked or not offer.title) and offer.takes_s <= 0
     faint = "dim" if offer.blocked else "text"
-    takes: Line = [(f"{'' if unknown else _takes(offer.takes_s):>6}", faint)]
-    return split(crop([*head, *_missing(offer)], width - cells(takes) - 1), takes, width)
+    known = width >= WORDS + NAME + LEAST_KNOWN
+    name = pad([(clean(offer.id), "dim" if offer.blocked else "accent")], NAME if known else NAME - 1)
+    tail: Line = [*name, (f"{'' if unknown else _takes(offer.takes_s):>6}", faint)]
+    room = width - cells(tail)
+    head: Line = [(f"{key or ' '} ", "key"), *pad([(words, faint)], min(WORDS, room - 3)), ("  ", "text")]
+    if known:
+        head += crop([seen.evidence], room - cells(head) - 1)
+    return [*pad(head, room), *tail]
 
 
-def _line(key: str, words: str, offer: Offer, width: int) -> Line:
-    dim = "dim" if offer.blocked else "text"
-    head: Line = [(f"{key or ' '} ", "key"), *pad([(words, dim)], WORDS), ("  ", "text")]
-    return _row([*head, (f"{clean(offer.id):<9} ", "dim" if offer.blocked else "accent")], offer, width)
-
-
-def _whole(offer: Offer, width: int) -> list[Line]:
-    """The question, and what one gets; before all of that, why it cannot run here."""
+def _whole(seen: Seen, width: int) -> list[Line]:
+    """The question, and what one gets; before all of that, why it cannot run here, after it what was seen of it."""
+    offer = seen.offer
     parts: list[Span] = []
     if offer.blocked:
         parts.append((f"✗ cannot run here: {offer.blocked}", "unknown"))
@@ -61,7 +108,12 @@ def _whole(offer: Offer, width: int) -> list[Line]:
         if number < len(parts) - 1:
             split_up[-1] += " ·"  # a line never begins with it
         words += [(word, role) for word in split_up]
-    return flowed(words, width)
+    out = flowed(words, width)
+    more: list[Line] = [[(f"{SIGNS[f.severity]} ", f.severity), (clean(f.title), "text")] for f in seen.found]
+    if seen.last is not None:
+        day, said = clean(seen.last.wall[:16].replace("T", " ")), clean(seen.last.result)
+        more.insert(0, [(f"last {day}: ", "dim"), (said, seen.last.weight)])
+    return [*out, *(crop(line, width) for line in more[: max(0, MOST_SAID - len(out))])]
 
 
 def _nothing(width: int) -> Line:
@@ -71,27 +123,30 @@ def _nothing(width: int) -> Line:
 class ScenarioList(Picker):
     def __init__(self, session: Callable[[], Session]) -> None:
         super().__init__(id="scenarios", title="WHAT IS WRONG?", empty="checking which ones can run here")
-        self.note = [("scenario, and how long it takes", "dim")]
+        self.note = [("what is known, scenario, how long it takes", "dim")]
         self._session = session
 
     def rows(self) -> list[Row]:
-        session = self._session()
+        session, known, pulse = self._session(), self.shell.known, self.shell.first_pulse
         offers = {offer.id: offer for offer in session.offers}
         out, answering = [], set()
         for question in questions(session.offers):
-            name = card_for(question, session, self.shell.first_pulse).id
-            offer = offers.get(name) or Offer(t=0.0, id=name, title="", question="", takes_s=0.0)
+            card = card_for(question, session, pulse)
+            empty = Offer(t=0.0, id=card.id, title="", question="", takes_s=0.0)
+            seen = seen_of(card, offers.get(card.id) or empty, session, known, pulse)
             ids = " ".join(card.id for card in question.cards)
-            words = f"{question.key} {question.words} {ids} {_words(offer)}"
-            answering.add(name)
-            draw = partial(_line, question.key, clean(question.words), offer)
-            out.append(Row(ASKED + question.id, draw, words, _nothing, partial(_whole, offer)))
+            words = f"{question.key} {question.words} {ids} {_words(seen.offer)}"
+            answering.add(card.id)
+            out.append(_row(ASKED + question.id, question.key, clean(question.words), words, seen))
         for offer in session.offers:
-            if offer.id in answering:
-                continue
-            draw = partial(_line, "", clean(offer.title), offer)
-            out.append(Row(offer.id, draw, _words(offer), _nothing, partial(_whole, offer)))
+            if offer.id not in answering:
+                seen = seen_of(card_of(offer.id), offer, session, known, pulse)
+                out.append(_row(offer.id, "", clean(offer.title), _words(offer), seen))
         return out
+
+
+def _row(key: str, digit: str, said: str, searched: str, seen: Seen) -> Row:
+    return Row(key, partial(_line, digit, said, seen), searched, _nothing, partial(_whole, seen))
 
 
 def _words(offer: Offer) -> str:

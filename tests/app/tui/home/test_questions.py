@@ -16,10 +16,12 @@ from textual import events
 from app.lines import wrapped
 from app.recording.session import Session
 from app.tui.children.command import Outcome
+from app.tui.commands import Known
 from app.tui.questions import asked as known
 from app.tui.questions import card_for, filled_in, questions
 from app.tui.screens.ask import AskScreen, Words
-from app.tui.screens.before.directories import NONE_SUCH, PATH_HINT, DirectoriesScreen, Place
+from app.tui.screens.before.directories import DirectoriesScreen, Place
+from app.tui.screens.before.paths import NONE_SUCH, PATH_HINT
 from app.tui.screens.before.plan import ALONE, PlanScreen
 from app.tui.screens.recordings import RecordingsScreen
 from app.tui.screens.undo import UndoScreen
@@ -162,8 +164,8 @@ async def test_a_number_opens_the_plan_and_the_pulse_changes_one_line(
         for words in ("load 3.1", "40 %", "15 MB/s", "45 %", "22 %"):
             assert words in changed[0], words
         await keys(pilot, "2")
-        assert isinstance(app.screen, PlanScreen) and asked[-1][0] == "storage"
-        await keys(pilot, "escape", "4")
+        assert isinstance(app.screen, AskScreen) and asked[-1][0] == "storage"
+        await keys(pilot, "escape", "escape", "4")
         assert "cannot run here: nft is not installed" in grid(app)
 
 
@@ -205,13 +207,13 @@ async def test_directories_are_marked_in_order_typed_and_completed(
         return recorded("storage")
 
     def child(shell: Any, argv: list[str], then: Callable[[Outcome], None]) -> None:
-        told: Any = PLACES if "--mounts" in argv else []
-        if argv[1] == "--complete=/mnt/o":
-            told = {"text": "/mnt/one disk", "choices": []}
+        done = {"text": "/mnt/one disk", "choices": []}
+        told: Any = PLACES if "--mounts" in argv else done if argv[1] == "--complete=/mnt/o" else []
         then(Outcome(msgspec.json.encode(told).decode(), ""))
 
     monkeypatch.setattr("app.tui.screens.before.plan.planner", planner)
     monkeypatch.setattr("app.tui.screens.before.directories.hostdx", child)
+    monkeypatch.setattr("app.tui.screens.before.paths.hostdx", child)
     async with opened(tmp_path, triage="triage") as (app, pilot):
         app.open_plan("storage")
         await until(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen.ready)
@@ -233,7 +235,6 @@ async def test_directories_are_marked_in_order_typed_and_completed(
 async def test_what_is_measured_unasked_is_marked_already(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`d adds one` replaced the directory of the plan: nothing was marked that nobody had named."""
     asked = planned(monkeypatch, "storage")
     told = Outcome(msgspec.json.encode(PLACES).decode(), "")
     monkeypatch.setattr("app.tui.screens.before.directories.hostdx", lambda shell, argv, then: then(told))
@@ -279,6 +280,7 @@ async def test_a_slash_begins_a_path_and_what_cannot_be_added_is_said(
 
     monkeypatch.setattr("app.tui.screens.before.plan.planner", lambda argv: recorded("storage"))
     monkeypatch.setattr("app.tui.screens.before.directories.hostdx", child)
+    monkeypatch.setattr("app.tui.screens.before.paths.hostdx", child)
     taken: list[list[str]] = []
     async with opened(tmp_path, triage="triage") as (app, pilot):
         screen = DirectoriesScreen(["/var/tmp"], True, taken.append)
@@ -338,7 +340,7 @@ async def test_an_answer_may_come_while_a_screen_goes(
     ("sides", "several", "alone"), [("A", True, True), ("AB", True, False), ("A", False, False)]
 )
 def test_a_plan_with_one_directory_says_that_there_is_nothing_to_compare_it_with(
-    sides: str, several: bool, alone: bool
+    sides: str, several: bool, alone: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     option = Option(name="dir", kind="path", help="", multiple=several)
     offer = ev.Offer(t=0.0, id="storage", title="", question="", takes_s=1.0, options=(option,))
@@ -346,6 +348,7 @@ def test_a_plan_with_one_directory_says_that_there_is_nothing_to_compare_it_with
     told = Session()
     told.apply(ev.Planned(t=0.0, plan=Plan(scenario="storage", title="t", question="q", variants=variants)))
     screen = PlanScreen(offer, {})
+    monkeypatch.setattr(PlanScreen, "shell", SimpleNamespace(known=Known()))
     screen._child = SimpleNamespace(session=told)  # type: ignore[assignment]
     assert screen.alone is alone
     assert (wrapped(ALONE, 76, "warning")[0] in screen._lines(76)) is alone

@@ -9,7 +9,7 @@ import pytest
 from app.recording import store
 from app.report.headline import answer
 from app.tui.children.feed import RunFeed
-from app.tui.commands import Example
+from app.tui.commands import Example, Known
 from app.tui.widgets.home.scenario_list import ScenarioList
 from scenarios import events as ev
 from tests.fakes.terminals.screen import feed, grid, keys, opened, settled
@@ -44,7 +44,9 @@ async def test_the_live_screen_is_filled_at_every_moment_of_a_replay(demo: str, 
 
 async def test_the_home_screen_is_filled(tmp_path: Path) -> None:
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
-        app.examples = [Example(f"demo:{n}", "it is slower", "critical", 0.5, (0.2, 0.9)) for n in range(12)]
+        app.known = Known(
+            [Example(f"demo:{n}", "it is slower", "", "critical", 0.5, (0.2, 0.9)) for n in range(12)]
+        )
         app.draw()
         await settled(pilot)
         assert blank(grid(app), 40) <= MOST_BLANK and "├─" in grid(app)

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from app.lines import Line
 from app.recording import store
+from app.recording.session import Session
 from app.tui.children.feed import RunFeed
-from app.tui.details import finding_lines, next_lines, planned
+from app.tui.details import finding_lines, named_process, next_lines, planned
 from app.tui.screens.before.plan import PlanScreen
 from app.tui.screens.verdict import advice
 from app.tui.shell import Shell
 from app.tui.widgets.home.findings_panel import Suspects, _said, subject_words
 from app.tui.widgets.measuring.group_plot import GroupPlot, ValuesPlot
 from app.tui.widgets.word_list import WORDS
+from probes.types import Json
+from scenarios import events as ev
 from scenarios.events import Offer
-from scenarios.finding import Remedy
+from scenarios.finding import Finding, Remedy
 from scenarios.plan import Option
 from tests.fakes.terminals import screen as screens
 from tests.fakes.terminals.screen import grid, keys, opened
@@ -108,7 +112,8 @@ OFFER = Offer(
         (["hostdx run storage"], True),
         (["hostdx run storage --dir=/a --dir /b=c --budget=90"], True),
         (["hostdx run storage --dir=/a --order=latin"], False),
-        (["hostdx run storage --pid PID"], False),
+        (["hostdx run storage --pid PID"], True),  # which one is asked
+        (["hostdx run storage --pid 17"], False),  # it has no such option
         (["hostdx run storage --dir=DIRECTORY"], False),
         (["hostdx run other --dir=/a"], False),  # nobody told yet what it takes
         (["hostdx run --dir=/a"], False),
@@ -117,7 +122,30 @@ OFFER = Offer(
     ],
 )
 def test_a_digit_opens_no_other_run_than_the_one_beside_it(commands: list[str], opens: bool) -> None:
-    assert bool(planned(Remedy(title="do it", commands=tuple(commands)), [OFFER])) is opens
+    assert bool(planned(Remedy(title="do it", commands=tuple(commands)), [OFFER], lambda _: "")) is opens
+
+
+def run_on(host: str, found: Finding | None = None, **options: Json) -> Session:
+    session = Session()
+    session.apply(ev.Began(t=0.0, schema=ev.SCHEMA, version="1", scenario="storage", command=[], host=host, wall="",
+                           seed=1, pid=1, pid_start=1, boot_id="", options=options))  # fmt: skip
+    if found is not None:
+        session.apply(ev.Found(t=0.0, finding=found))
+    return session
+
+
+def test_a_process_that_is_known_is_not_asked_for() -> None:
+    waits = Finding(id="a.b", severity="notice", title="", prove="storage", prove_options=("--pid", "17"))
+    none, seen = run_on("h"), run_on("h", waits)
+    assert named_process("storage", none, seen) == "17" and named_process("numa", none, seen) == ""
+    assert named_process("storage", run_on("h", pid=[4]), seen) == "4"
+    assert named_process("storage", run_on("another", pid=[4]), none) == ""  # a number of another machine
+    step = Remedy(title="", commands=("hostdx run storage --pid PID",))
+    offer = msgspec.structs.replace(
+        OFFER, options=(*OFFER.options, Option(name="pid", kind="integer", help=""))
+    )
+    assert planned(step, [offer], lambda _: "17") == ["storage", "--pid", "17"]
+    assert planned(step, [offer], lambda _: "") == ["storage"]
 
 
 async def test_no_digit_acts_on_a_step_that_is_not_shown(tmp_path: Path) -> None:
