@@ -99,7 +99,8 @@ class Panel(Still):
         """Takes in the new lines; the regions that differ, None for all of it."""
         # the one way from text to cells: whatever a panel forgot to clean is cleaned here, before its width counts
         drawn = self.draw(width, self.visible_rows(height))
-        lines = [pad(cleaned(merged(line)), width) for line in drawn[:height]]
+        ready = (cleaned(merged(line)) for line in drawn[:height])
+        lines = [pad(_spelt(line) if self.shell.ascii_only else line, width) for line in ready]
         theme = self.app.theme
         whole = theme != self._theme or len(self._drawn) > len(lines)
         changed: list[Region] = []
@@ -142,6 +143,24 @@ class SessionPanel(Panel):
     def __init__(self, session: Callable[[], Session]) -> None:
         super().__init__(id=self.ID)
         self._session = session
+
+
+def _spelt(line: Line) -> Line:
+    """`±` takes two characters in ASCII; the first run of blanks or of a rule after it gives one up, so that an edge
+    stays where it is."""
+    if not any("±" in part for part, _ in line):
+        return line
+    out: list[tuple[str, str]] = []
+    owed = 0
+    for char, role in _exploded(line):
+        if owed and out and char in " ─" and out[-1][0] == char:
+            owed -= 1
+        elif char == "±":
+            out += [("+", role), ("-", role)]
+            owed += 1
+        else:
+            out.append((char, role))
+    return merged(out)
 
 
 def _difference(old: Line, new: Line) -> tuple[int, int]:

@@ -220,7 +220,12 @@ class GroupPlot(Panel):
     def _framed(self, session: Session, width: int, height: int) -> list[Line]:
         if not self.boxed:
             return self.lines(session, width, height)
-        return framed([], [], self.lines(session, width - 4, height - 2), width, height)
+        head, *rows = self.lines(session, width - 7, height - 1)
+        gap = [
+            (f" {'─' * (len(part) - 2)} ", "rule") if len(part) > 4 and part.isspace() else (part, role)
+            for part, role in head
+        ]
+        return framed(gap, [], [*rows], width, height)
 
     def lines(self, session: Session, width: int, height: int) -> list[Line]:
         chosen = self._chosen()

@@ -16,7 +16,7 @@ class HostPanel(SessionPanel):
     def draw(self, width: int, height: int) -> list[Line]:
         session, inner, room = self._session(), width - 4, height - 2
         remarks = remark_lines(session, inner, room // 2 if room > 2 else 1)
-        pulse = pulse_lines(session, inner, max(1, room - len(remarks)))
+        pulse = pulse_lines(session, inner, max(1, room - len(remarks)), named=False)
         if len(pulse) + len(remarks) < room:
             remarks = remark_lines(session, inner, room - len(pulse))
         again = session.disturbed_groups

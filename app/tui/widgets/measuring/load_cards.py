@@ -6,7 +6,20 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from app.glyphs import clean, columns
-from app.lines import BLANK, Line, Span, area, cells, crop, framed, half, merged, pad, split, text, wrapped
+from app.lines import (
+    Line,
+    Span,
+    area,
+    cells,
+    crop,
+    framed,
+    half,
+    merged,
+    pad,
+    split,
+    text,
+    wrapped,
+)
 from app.lines import columns as side_by_side
 from app.recording.session import Session
 from app.report.figures.verdict_table import short_size
@@ -16,7 +29,7 @@ from app.tui.widgets.measuring.levels import Side, group_marks, sides
 from app.tui.widgets.measuring.standing import Standing, pairs_of, planned_words
 from app.tui.widgets.measuring.times import Times
 from probes import units
-from probes.units import brief
+from probes.units import Quantity, brief
 from scenarios.experiment.wording import titled
 from scenarios.plan import Workload
 
@@ -199,30 +212,44 @@ def row_lines(session: Session, pairs: Pairs, width: int, height: int, *, effect
     at = next((n for n, (load, _) in enumerate(pairs) if load.id == session.workload), 0)
     room = height if len(pairs) <= height else height - 1
     first = max(0, min(at - room // 2, len(pairs) - room))
-    out = [_row(session, *one, names, width, effects) for one in pairs[first : first + room]]
+    shown = pairs[first : first + room]
+    said = [crop(state(session, *one)[0], max(16, width // 3)) if effects else [] for one in shown]
+    trace = (width - names - 2 * (_VALUE + 1) - max(map(cells, said), default=0) - 4) // 2
+    trace = max(_LEAST_TRACE, min(12, trace))
+    out = [_row(session, *one, words, names, width, trace) for one, words in zip(shown, said, strict=True)]
     if len(pairs) > room:
         out.append(text(f"  {len(pairs) - room} more of {len(pairs)} loads", "dim"))
     return out
 
 
 def _row(
-    session: Session, load: Workload, found: Sequence[Standing], names: int, width: int, effects: bool
+    session: Session,
+    load: Workload,
+    found: Sequence[Standing],
+    said: Line,
+    names: int,
+    width: int,
+    trace: int,
 ) -> Line:
-    said, now = state(session, load, found)
-    shown = crop(said, max(16, width // 3)) if effects else []
-    trace = max(_LEAST_TRACE, min(12, (width - names - 2 * _VALUE - 19) // 2))
+    now = state(session, load, found)[1]
     head: Line = [
         ("▶ " if now else "  ", "accent"),
         *pad(text(title(load), "strong" if now else "text"), names),
     ]
     body: Line = []
     for side in sides(session, load.id, trace)[:2]:
-        value = "" if side.level is None else str(brief(side.level))
+        value = "" if side.level is None else short(side.level, _VALUE - 2)
         (drawn,) = columns(side.shares, 1)
         body += [("  ", "text"), (f"{value:>{_VALUE - 2}} ", "text"), *pad([(drawn, side.role)], trace)]
-    if cells(head) + cells(body) + cells(shown) + 2 > width:
-        body = [span for span in body if span[1] == "text" and span[0].strip()] if not effects else BLANK
-    return split([*head, *body], shown, width)
+    return split([*head, *body], said, width)
+
+
+def short(value: Quantity, width: int) -> str:
+    """With its unit where there is room, else with its prefix alone: `12.9 k /s`."""
+    whole = str(brief(value))
+    prefix = " ".join(value.unit.split(" ")[:-1])
+    rate = " /s" if value.unit.endswith("/s") else ""
+    return whole if len(whole) <= width else f"{value.number} {prefix}".rstrip() + rate
 
 
 def battery_lines(session: Session, width: int, most: int) -> list[Line]:

@@ -76,13 +76,13 @@ def _devices(session: Session) -> list[str]:
     return [name for name in dict.fromkeys(named) if name in session.pulses[-1].devices]
 
 
-def pulse_lines(session: Session, width: int, most: int = 2) -> list[Line]:
-    """As many lines as it takes, at most `most`."""
+def pulse_lines(session: Session, width: int, most: int = 2, *, named: bool = True) -> list[Line]:
+    """As many lines as it takes, at most `most`; `named`: nothing above says that it is the host's."""
     if not session.pulses:
-        return [text("host   no pulse yet", "dim")]
+        return [text("host   no pulse yet" if named else "no pulse yet", "dim")]
     recent = list(session.pulses)[-_TRACE:]
     last = recent[-1]
-    items: list[Line] = [[("host ", "dim"), (f"load {last.load1:.1f}", "text")]]
+    items: list[Line] = [[("host " if named else "", "dim"), ("load ", "dim"), (f"{last.load1:.1f}", "text")]]
     items.append([("cpu ", "dim"), *_trace([p.cpu for p in recent]), (f" {last.cpu * 100:.0f} %", "text")])
     busiest = max(last.devices, key=lambda d: last.devices[d][2], default="")
     if busiest:
@@ -119,7 +119,7 @@ def pulse_lines(session: Session, width: int, most: int = 2) -> list[Line]:
     for item in items:
         gap = 3 if rows[-1] else 0
         if rows[-1] and cells(rows[-1]) + gap + cells(item) > width:
-            rows.append([("     ", "text")])
+            rows.append([("     " if named else "", "text")])
             gap = 0
         rows[-1] += [(" " * gap, "text"), *item]
     return rows[:most]

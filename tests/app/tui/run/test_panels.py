@@ -6,11 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from app.lines import Line
 from app.recording import store
 from app.report.headline import answer
 from app.tui.children.feed import RunFeed
 from app.tui.commands import Example, Known
 from app.tui.widgets.home.scenario_list import ScenarioList
+from app.tui.widgets.measuring.load_cards import short
+from app.tui.widgets.panel import _spelt
+from probes.units import Quantity
 from scenarios import events as ev
 from tests.fakes.terminals.screen import feed, grid, keys, opened, settled
 
@@ -141,3 +145,20 @@ async def test_the_end_of_a_run_that_took_long_is_told(tmp_path: Path) -> None:
         app._driver.write = written.append  # type: ignore[method-assign]
         app._tell_end(app.feed)
         assert [one.startswith("\x07\x1b]9;") for one in written] == [True]
+
+
+def test_plus_minus_takes_two_cells_in_ascii_and_no_edge_moves() -> None:
+    edged = _spelt([("│ within ±5 %", "text"), ("      ", "text"), ("│", "rule")])
+    assert "".join(part for part, _ in edged) == "│ within +-5 %     │"
+    ruled = _spelt([("╭─ ±: as measured ", "title"), ("─────╮", "rule")])
+    assert "".join(part for part, _ in ruled) == "╭─ +-: as measured ────╮"
+    whole: Line = [("no such sign", "text")]
+    assert _spelt(whole) is whole
+
+
+def test_a_value_keeps_its_number_and_prefix_where_its_unit_has_no_room() -> None:
+    assert (
+        short(Quantity("12.9", "k files/s"), 11) == "12.9 k /s"
+        and short(Quantity("4.1", "MB/s"), 11) == "4.1 MB/s"
+    )
+    assert short(Quantity("115", "beginnings/s"), 11) == "115 /s"
