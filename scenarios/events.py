@@ -18,7 +18,7 @@ from scenarios.finding import Finding
 from scenarios.plan import Option, Plan
 from scenarios.results.result import Result as Result
 from scenarios.surroundings import Watched as Watched
-from scenarios.verdict.word import Judged, Word
+from scenarios.verdict.verdict import Judged, Word
 
 SCHEMA = "hostdx/1"
 SIDES = "0123456789abcdefghijklmnopqrstuvwxyz"  # a train's order is written in them

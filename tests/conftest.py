@@ -20,7 +20,7 @@ import pytest
 from hypothesis import settings
 
 from probes.bench.run.supervised import Supervisors
-from scenarios.rules import rights
+from scenarios.rules import words
 from tests.needs import need
 
 WORKERS = 2
@@ -136,7 +136,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def shown_to_root() -> Iterator[None]:
     """Whoever runs the tests: a user's commands begin with sudo."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rights, "is_root", lambda: True)
+        patch.setattr(words, "is_root", lambda: True)
         yield
 
 

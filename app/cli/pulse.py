@@ -10,7 +10,7 @@ from app.cli.measuring.event_stream import events_option, header
 from app.output import raw
 from app.recording.writer import encoded
 from probes.host import Host
-from scenarios.guards.pulse import PulseSource
+from scenarios.guards.top_processes import PulseSource
 
 
 @click.command(params=[events_option], hidden=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scenarios import events as ev
 from scenarios.experiment.looks import looks
 from scenarios.plan import PlannedStep
-from scenarios.verdict.rule import decide, of_ratio
+from scenarios.verdict.verdict import decide, of_ratio
 
 if TYPE_CHECKING:
     from app.recording.session import Session

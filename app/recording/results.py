@@ -8,7 +8,7 @@ import msgspec
 
 from probes.lossless_json import Decoder
 from scenarios.ranges import sound
-from scenarios.results import types as result_types
+from scenarios.results import result as result_types
 from scenarios.results.result import Result
 
 FORMER = "extra"  # how results were written before they had types: by a name, with the same value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scenarios import events as ev
-from scenarios.verdict.word import Word
+from scenarios.verdict.verdict import Word
 
 _ROLES = {Word.SLOWER: "critical", Word.FASTER: "ok", Word.EQUAL: "strong"}
 _COLOURS = {Word.SLOWER: "#d64545", Word.FASTER: "#2f9e5b"}

@@ -269,6 +269,6 @@ class Execution:
 
 
 def _pulse_source(host: Host, plan: Plan) -> Callable[[float], ev.Pulse] | None:
-    from scenarios.guards.pulse import PulseSource
+    from scenarios.guards.top_processes import PulseSource
 
     return PulseSource(host, sorted({written.device for written in plan.writes})).next

@@ -21,14 +21,11 @@ from scenarios import events as ev
 from scenarios.box.results import Level
 from scenarios.experiment.groups import Group
 from scenarios.experiment.schedule.guarded import GuardedBlocks
-from scenarios.experiment.statistics.level import level_interval
-from scenarios.experiment.statistics.stats import over_groups
+from scenarios.experiment.statistics.stats import level_interval, over_groups
 from scenarios.guards.watch import Watch
 from scenarios.model import Run, Step
 from scenarios.plan import Workload
-from scenarios.verdict.rule import Estimate, decide, margin_edge
-from scenarios.verdict.verdict import interval_of, ratio_of
-from scenarios.verdict.word import NOT_YET, UNFIT
+from scenarios.verdict.verdict import NOT_YET, UNFIT, Estimate, decide, interval_of, margin_edge, ratio_of
 
 PILOTS = 2
 EASY, HARD = "easy", "hard"

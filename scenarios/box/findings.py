@@ -10,7 +10,7 @@ from scenarios import events as ev
 from scenarios.box.results import Level, Measured, amount, name_of
 from scenarios.finding import Evidence, Finding
 from scenarios.rules.texts import texts
-from scenarios.verdict.rule import of_ratio
+from scenarios.verdict.verdict import of_ratio
 
 SAYS = texts("box")
 # How many times slower hard may be before it is named, hostdx's own limits: on local disks hard is 1 to 4 times slower,

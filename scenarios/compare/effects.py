@@ -20,8 +20,7 @@ from scenarios.compare.spread import Observed, Variance, moderated
 from scenarios.experiment.statistics.distributions import normal_quantile, t_quantile
 from scenarios.knowledge.loads import group_of
 from scenarios.plan import Metric
-from scenarios.verdict.rule import Estimate, decide, margin_edge
-from scenarios.verdict.verdict import Verdict, ratio_of
+from scenarios.verdict.verdict import Estimate, Verdict, decide, margin_edge, ratio_of
 
 # What the interval's spread comes from, best first: several boots a side, several runs (of imported results: files),
 # one side's repeated runs for both, the blocks of single runs (a lower bound), or nothing (single values).

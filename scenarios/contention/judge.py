@@ -20,8 +20,7 @@ from scenarios.contention.plan import CONTROL, LEAST_GROUPS, Load
 from scenarios.contention.results import Curve, Level, Scalability, Step, Wait
 from scenarios.contention.usl import fitted
 from scenarios.experiment.statistics.distributions import t_quantile
-from scenarios.verdict.rule import Estimate, Why, decide, margin_edge
-from scenarios.verdict.word import OPEN, UNFIT, Word
+from scenarios.verdict.verdict import OPEN, UNFIT, Estimate, Why, Word, decide, margin_edge
 from scenarios.where.waits import kind_of, words
 
 ALPHA = 0.05

@@ -10,7 +10,7 @@ from probes import units
 from scenarios import ranges as of
 from scenarios.results.document import Axis, Cell, Chart, Mono, Part, Section, Series, Table, say
 from scenarios.results.result import Result
-from scenarios.verdict.word import NOT_YET, Judged, Word
+from scenarios.verdict.verdict import NOT_YET, Judged, Word
 
 MARKS = "ox+*#@%&"
 CHARTED = 4  # loads in a chart: more marks are not told apart

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Callable
 from typing import ClassVar
 
 from probes.host import Host
@@ -12,11 +13,40 @@ from probes.types import Absent
 from scenarios.card import Card
 from scenarios.declared_options import declared
 from scenarios.dstate import CARD
-from scenarios.dstate.plan import DEFAULT_S, WATCH, make
 from scenarios.dstate.reporting import Report
 from scenarios.dstate.watch import Watching, read
-from scenarios.model import Options, Run, Scenario
-from scenarios.plan import Option, Plan
+from scenarios.model import Options, Run, Scenario, Usage
+from scenarios.plan import Option, Plan, PlannedStep
+
+DEFAULT_S = 60.0
+WATCH = "watch the tasks' states"
+READS = (
+    "/proc/PID/task/TID/{stat,status,wchan,stack}",
+    "/proc/{loadavg,diskstats,pressure,self/mountinfo}",
+    "/sys/block/*/{inflight,queue/scheduler,dm/suspended,md/suspend_*}",
+    "/sys/kernel/debug/block/*/hctx*/sched_tags",
+    "io.max and blkio.throttle.* of a stuck task's control groups",
+    "the kernel's log",
+)
+
+
+def make(options: Options, planned: Callable[..., Plan], *, root: bool) -> Plan:
+    """Raises Usage for a time below zero."""
+    seconds = options.number("seconds", DEFAULT_S)
+    if seconds < 0:
+        raise Usage("--seconds must not be negative")
+    until = "" if seconds else ", until it is stopped"
+    return planned(
+        options={"seconds": seconds},
+        steps=(PlannedStep("watch", WATCH, seconds),),
+        reads=READS,
+        seconds=seconds,
+        sentences=(
+            f"reads every task's state once a second{until}; starts no load",
+            *(() if root else ("without root the stacks and open files of other users' tasks stay unknown",)),
+        ),
+    )
+
 
 TICK_S = 1.0
 MOST_TICK_S = 30.0

@@ -16,8 +16,7 @@ from probes import units
 from scenarios.experiment.statistics.distributions import t_quantile
 from scenarios.experiment.statistics.stats import Better
 from scenarios.experiment.trend import ASSUMED_CORRELATION
-from scenarios.verdict.rule import Estimate, Within, decide, margin_edge
-from scenarios.verdict.verdict import Verdict, interval_of, ratio_of
+from scenarios.verdict.verdict import Estimate, Verdict, Within, decide, interval_of, margin_edge, ratio_of
 
 LEAST_BLOCKS = 6
 WIDENED_BY = 2.0

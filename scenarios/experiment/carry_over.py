@@ -21,8 +21,7 @@ from scenarios import events as ev
 from scenarios.experiment.groups import Group, Pair
 from scenarios.experiment.statistics.stats import Spread, over_groups
 from scenarios.experiment.wording import carry_over_text
-from scenarios.verdict.rule import margin_edge, of_ratio, still
-from scenarios.verdict.word import Word
+from scenarios.verdict.verdict import Word, margin_edge, of_ratio, still
 
 LEVEL = 0.01  # of a test
 LOOKS = 4  # among which it is shared

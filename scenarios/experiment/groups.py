@@ -8,8 +8,13 @@ from collections.abc import Iterable, Sequence
 from probes.bench.measured import Measured
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
-from scenarios.experiment.statistics.stats import GroupValue, difference, group_value
-from scenarios.experiment.statistics.tail import OPERATIONS_FOR_P99, p99_ns
+from scenarios.experiment.statistics.stats import (
+    OPERATIONS_FOR_P99,
+    GroupValue,
+    difference,
+    group_value,
+    p99_ns,
+)
 from scenarios.plan import Metric, Workload
 
 Pair = tuple[str, str]  # baseline, variant

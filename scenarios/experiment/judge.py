@@ -16,8 +16,14 @@ from scenarios.experiment.statistics.drift import drifts
 from scenarios.experiment.statistics.stats import Spread
 from scenarios.experiment.wording import drift_text, places_text
 from scenarios.plan import Metric, Workload
-from scenarios.verdict.rule import LARGE_ONLY_BELOW, of_ratio, still
-from scenarios.verdict.verdict import not_applicable, not_measured, withdrawn
+from scenarios.verdict.verdict import (
+    LARGE_ONLY_BELOW,
+    not_applicable,
+    not_measured,
+    of_ratio,
+    still,
+    withdrawn,
+)
 
 
 class Judge:

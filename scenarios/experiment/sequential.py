@@ -32,9 +32,8 @@ from scenarios.experiment.statistics.stats import (
     slower_pairs,
     usual_scatter,
 )
-from scenarios.verdict import rule
-from scenarios.verdict.rule import Why
-from scenarios.verdict.verdict import Verdict, interval_of, ratio_of
+from scenarios.verdict import verdict as rule
+from scenarios.verdict.verdict import Verdict, Why, interval_of, ratio_of
 
 BATCH = 6  # groups, as many as the first look has
 _FEWEST = 3  # with two groups Student's interval spans everything

@@ -28,8 +28,7 @@ from scenarios.experiment.trend import (
     rounds_to_show,
     trend,
 )
-from scenarios.verdict.rule import decide, still
-from scenarios.verdict.word import Word
+from scenarios.verdict.verdict import Word, decide, still
 
 LEAST_FREEDOM = 3
 TRIM = "trim"

@@ -23,8 +23,8 @@ from probes.units import counted, percent
 from scenarios.experiment.statistics.distributions import t_quantile
 from scenarios.experiment.statistics.least_squares import Estimate, Fit, least_squares
 from scenarios.experiment.statistics.stats import Better
-from scenarios.verdict import rule
-from scenarios.verdict.word import OPEN, Judged, Word
+from scenarios.verdict import verdict as rule
+from scenarios.verdict.verdict import OPEN, Judged, Word
 
 LEAST_ROUNDS = 6
 CALLED_AT = 0.01

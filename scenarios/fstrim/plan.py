@@ -20,8 +20,8 @@ from probes.types import present
 from probes.units import counted
 from scenarios.experiment.before_after import LEAST_BLOCKS
 from scenarios.fstrim.layout import Layout
-from scenarios.fstrim.measurement.durations import Pattern
 from scenarios.fstrim.measurement.load import CHURN_ID, COMMAND_ID, COMMAND_METRIC, REFERENCE_ID
+from scenarios.fstrim.measurement.trim import Pattern
 from scenarios.guards.foreign_latency import STOPS_ITSELF
 from scenarios.knowledge.disks import endurance_share, fill_s
 from scenarios.knowledge.trims import trim_of

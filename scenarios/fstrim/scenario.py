@@ -25,10 +25,9 @@ from scenarios.fstrim import CARD
 from scenarios.fstrim.facts import facts
 from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.ledger import Ledger
-from scenarios.fstrim.measurement.durations import Pattern
 from scenarios.fstrim.measurement.load import BuiltIn, Engine, Ground, OwnCommand
 from scenarios.fstrim.measurement.phase import Blocks, Stopped
-from scenarios.fstrim.measurement.size import after_warm_up
+from scenarios.fstrim.measurement.trim import Pattern, after_warm_up
 from scenarios.fstrim.plan import Request, make, untrimmed
 from scenarios.fstrim.rules import RULES
 from scenarios.fstrim.series import one_round

@@ -13,9 +13,8 @@ from scenarios.experiment.reference import change_beside
 from scenarios.fstrim.findings import TREATMENT, effect, idling, number
 from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.ledger import Ledger
-from scenarios.fstrim.measurement.durations import Pattern
 from scenarios.fstrim.measurement.phase import Blocks, Phase
-from scenarios.fstrim.measurement.trim import Trimmed, trim
+from scenarios.fstrim.measurement.trim import Pattern, Trimmed, trim
 from scenarios.fstrim.plan import AFTER, BEFORE, CLOSING, IDLE, trim_action
 from scenarios.fstrim.results import TrimLedger
 from scenarios.model import Run

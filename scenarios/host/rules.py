@@ -20,8 +20,7 @@ from scenarios.cpus import priority
 from scenarios.cpus.quota import PERIODS_SPEAK, Quota, less_tight, stopped_by
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.folding import MOST_SHOWN
-from scenarios.host.culprit_visibility import unseen
-from scenarios.host.top_users import User, last_look, top_users
+from scenarios.host.top_users import User, last_look, top_users, unseen
 from scenarios.knowledge.kernel_threads import kernel_thread
 from scenarios.rule import Inapplicable, Rule, Unreadable
 from scenarios.rules.texts import texts

@@ -9,7 +9,7 @@ import msgspec
 from scenarios import ranges as of
 from scenarios.compare.bounding_box import Boxed
 from scenarios.results.result import Result
-from scenarios.verdict.word import Judged, Word
+from scenarios.verdict.verdict import Judged, Word
 
 
 class ImportedFile(msgspec.Struct, frozen=True, kw_only=True):

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from scenarios.experiment.statistics.distributions import t_quantile
 from scenarios.experiment.statistics.hodges_lehmann import middle_of, walsh_averages
 from scenarios.experiment.statistics.stats import Better
-from scenarios.verdict.rule import Estimate, decide, margin_edge
+from scenarios.verdict.verdict import Estimate, decide, margin_edge
 
 BASELINE_NIGHTS = 28
 LEAST_NIGHTS = 14  # of a load that some nights do not have, and of a first baseline that a change cuts short

@@ -9,7 +9,7 @@ import msgspec
 from probes.units import smallest_effect
 from scenarios import ranges as of
 from scenarios.results.result import Result
-from scenarios.verdict.word import Judged, Word
+from scenarios.verdict.verdict import Judged, Word
 
 
 class Reach(msgspec.Struct, Judged, frozen=True, omit_defaults=True):

@@ -26,9 +26,8 @@ from scenarios.guards.watch import watch_for
 from scenarios.model import Options, Refused, Run, Scenario, Step
 from scenarios.numa import CARD, findings, tables
 from scenarios.numa.measurement import locality
-from scenarios.numa.measurement.cpu import SUSTAINED_S, CpuBench
+from scenarios.numa.measurement.cpu import SUSTAINED_S, CpuBench, StressBench
 from scenarios.numa.measurement.memory import MemoryBench
-from scenarios.numa.measurement.stress import StressBench
 from scenarios.numa.measurement.surroundings import Surveyor
 from scenarios.numa.measurement.trains import PlacedTrains
 from scenarios.numa.memory_findings import memory_findings

@@ -24,8 +24,7 @@ from scenarios.peers.parting import partings, rare
 from scenarios.peers.retest import LEAST_ROUNDS, Round, Standing, standings
 from scenarios.peers.screen import LEAST_PEERS, Column, Group, Screen, screen, smallest_found
 from scenarios.peers.setting import settings
-from scenarios.verdict.rule import margin_edge
-from scenarios.verdict.verdict import ratio_of
+from scenarios.verdict.verdict import margin_edge, ratio_of
 
 _MOST_PEERS = 400  # that an odd node's facts are held against: more say the same
 _SELDOM = 0.1  # of the nodes, at most, have a finding that is told of an odd one

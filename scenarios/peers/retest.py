@@ -18,9 +18,7 @@ from scenarios.experiment.statistics.distributions import t_quantile
 from scenarios.experiment.statistics.hodges_lehmann import middle_of
 from scenarios.peers.node import Node
 from scenarios.peers.screen import Screen
-from scenarios.verdict.rule import Estimate, decide, margin_edge
-from scenarios.verdict.verdict import ratio_of
-from scenarios.verdict.word import NOT_YET, OPEN, Judged, Word
+from scenarios.verdict.verdict import NOT_YET, OPEN, Estimate, Judged, Word, decide, margin_edge, ratio_of
 
 FAMILY_ERROR = 0.05
 # Of retests behind a name, out in each; of more in all but one: one wild value names nobody.

@@ -18,8 +18,7 @@ from scenarios.experiment.statistics.distributions import normal_quantile
 from scenarios.experiment.statistics.hodges_lehmann import middle_of
 from scenarios.peers.node import Hardware, Node
 from scenarios.peers.population import Parted, parted
-from scenarios.verdict.rule import margin_edge
-from scenarios.verdict.verdict import ratio_of
+from scenarios.verdict.verdict import margin_edge, ratio_of
 
 LEAST_PEERS = (
     LEAST_RUNS  # nodes of one hardware that have a measure: with fewer there is no spread to speak of

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from scenarios.verdict.word import Word
+from scenarios.verdict.verdict import Word
 
 
 class Mono(msgspec.Struct, frozen=True, tag=True):

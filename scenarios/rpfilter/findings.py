@@ -12,8 +12,8 @@ from scenarios.rpfilter.cost import MODEL, Answer, severity
 from scenarios.rpfilter.cost_model import Share, core_holds
 from scenarios.rpfilter.facts import Facts
 from scenarios.rpfilter.measurement.measured_check import MeasuredCheck, active
+from scenarios.rpfilter.rule_change import switched_off
 from scenarios.rpfilter.rules import evidence
-from scenarios.rpfilter.setting_change import switched_off
 from scenarios.rules.texts import texts
 
 SAYS = texts("rpfilter")

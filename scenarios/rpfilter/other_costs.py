@@ -13,7 +13,7 @@ from scenarios.rpfilter.cost_model import Cost, share
 from scenarios.rpfilter.facts import Facts
 from scenarios.rpfilter.measurement.measured_check import active
 from scenarios.rpfilter.measurement.variants import SETTINGS, Trial
-from scenarios.rpfilter.setting_change import switched_off
+from scenarios.rpfilter.rule_change import switched_off
 from scenarios.rules.texts import texts
 
 SAYS = texts("rpfilter")

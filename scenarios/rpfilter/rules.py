@@ -14,9 +14,9 @@ from probes.types import Absent
 from probes.units import counted
 from scenarios.finding import Evidence, Finding, Severity
 from scenarios.rpfilter import remedies
-from scenarios.rpfilter.averages import averages
+from scenarios.rpfilter.cost_model import averages
 from scenarios.rpfilter.facts import Facts, read
-from scenarios.rpfilter.setting_change import loose, strict
+from scenarios.rpfilter.rule_change import loose, strict
 from scenarios.rule import Inapplicable, Rule, Unreadable
 from scenarios.rules.texts import texts
 

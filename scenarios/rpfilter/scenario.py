@@ -33,9 +33,8 @@ from scenarios.rpfilter import CARD, other_costs
 from scenarios.rpfilter.cost import answer, check_cost, line_rates
 from scenarios.rpfilter.facts import Facts, fact_events, rate_events, read
 from scenarios.rpfilter.findings import finding
-from scenarios.rpfilter.measurement.arm import Bench, NetworkArm
 from scenarios.rpfilter.measurement.measured_check import chosen
-from scenarios.rpfilter.measurement.trains import NetworkTrains, Pairs
+from scenarios.rpfilter.measurement.trains import Bench, NetworkArm, NetworkTrains, Pairs
 from scenarios.rpfilter.measurement.variants import NONE, Trial
 from scenarios.rpfilter.plan import (
     BLOCK_S,

@@ -14,12 +14,11 @@ from scenarios.rules import settings
 from scenarios.rules.expression import Value, expression
 from scenarios.rules.known import written
 from scenarios.rules.read import Read, last_line, read
-from scenarios.rules.rights import typable
 from scenarios.rules.rule_file import Advice, Answer, RuleText
 from scenarios.rules.subjects.log import log_rows
 from scenarios.rules.table import Row
 from scenarios.rules.tables import TABLES
-from scenarios.rules.words import Words, plain, typed
+from scenarios.rules.words import Words, plain, typable, typed
 
 MOST_SHOWN = 8
 MOST_SOURCES = 3

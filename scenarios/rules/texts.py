@@ -18,8 +18,7 @@ import msgspec
 from probes.units import Quantity
 from scenarios.finding import Confidence, Evidence, Finding, Remedy, Severity
 from scenarios.knowledge.load import tables
-from scenarios.rules.rights import typable
-from scenarios.rules.words import FORMS, said
+from scenarios.rules.words import FORMS, said, typable
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 _HOLE = re.compile(r"\{\{\w+\}\}|\{(\w+)(?::([a-z]+))?\}")

@@ -11,9 +11,9 @@ from probes.system.disk.block import BlockDevice
 from probes.types import present
 from probes.units import amount, latency, percent, prefixed
 from scenarios.events import Verdict
-from scenarios.experiment.statistics.tail import percentile_ns
+from scenarios.experiment.statistics.stats import percentile_ns
 from scenarios.experiment.wording import effect_words, groups_words
-from scenarios.files.target import Target
+from scenarios.files.places import Target
 from scenarios.finding import Evidence, Finding
 from scenarios.knowledge.disks import disk_class, link_share
 from scenarios.rules.texts import texts

@@ -12,7 +12,7 @@ from probes.bench.workloads import load_of
 from probes.host import Host
 from probes.system.disk.drive.transport import virtual
 from probes.units import amount, duration, elapsed, listed, number
-from scenarios.files.target import Target
+from scenarios.files.places import Target
 from scenarios.finding import SEVERITIES, Evidence, Finding, Remedy
 from scenarios.knowledge.disks import (
     JobKind,

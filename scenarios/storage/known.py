@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from probes.host import Host
 from scenarios.files.directories import holding
-from scenarios.files.target import Target
+from scenarios.files.places import Target
 from scenarios.finding import Finding
 from scenarios.triage import findings_about
 

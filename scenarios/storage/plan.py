@@ -18,15 +18,22 @@ from probes.host import Host
 from probes.types import Absent, present
 from probes.units import size
 from scenarios.experiment.load_schedule import CONTROL_S, LEAST_LOAD_S, MAY_BE_LEFT_OUT
+from scenarios.files.arm import workload
 from scenarios.files.directories import default_directories
-from scenarios.files.loads import workload
-from scenarios.files.target import Target, target
+from scenarios.files.places import Target, target
 from scenarios.guards.foreign_latency import STOPS_ITSELF
 from scenarios.knowledge.disks import disk_class, endurance_share, fill_s
 from scenarios.model import Options, Usage, directory_action
 from scenarios.plan import Plan, PlannedStep, Variant, Workload, Written
-from scenarios.storage.ground import Shared, on_one_file_system, sentence, shared
-from scenarios.storage.targets import could_be_named, differences, variant
+from scenarios.storage.targets import (
+    Shared,
+    could_be_named,
+    differences,
+    on_one_file_system,
+    sentence,
+    shared,
+    variant,
+)
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DEFAULT_BUDGET_S = 60.0

@@ -12,12 +12,47 @@ from probes.system.disk.drive.ata import ata_port
 from probes.system.disk.drive.link import Link
 from probes.system.disk.drive.transport import emulated
 from probes.system.disk.smart import physical, smart_reports
+from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
 from probes.units import counted
 from scenarios.finding import Finding, Severity
 from scenarios.rule import Inapplicable, Rule, Unreadable
 from scenarios.rules.texts import texts
-from scenarios.storage.write_caches import differing
+
+ALONE = frozenset({"sata", "sas"})  # outside of virtual machines storage.write-cache looks at each of these
+
+
+def differing(host: Host) -> Iterator[Finding]:
+    """Two disks of one model are bought to be alike; a cache that is off on one of them makes its writes slower."""
+    guest = host.once(virtualisation).virtual
+    models: dict[tuple[str, str], list[BlockDevice]] = {}
+    for disk in host.once(block_devices).values():
+        if disk.parent or not present(disk.model) or not disk.model or not present(disk.transport):
+            continue
+        if present(disk.queue.write_cache) and (guest or disk.transport not in ALONE):
+            models.setdefault((disk.transport, disk.model.strip()), []).append(disk)
+    several = {model: disks for (_, model), disks in models.items() if len(disks) > 1}
+    if not several:
+        raise Inapplicable("no two disks of one model report their write cache")
+    for model, disks in several.items():
+        off = [d.name for d in disks if _cache(d) == "write through"]
+        on = [d.name for d in disks if _cache(d) == "write back"]
+        if off and on:
+            yield SAYS.finding(
+                "write-cache-differs",
+                subject=off[0] if len(off) == 1 else "",
+                subjects=tuple(off) if len(off) > 1 else (),
+                model=model,
+                off=", ".join(off),
+                on=", ".join(on),
+                have="has" if len(on) == 1 else "have",
+                disks=tuple(off),
+            )
+
+
+def _cache(disk: BlockDevice) -> str:
+    return disk.queue.write_cache.strip() if present(disk.queue.write_cache) else ""
+
 
 SAYS = texts("storage")
 

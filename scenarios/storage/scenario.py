@@ -31,9 +31,9 @@ from scenarios.experiment.groups import level_values
 from scenarios.experiment.load_schedule import ScheduledLoad, campaign
 from scenarios.experiment.schedule.guarded import GuardedBlocks, values_of
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
-from scenarios.experiment.statistics.level import level_interval
+from scenarios.experiment.statistics.stats import level_interval
 from scenarios.files.arm import StorageArm
-from scenarios.files.target import Target
+from scenarios.files.places import Target
 from scenarios.finding import Finding
 from scenarios.guards.watch import Watch, watch_for
 from scenarios.model import Options, Refused, Run, Scenario, Step, Usage, own_directory
@@ -49,12 +49,11 @@ from scenarios.storage.findings import (
     link_findings,
 )
 from scenarios.storage.first_answer import first_answer, hints
-from scenarios.storage.ground import sentence
 from scenarios.storage.known import known_of
 from scenarios.storage.plan import DEFAULT_BUDGET_S, JOB_S, Layout, make
 from scenarios.storage.results import JobWait, JobWaits, Level, Levels
 from scenarios.storage.single_directory import measure_alone
-from scenarios.storage.targets import same_device
+from scenarios.storage.targets import same_device, sentence
 from scenarios.storage.throttling.caps import throttles, watched_s
 from scenarios.storage.throttling.common_cap import courses_of, recast
 from scenarios.storage.throttling.course import BlockCompletions

@@ -3,11 +3,85 @@
 from __future__ import annotations
 
 import math
-from typing import TypeVar
+from enum import Enum, StrEnum
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from scenarios.verdict.word import Judged, Word
+
+class _Questions:
+    __slots__ = ()
+
+    @property
+    def _word(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def slower(self) -> bool:
+        return self._word == Word.SLOWER
+
+    @property
+    def faster(self) -> bool:
+        return self._word == Word.FASTER
+
+    @property
+    def differs(self) -> bool:
+        """Decided, by more than the margin, in either direction."""
+        return self.slower or self.faster
+
+    @property
+    def equal(self) -> bool:
+        """Decided: whatever difference there is lies within the margin."""
+        return self._word == Word.EQUAL
+
+    @property
+    def decided(self) -> bool:
+        return self.differs or self.equal
+
+    @property
+    def undecided(self) -> bool:
+        """Measured, and nothing can be said."""
+        return self._word == Word.UNDECIDED
+
+    @property
+    def judged(self) -> bool:
+        """Measured as it should be, whether that decided it or not."""
+        return self.decided or self.undecided
+
+    @property
+    def not_measured(self) -> bool:
+        """Not started, for want of time, bytes or rights."""
+        return self._word == Word.NOT_MEASURED
+
+
+class Word(_Questions, StrEnum):
+    SLOWER = "slower"
+    FASTER = "faster"
+    EQUAL = "no material difference"
+    UNDECIDED = "inconclusive"
+    NOT_APPLICABLE = "not applicable"
+    NOT_MEASURED = "not measured"
+
+    @property
+    def _word(self) -> str:
+        return self
+
+
+OPEN = Word.UNDECIDED  # of an effect so far: nothing is decided of it
+NOT_YET = Word.NOT_MEASURED  # of what is still to be measured
+UNFIT = Word.NOT_APPLICABLE  # of what is not what it claims to be
+
+
+class Judged(_Questions):
+    """Whatever carries a verdict; `verdict` is its word."""
+
+    __slots__ = ()
+    verdict: Word
+
+    @property
+    def _word(self) -> str:
+        return self.verdict
+
 
 _FARTHEST = 700.0  # in logs: beyond it exp overflows
 AnyJudged = TypeVar("AnyJudged", bound=msgspec.Struct)  # that has a `verdict` and a `reason`
@@ -55,3 +129,103 @@ def interval_of(low: float, high: float) -> tuple[tuple[float, float], float]:
     """Of logs: the interval of the ratio, and half its width, the smallest effect that it could have shown."""
     ends = ratio_of(low), ratio_of(high)
     return ends, (ends[1] - ends[0]) / 2
+
+
+# With fewer units than this, looks to come, only a large effect is called: the whole interval beyond the margin.
+# Simulated with eight noise models and recorded series, as all that follows: tests/benchmarks/README.md, "Verdicts".
+LARGE_ONLY_BELOW = 8
+# How far beyond the margin the estimate must be, in half-widths of the interval: a true 3 % is called in at most 10 %
+# of the runs. Else every look is one more chance for an effect just below the margin ...
+CLEARLY = 0.5
+# ... and at the last look less, where it costs power: 10 % on the busiest recorded disk found in 81 % instead of 84.
+CLEARLY_AT_LAST = 0.36
+# Before the last look, how far from no effect the interval must end, in parts of what the half-width exceeds twice the
+# margin: what great noise calls too early may even have the wrong sign (Gelman and Carlin, "Beyond power calculations",
+# Perspectives on Psychological Science 9, 2014).
+CAUTION = 1.0
+# The share of the pairs of blocks, one of each side, that must fall alike where the drawn orders are too few to hold
+# the level: six groups fall alike in one of 32 draws (tests/benchmarks/README.md, "few groups").
+AGREED = 0.95
+
+
+class Why(Enum):
+    """Why nothing was decided."""
+
+    DECIDED = 0
+    WIDE = 1  # the interval, or the estimate is too near the margin
+    FEW = 2  # units
+    OVERLAP = 3  # of both sides' blocks, in so few units that their drawn orders alone tell nothing
+
+
+class Within(NamedTuple):
+    """Where another interval than the effect's own shows that there is none. `telling`: it could have shown one."""
+
+    low: float
+    high: float
+    edge: float
+    telling: bool = True
+
+
+class Estimate(NamedTuple):
+    """An effect with its interval and margin (`edge`) in one unit, 0 being none: logs of ratios, for example.
+
+    units, least  of inference: how many there are, and below how many only a large effect is called. 0 where the
+                  interval itself is wide enough for few units.
+    agree         the share of pairs of blocks that fall alike, where the units are too few without them.
+    last          no look follows. within: for "no material difference", where the interval is not the one for that.
+    """
+
+    effect: float
+    low: float
+    high: float
+    edge: float
+    units: int = 0
+    least: int = 0
+    agree: float = 1.0
+    last: bool = True
+    within: Within | None = None
+
+
+class Ruling(NamedTuple):
+    word: Word
+    why: Why = Why.DECIDED
+
+    @property
+    def decided(self) -> bool:
+        return self.why is Why.DECIDED
+
+
+def decide(e: Estimate) -> Ruling:
+    """An effect below 0 is `slower`. A number that is none decides nothing."""
+    if any(map(math.isnan, (e.effect, e.low, e.high))):
+        return Ruling(Word.UNDECIDED, Why.WIDE)
+    few = e.units < (e.least if e.last else max(e.least, LARGE_ONLY_BELOW))
+    half = (e.high - e.low) / 2
+    near, size = (e.low, e.effect) if e.effect > 0 else (-e.high, -e.effect)  # the end towards no effect
+    if few:
+        differs = near > e.edge
+    else:
+        apart = 0.0 if e.last else CAUTION * max(0.0, half - 2 * e.edge)
+        differs = near > apart and size > e.edge + (CLEARLY_AT_LAST if e.last else CLEARLY) * half
+    if differs and e.agree >= AGREED:
+        return Ruling(Word.FASTER if e.effect > 0 else Word.SLOWER)
+    low, high, edge, telling = e.within or Within(e.low, e.high, e.edge)
+    if not few and not differs and telling and -edge <= low <= high <= edge:
+        return Ruling(Word.EQUAL)
+    return Ruling(Word.UNDECIDED, Why.FEW if few else Why.OVERLAP if differs else Why.WIDE)
+
+
+def still(word: Word, e: Estimate) -> Word:
+    """The word, as far as it holds for a more doubtful estimate of the same effect too."""
+    return word if decide(e).word == word else Word.UNDECIDED
+
+
+def of_ratio(ratio: float, ci95: tuple[float, float], margin: float) -> Estimate:
+    """Of an effect as it is shown and recorded."""
+    effect, low, high = (-math.inf if x <= 0 else math.log(x) for x in (ratio, *ci95))
+    return Estimate(effect, low, high, margin_edge(margin))
+
+
+def margin_edge(margin: float) -> float:
+    """The margin (a share) in logs of ratios: 5 % more, or as little less as its inverse."""
+    return math.log1p(margin)

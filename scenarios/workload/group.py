@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from probes.action import Action
+from probes.bench.run.supervised import TreeSample
 from probes.host import Host
 from probes.number_text import wholes
 from probes.system.disk.mounts import mounts
@@ -17,7 +18,8 @@ from probes.system.processor.cpulist import as_list, parse_list
 from probes.system.running.cgroup import folders_of, groups_of
 from probes.types import Absent, present
 from probes.units import bytes_of, cpus, size
-from scenarios.model import Usage
+from scenarios import events as ev
+from scenarios.model import Run, Usage
 
 LIMITS = ("memory.max", "memory.high", "memory.swap.max", "cpu.max", "cpu.weight", "io.max", "pids.max")
 PERIOD_US = 100_000  # the kernel's own for cpu.max
@@ -191,3 +193,36 @@ def group_action(variant: str, root: str, limits: Mapping[str, str]) -> Action:
         rights="" if os.geteuid() else "root",
         parameters=dict(limits),
     )
+
+
+MOST = 20_000  # of all variants together: 3 MB
+
+
+class Curves:
+    """Shared by the variants of a run of hostdx."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self._told = 0
+
+    def tell(self, variant: str, number: int, sample: TreeSample) -> None:
+        """Of the variant's run with that number."""
+        self._told += 1
+        if self._told > MOST:
+            if self._told == MOST + 1:
+                self.run.note(f"samples inside the runs end here: {MOST} are recorded")
+            return
+        values = {
+            "PSS": sample.pss_bytes,
+            "CPU": sample.cpu_s,
+            "processes": sample.processes,
+            "threads": sample.threads,
+            "read": sample.read_bytes,
+            "written": sample.written_bytes,
+            "temperature": sample.celsius,
+            "frequency": sample.hertz,
+        }
+        known = {name: value for name, value in values.items() if value is not None}
+        self.run.emit(
+            ev.Inside(t=self.run.time(), variant=variant, run=number, at_s=sample.at_s, values=known)
+        )

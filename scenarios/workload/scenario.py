@@ -23,9 +23,8 @@ from scenarios.where.results import CallPaths
 from scenarios.workload import CARD
 from scenarios.workload.arm import WALL, Allowance, JobArm
 from scenarios.workload.cold import Cold, paths, unfit
-from scenarios.workload.command_timeline import Curves
 from scenarios.workload.findings import failing, finding, undecided
-from scenarios.workload.group import carried, group_action, lacking, place
+from scenarios.workload.group import Curves, carried, group_action, lacking, place
 from scenarios.workload.plan import actions, commands, left_out, variant
 from scenarios.workload.plan import sentences as planned_sentences
 from scenarios.workload.request import LEAST_SERIES, Request, request

@@ -14,7 +14,9 @@ from tests.fakes.clock import FakeClock
 
 
 class FakeBench:
-    """Implements `scenarios.rpfilter.measurement.arm.Bench`. `costs` are ns by what the treatment does; scatter 1 %."""
+    """Implements the `Bench` of `scenarios.rpfilter.measurement.trains`.
+
+    `costs` are ns by what the treatment does; scatter 1 %."""
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ from app.report import wording
 from app.report.figures.verdict_table import counts
 from app.report.figures.verdict_table import rows as verdict_rows
 from probes import units
-from scenarios.experiment.statistics.tail import percentile_ns
+from scenarios.experiment.statistics.stats import percentile_ns
 from scenarios.experiment.wording import titled
 from scenarios.results.document import Table
 

@@ -18,7 +18,7 @@ from scenarios import events as ev
 from scenarios.experiment.wording import effect_cells, titled
 from scenarios.plan import Metric
 from scenarios.results.document import Bar, Cell, Effects, Intervals, Table, Toned
-from scenarios.verdict.word import Word
+from scenarios.verdict.verdict import Word
 
 MEDIANS = (
     "Values are medians of each side's blocks; the effect is estimated within groups, not as their quotient."

@@ -29,7 +29,7 @@ from scenarios.results.document import (
     Words,
     say,
 )
-from scenarios.verdict.word import Word
+from scenarios.verdict.verdict import Word
 
 PARAMETERS = ("kernel", "parameters")  # the boot parameters that matter for speed; "none" without any
 # Differences of one kind that come by the dozen take one row.

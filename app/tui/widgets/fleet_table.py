@@ -16,7 +16,7 @@ from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker, Row
 from probes.units import listed, percent
 from scenarios.peers.judgement import FleetJudgement, Measure, Missing
-from scenarios.verdict.word import OPEN
+from scenarios.verdict.verdict import OPEN
 
 Order: TypeAlias = Literal["farthest off", "this measure", "name"]
 ORDERS: tuple[Order, ...] = ("farthest off", "this measure", "name")

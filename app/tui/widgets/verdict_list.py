@@ -20,7 +20,7 @@ from probes.units import Quantity, brief
 from scenarios import events as ev
 from scenarios.imported.results import Courses
 from scenarios.results.document import Bar
-from scenarios.verdict.word import Word
+from scenarios.verdict.verdict import Word
 
 _LEAST_BAR, _ENOUGH_BAR, _MOST_BAR = 8, 17, 61
 _LEAST_NAME = 12

@@ -18,7 +18,9 @@ alike look like a sure effect: see `sequential.Comparison.agreement`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from statistics import median, stdev
 from typing import Literal, NamedTuple, TypeAlias
 
 from scenarios.experiment.statistics.distributions import binomial_tail, signed_rank_critical, t_quantile
@@ -159,3 +161,43 @@ def over_groups(
 def sign_test(a: int, b: int) -> float:
     """The exact two-sided p of `a` against `b` events where each is as likely on either side; 1 without any."""
     return min(1.0, 2 * binomial_tail(max(a, b), a + b, 0.5))
+
+
+STRETCHES = 8
+
+
+def level_interval(values: Sequence[float]) -> tuple[float, tuple[float, float] | None]:
+    """The median of blocks or slices in the order measured, and its 95 % interval; None where they are too few.
+
+    The interval is Student's, of the medians of up to eight stretches: neighbours in time are correlated.
+    """
+    middle = median(values)
+    stretches = min(STRETCHES, len(values) // 2)
+    if stretches < 3:
+        return middle, None
+    edges = [round(n * len(values) / stretches) for n in range(stretches + 1)]
+    parts = [median(values[a:b]) for a, b in pairwise(edges)]
+    half = t_quantile(0.975, stretches - 1) * stdev(parts) / math.sqrt(stretches)
+    return middle, (max(0.0, middle - half), middle + half)
+
+
+# A variant's in a group: with fewer, the 99th percentile rests on less than ten of them.
+OPERATIONS_FOR_P99 = 1000
+
+
+def p99_ns(pairs: Iterable[tuple[int, int]]) -> int | None:
+    """Of recorded [upper bound in ns, count] pairs, all blocks' together; None without any."""
+    return percentile_ns(pairs, 0.99)
+
+
+def percentile_ns(pairs: Iterable[tuple[int, int]], share: float) -> int | None:
+    """The upper bound at or below which `share` (0..1) of them lie."""
+    counts: dict[int, int] = {}
+    for upper, count in pairs:
+        counts[upper] = counts.get(upper, 0) + count
+    total, seen = sum(counts.values()), 0
+    for upper in sorted(counts):
+        seen += counts[upper]
+        if seen >= share * total:
+            return upper
+    return None

@@ -10,9 +10,8 @@ from probes.bench.disk.cache import cache_check
 from probes.bench.measured import Measured, NotApplicable
 from scenarios import events as ev
 from scenarios.experiment.schedule.guarded import GuardedBlocks
-from scenarios.fstrim.measurement.durations import LEAST_BLOCK_S, Pattern
 from scenarios.fstrim.measurement.load import CHURN_ID, REFERENCE_ID, Engine
-from scenarios.fstrim.measurement.size import again_at_most
+from scenarios.fstrim.measurement.trim import LEAST_BLOCK_S, Pattern, again_at_most
 from scenarios.guards.watch import Watch
 from scenarios.model import Run
 from scenarios.plan import Workload

@@ -2,17 +2,57 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
+
+from probes import units
 from probes.action import Action
+from probes.bench.disk.budget import WriteBudget
 from probes.host import Host
 from probes.system.disk.diskstats import disk_counters
 from probes.types import Absent
 from scenarios import events as ev
-from scenarios.fstrim.measurement.durations import Pattern
-from scenarios.model import Run
+from scenarios.experiment.before_after import LEAST_BLOCKS
+from scenarios.fstrim.layout import MOST_A_BLOCK, Layout
+from scenarios.fstrim.measurement.load import CHURN_ID
+from scenarios.model import Run, Usage
+
+LEAST_BLOCK_S = 0.5  # a block alone; a shorter one shows the drive's cache, not the drive
+LEAST_PAIR_S = 0.5  # a block with its reference beside it
+
+
+class Pattern(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds; `blocks` are those of a phase."""
+
+    blocks: int = 12
+    block_s: float = 1.5
+    reference_s: float = 0.5
+    idle_s: float = 60.0  # the control; the trim with its settling is given the same time
+    rest_s: float = 5.0  # so long the discard counters must stand still
+    settle_at_most_s: float = 60.0
+
+    def for_budget(self, budget_s: float, phases: int) -> Pattern:
+        """`budget_s` of measuring: fewer blocks before shorter ones. Raises Usage where it is too short for any."""
+        need = phases * LEAST_BLOCKS * LEAST_PAIR_S
+        if budget_s < need:
+            raise Usage(f"a budget of {budget_s:.0f} s is too short; give --budget {math.ceil(need)} or more")
+        blocks = max(LEAST_BLOCKS, min(self.blocks, int(budget_s / phases / LEAST_PAIR_S)))
+        each = budget_s / phases / blocks
+        return msgspec.structs.replace(
+            self, blocks=blocks, block_s=each * 0.8, reference_s=min(2.0, each * 0.2)
+        )
+
+    def for_idle(self, idle_s: float) -> Pattern:
+        """Another length of the control. Raises Usage."""
+        if not 1 <= idle_s <= 3600:
+            raise Usage(f"--idle {idle_s:g} is not between 1 and 3600 seconds")
+        rest_s, most_s = min(self.rest_s, idle_s / 2), min(self.settle_at_most_s, idle_s)
+        return msgspec.structs.replace(self, idle_s=idle_s, rest_s=rest_s, settle_at_most_s=most_s)
+
 
 LOOK_S = 0.5
 
@@ -113,3 +153,45 @@ async def _rest(run: Run, leaves: Sequence[str], pattern: Pattern, ended: float)
             )
         )
         await run.clock.sleep(min(LOOK_S, pattern.rest_s))
+
+
+# Blocks are seldom as fast as the warm-up, and some are faster.
+AMPLE = 1.25
+
+
+class BlockSize(NamedTuple):
+    """`text` says what was changed and why; empty where nothing was."""
+
+    pattern: Pattern
+    bytes: int
+    text: str = ""
+
+
+def after_warm_up(
+    layout: Layout, budget: WriteBudget, pattern: Pattern, phases: int, bytes_per_s: float
+) -> BlockSize:
+    """One size for all phases. `bytes_per_s`: what the warm-up wrote."""
+    need = int(bytes_per_s * min(LEAST_BLOCK_S, pattern.block_s) * AMPLE)
+
+    def each(blocks: int) -> int:
+        with_again = blocks + again_at_most(blocks)
+        by_wear = budget.left_bytes / budget.amplification(CHURN_ID) / (phases * with_again)
+        return max(1, int(min(by_wear, layout.by_space(with_again), MOST_A_BLOCK)))
+
+    usual = min(layout.block_bytes, each(pattern.blocks))
+    if usual >= need:
+        return BlockSize(pattern, usual)
+    counts = range(pattern.blocks, LEAST_BLOCKS - 1, -1)
+    blocks = next((n for n in counts if each(n) >= need), min(LEAST_BLOCKS, pattern.blocks))
+    size = min(need, each(blocks))
+    text = (
+        f"at the {units.rate(bytes_per_s)} of the warm-up a block of {units.size(usual)} would last "
+        f"{usual / bytes_per_s:.2f} s: measured are {blocks} blocks a phase of at most {units.size(size)}, "
+        f"about {min(pattern.block_s, size / bytes_per_s):.2g} s each"
+    )
+    return BlockSize(msgspec.structs.replace(pattern, blocks=blocks), size, text)
+
+
+def again_at_most(blocks: int) -> int:
+    """Disturbed blocks of a phase that are measured again; their bytes are set aside."""
+    return max(2, blocks // 3)

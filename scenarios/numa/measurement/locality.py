@@ -22,8 +22,7 @@ from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.load_schedule import ScheduledLoad, campaign
 from scenarios.experiment.schedule.blocks import Blocks
-from scenarios.files.arm import StorageArm
-from scenarios.files.loads import workload
+from scenarios.files.arm import StorageArm, workload
 from scenarios.guards.watch import watch_for
 from scenarios.model import Refused, Run, own_directory
 from scenarios.plan import Variant, Workload, Written

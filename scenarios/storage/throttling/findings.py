@@ -15,7 +15,7 @@ from probes.system.disk.drive.transport import virtual
 from probes.system.running.cgroup import Cgroup, cgroup
 from probes.types import present
 from probes.units import amount, duration, number, prefixed, rate
-from scenarios.files.target import Target
+from scenarios.files.places import Target
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.knowledge.disks import offers
 from scenarios.rules.texts import texts

@@ -17,7 +17,7 @@ from app.report.forms import markdown
 from app.report.full_report import report
 from app.report.summary import summary
 from scenarios import events as ev
-from scenarios.results import types as result_types
+from scenarios.results import result as result_types
 from tests.fakes.streams import hostile
 from tests.fakes.streams.stories import write
 from tests.fakes.streams.story import storage

@@ -22,9 +22,9 @@ from app.report.forms import html, markdown
 from app.report.full_report import report
 from app.report.summary import summary
 from scenarios import events as ev
-from scenarios.results import types as result_types
+from scenarios.results import result as result_types
 from scenarios.storage.results import Levels
-from scenarios.verdict.word import Word
+from scenarios.verdict.verdict import Word
 from tests.app.recording.test_recording import written
 from tests.fakes.streams.hostile import _built
 from tests.soak.strategies import types

@@ -7,7 +7,7 @@ from typing import Any
 
 from app.recording.results import FORMER
 from scenarios import events as ev
-from scenarios.results import types as result_types
+from scenarios.results import result as result_types
 
 EVERY: dict[str, type[ev.AnyEvent]] = {
     **{kind.__struct_config__.tag: kind for kind in ev.Common.__args__},

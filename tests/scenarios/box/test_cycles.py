@@ -18,7 +18,7 @@ from scenarios.disturbance import Disturbance
 from scenarios.finding import Finding
 from scenarios.model import Step
 from scenarios.results.document import Table
-from scenarios.verdict.word import Word
+from scenarios.verdict.verdict import Word
 from tests.fakes.clock import FakeClock
 from tests.fakes.run import FakeRun
 from tests.fakes.watch import FakeWatch

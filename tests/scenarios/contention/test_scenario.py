@@ -23,7 +23,7 @@ from scenarios.contention.results import Curve, Curves
 from scenarios.contention.scenario import Contention
 from scenarios.model import Options, Refused, Usage
 from scenarios.results.document import Chart, Table
-from scenarios.verdict.word import Word
+from scenarios.verdict.verdict import Word
 from tests.fakes import FakeClock, FakeRun
 
 Rate = Callable[[str, int, int], float]  # load, side, workers: operations/s

@@ -10,8 +10,7 @@ from probes.host import Host
 from probes.types import Absent
 from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.ledger import Ledger
-from scenarios.fstrim.measurement.durations import Pattern
-from scenarios.fstrim.measurement.trim import Discards, Trimmed, claim, discards, trim
+from scenarios.fstrim.measurement.trim import Discards, Pattern, Trimmed, claim, discards, trim
 from scenarios.fstrim.plan import trim_action
 from scenarios.fstrim.results import LedgerRow
 from scenarios.knowledge.trims import trim_of, trims

@@ -11,7 +11,7 @@ from probes.host import Host
 from probes.system.disk.mounts import Mount
 from probes.system.disk.trim.discard import DiscardChain, DiscardLayer
 from scenarios.fstrim.layout import MOST_BYTES, SHARE_OF_CAPACITY, Layout, why_not
-from scenarios.fstrim.measurement.durations import Pattern
+from scenarios.fstrim.measurement.trim import Pattern
 from scenarios.fstrim.plan import make, refusal, request, trim_action, trims
 from scenarios.fstrim.scenario import Fstrim
 from scenarios.model import Options, Usage

@@ -16,8 +16,8 @@ from scenarios.experiment.treated_trend import Course
 from scenarios.fstrim.findings import idling
 from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.ledger import Ledger
-from scenarios.fstrim.measurement.durations import Pattern
 from scenarios.fstrim.measurement.phase import Blocks, Phase
+from scenarios.fstrim.measurement.trim import Pattern
 from scenarios.fstrim.plan import request, trim_action, workloads
 from scenarios.fstrim.results import Round, TrimLedger
 from scenarios.fstrim.series import course_of, finished

@@ -17,8 +17,8 @@ from probes.system.disk.trim.trim_timer import trim_timer
 from probes.types import Absent
 from scenarios import events as ev
 from scenarios.fstrim.layout import Layout
-from scenarios.fstrim.measurement.durations import Pattern
 from scenarios.fstrim.measurement.phase import Blocks
+from scenarios.fstrim.measurement.trim import Pattern
 from scenarios.fstrim.plan import request, workloads
 from scenarios.fstrim.results import Round, Rounds
 from scenarios.fstrim.rounds import append, identity, read, rounds_file, since

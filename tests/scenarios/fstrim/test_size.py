@@ -8,10 +8,9 @@ from probes.bench.disk.budget import WriteBudget
 from probes.host import Host
 from scenarios.experiment.before_after import LEAST_BLOCKS
 from scenarios.fstrim.layout import MOST_A_BLOCK, MOST_BYTES, Layout
-from scenarios.fstrim.measurement.durations import Pattern
 from scenarios.fstrim.measurement.load import CHURN_ID
 from scenarios.fstrim.measurement.phase import Blocks
-from scenarios.fstrim.measurement.size import BlockSize, after_warm_up, again_at_most
+from scenarios.fstrim.measurement.trim import BlockSize, Pattern, after_warm_up, again_at_most
 from scenarios.fstrim.plan import request, workloads
 from scenarios.model import Options
 from tests.fakes import FakeRun

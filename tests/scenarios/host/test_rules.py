@@ -13,9 +13,8 @@ from probes.system.running.processes import ProcessTable, look
 from scenarios.cpus import priority
 from scenarios.cpus.quota import Quota, one_thread
 from scenarios.host import rules
-from scenarios.host.culprit_visibility import INITIAL, Cause, Unseen
-from scenarios.host.culprit_visibility import cause as reason
-from scenarios.host.top_users import User
+from scenarios.host.top_users import INITIAL, Cause, Unseen, User
+from scenarios.host.top_users import cause as reason
 from scenarios.numa import remedies as numa_remedies
 from scenarios.rule import Inapplicable, Unreadable
 from tests.fakes.hosts.tree import Tree

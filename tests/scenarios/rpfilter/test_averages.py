@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scenarios.rpfilter.averages import averages
+from scenarios.rpfilter.cost_model import averages
 from scenarios.rpfilter.rules import loaded
 from tests.fakes.answering import Answering
 from tests.fakes.hosts.rulesets import FIB, NFT, nft_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scenarios.rules import rights
+from scenarios.rules import words
 from scenarios.rules.texts import texts
 
 
@@ -37,14 +37,14 @@ from scenarios.rules.texts import texts
 def test_what_only_root_may_run_begins_with_sudo(
     line: str, typed: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rights, "is_root", lambda: False)
-    assert rights.typable(line) == (typed or line)
-    monkeypatch.setattr(rights, "is_root", lambda: True)
-    assert rights.typable(line) == line
+    monkeypatch.setattr(words, "is_root", lambda: False)
+    assert words.typable(line) == (typed or line)
+    monkeypatch.setattr(words, "is_root", lambda: True)
+    assert words.typable(line) == line
 
 
 def test_a_finding_of_a_file_is_made_for_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rights, "is_root", lambda: False)
+    monkeypatch.setattr(words, "is_root", lambda: False)
     made = texts("storage").finding("not-rotating", subject="vda", half=9e4, path="/sys/block/vda/r")
     assert made.remedy[0].commands == ("sudo sh -c 'echo 0 > /sys/block/vda/r'",)
     assert made.remedy[0].verify == ("cat /sys/block/vda/r",)

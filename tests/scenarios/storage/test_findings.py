@@ -16,8 +16,8 @@ from probes.system.disk.mounts import Mount, Placement
 from probes.system.disk.queue import QueueLimits
 from probes.types import Absent
 from scenarios.events import Verdict
-from scenarios.experiment.statistics.level import level_interval
-from scenarios.files.target import Target
+from scenarios.experiment.statistics.stats import level_interval
+from scenarios.files.places import Target
 from scenarios.knowledge.disks import disk_class, endurance_share
 from scenarios.plan import Plan, Variant, Written
 from scenarios.storage.findings import (

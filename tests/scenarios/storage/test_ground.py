@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scenarios.storage.ground import Common, Shared, on_one_file_system
+from scenarios.storage.targets import Common, Shared, on_one_file_system
 
 
 def both(a: str, b: str, common: Common = "file system", **differs: tuple[str, str]) -> Shared:

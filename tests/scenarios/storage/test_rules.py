@@ -15,7 +15,6 @@ from probes.types import Absent
 from scenarios.events import Checked, Found
 from scenarios.rule import Inapplicable, Rule, Unreadable
 from scenarios.storage import rules as storage
-from scenarios.storage import write_caches
 from scenarios.triage import apply_rule
 
 PCI = "sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0"
@@ -110,9 +109,9 @@ def test_one_of_two_like_disks_without_its_write_cache(
         put(tmp_path, "sys/class/dmi/id/sys_vendor", "QEMU\n")
     if off is None:
         with pytest.raises(Inapplicable):
-            list(write_caches.differing(Host(str(tmp_path))))
+            list(storage.differing(Host(str(tmp_path))))
         return
-    assert [f.subject for f in write_caches.differing(Host(str(tmp_path)))] == off
+    assert [f.subject for f in storage.differing(Host(str(tmp_path)))] == off
 
 
 def test_a_queue_that_cannot_be_read_is_unreadable(tmp_path: Path) -> None:

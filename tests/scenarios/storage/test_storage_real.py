@@ -18,7 +18,7 @@ from probes.types import Json, present
 from scenarios import events as ev
 from scenarios.checkup.directories import chosen
 from scenarios.experiment.wording import explanation
-from scenarios.files.target import target
+from scenarios.files.places import target
 from scenarios.fstrim.scenario import Fstrim
 from scenarios.iosched.scenario import Iosched
 from scenarios.model import Options, Refused, Usage

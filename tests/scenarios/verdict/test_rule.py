@@ -17,9 +17,8 @@ from scenarios.experiment.sequential import Comparison
 from scenarios.experiment.statistics.least_squares import Estimate as Line
 from scenarios.experiment.statistics.stats import Spread
 from scenarios.experiment.trend import MATTERS_A_ROUND, estimated
-from scenarios.verdict import rule
-from scenarios.verdict.rule import Estimate, Why, Within, decide, still
-from scenarios.verdict.word import Word
+from scenarios.verdict import verdict as rule
+from scenarios.verdict.verdict import Estimate, Why, Within, Word, decide, still
 from tests.fakes.streams.takes import take
 
 MARGIN = 0.05

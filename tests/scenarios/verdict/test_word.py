@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from scenarios import events as ev
-from scenarios.verdict.word import Word
+from scenarios.verdict.verdict import Word
 
 ROOT = Path(__file__).parents[3]
-CONTRACT = {"scenarios/verdict/word.py", "probes/units.py"}
+CONTRACT = {"scenarios/verdict/verdict.py", "probes/units.py"}
 OTHER_MEANINGS = {"app/tui/screens/run.py", "scenarios/rules/subjects/net.py"}  # a key's name, a row's field
 NAMED = re.compile(r"""["'](slower|faster|no material difference|inconclusive)["']""")
 MEMBER = re.compile(r"\bWord\.[A-Z_]+\b")

@@ -14,7 +14,7 @@ from scenarios import events as ev
 from scenarios.experiment.wording import effect_cells, titled
 from scenarios.plan import Workload
 from scenarios.results.document import Bar
-from scenarios.verdict.word import OPEN, Word
+from scenarios.verdict.verdict import OPEN, Word
 
 KNOWN_WITHIN = 2.0  # an interval that goes beyond this factor both ways says nothing yet
 

@@ -13,7 +13,7 @@ from scenarios.compare.comparison import Comparison, compared
 from scenarios.compare.imported import imported
 from scenarios.compare.run_summary import Take
 from scenarios.results.document import Bar, Effects, Intervals
-from scenarios.verdict.word import Word
+from scenarios.verdict.verdict import Word
 from tests.fakes.streams.takes import boots, take
 
 WIDE = 78
