@@ -9,8 +9,6 @@ from typing import ClassVar
 
 from probes.host import Host
 from scenarios import events as ev
-from scenarios.card import Card
-from scenarios.checkup import CARD
 from scenarios.checkup.directories import chosen, named_by
 from scenarios.checkup.others import FIRST_S, Others
 from scenarios.checkup.parts import (
@@ -25,11 +23,11 @@ from scenarios.checkup.parts import (
 )
 from scenarios.checkup.ranking import LOUD, answer, item, ranked, rule, unmeasured
 from scenarios.checkup.results import CheckupAnswer
-from scenarios.declared_options import declared
+from scenarios.declared_options import described
 from scenarios.finding import Finding
 from scenarios.model import Options, Outcome, Run, Scenario
 from scenarios.option_value import arguments
-from scenarios.plan import Option, Plan, PlannedStep, Written
+from scenarios.plan import Plan, PlannedStep, Written
 from scenarios.results.result import Item, State
 from scenarios.triage import suspects
 
@@ -39,21 +37,11 @@ SHORT = "the budget is too short for it"
 CLEAR = "not needed: a part before it gave a clear answer (--all measures the rest too)"
 
 
+@described(__file__, budget_s=BUDGET_S)
 class Checkup(Scenario):
     """Triage, how well this host can be measured, then whatever applies here and changes nothing."""
 
-    id: ClassVar[str] = "checkup"
-    card: ClassVar[Card] = CARD
-    title: ClassVar[str] = "The whole host in five minutes"
-    question: ClassVar[str] = "What makes this host slow, what does not, and what is still unknown?"
-    why: ClassVar[str] = (
-        "For a slow host without a known cause. Runs, one after another, the experiments that apply here "
-        "and change nothing, and ranks what they found."
-    )
-    answers: ClassVar[str] = "one ranked list: causes, what is cleared, what stays open"
     takes_s: ClassVar[float] = BUDGET_S
-    measures: ClassVar[bool] = False  # its parts do, each under the lock of its own run
-    options: ClassVar[tuple[Option, ...]] = declared(__file__, budget_s=BUDGET_S)
 
     def blocked(self, host: Host) -> str:
         return "" if host.live else "a captured tree cannot be measured; `hostdx triage --root` reads it"

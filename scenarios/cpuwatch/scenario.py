@@ -15,33 +15,21 @@ from probes.system.running.quota_groups import quotas_of, since
 from probes.types import Absent, present
 from probes.units import counted
 from scenarios import events as ev
-from scenarios.card import Card
-from scenarios.cpuwatch import CARD
 from scenarios.cpuwatch.findings import WatchedJob, findings
-from scenarios.declared_options import declared
+from scenarios.declared_options import described
 from scenarios.model import Options, Refused, Run, Scenario, Usage
-from scenarios.plan import Option, Plan, PlannedStep
+from scenarios.plan import Plan, PlannedStep
 
 DEFAULT_S = 30.0
 TICK_S = 1.0
 LEAST_S = 3.0
 
 
+@described(__file__, default_s=DEFAULT_S, least_s=LEAST_S)
 class Cpuwatch(Scenario):
     """A look a second at every process and thread of the job."""
 
-    id: ClassVar[str] = "cpuwatch"
-    card: ClassVar[Card] = CARD
-    title: ClassVar[str] = "Does a job use too many cores?"
-    question: ClassVar[str] = "How many cores does the job use, who waits for them, and where should it run?"
-    why: ClassVar[str] = (
-        "A job that asked for 8 cores and starts 20 threads takes CPU time from its neighbours, and loses some to "
-        "migrations and cold caches. Pinned to cores of its own it does neither."
-    )
-    answers: ClassVar[str] = "watches a process tree, a control group or a user"
     takes_s: ClassVar[float] = DEFAULT_S
-    measures: ClassVar[bool] = False
-    options: ClassVar[tuple[Option, ...]] = declared(__file__, default_s=DEFAULT_S, least_s=LEAST_S)
 
     def blocked(self, host: Host) -> str:
         return "" if host.live else "a captured tree cannot be watched"

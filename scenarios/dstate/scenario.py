@@ -10,13 +10,11 @@ from typing import ClassVar
 from probes.host import Host
 from probes.system.kernel_log import Follower, hung_tasks
 from probes.types import Absent
-from scenarios.card import Card
-from scenarios.declared_options import declared
-from scenarios.dstate import CARD
+from scenarios.declared_options import described
 from scenarios.dstate.reporting import Report
 from scenarios.dstate.watch import Watching, read
 from scenarios.model import Options, Run, Scenario, Usage
-from scenarios.plan import Option, Plan, PlannedStep
+from scenarios.plan import Plan, PlannedStep
 
 DEFAULT_S = 60.0
 WATCH = "watch the tasks' states"
@@ -56,26 +54,11 @@ SHARE_OF_TIME = 0.1
 HUNG_TASK_FACTS = ("hung_task_timeout_secs", "hung_task_warnings", "hung_task_detect_count")
 
 
+@described(__file__, default_s=DEFAULT_S)
 class Dstate(Scenario):
     """Samples every task's state once a second; three samples of one sleep are called stuck."""
 
-    id: ClassVar[str] = "dstate"
-    card: ClassVar[Card] = CARD
-    title: ClassVar[str] = "Who is stuck?"
-    question: ClassVar[str] = (
-        "Which tasks hang in D, and is it a device, a scheduler, a file server or a frozen file system?"
-    )
-    why: ClassVar[str] = (
-        "A task in uninterruptible sleep cannot be killed and raises the load without using any CPU. "
-        "The wait channel, the device's counters and the kernel's log together show what it waits for."
-    )
-    answers: ClassVar[str] = "watches only, live"
     takes_s: ClassVar[float] = DEFAULT_S
-    suspect: ClassVar[str] = "stuck tasks"
-    checkup_s: ClassVar[float] = 10.0
-    checkup_first: ClassVar[bool] = True
-    measures: ClassVar[bool] = False
-    options: ClassVar[tuple[Option, ...]] = declared(__file__, default_s=DEFAULT_S)
 
     def blocked(self, host: Host) -> str:
         return (

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from typing import ClassVar
 
 from probes import units
 from probes.bench.disk.budget import WriteBudget
@@ -19,9 +18,7 @@ from probes.system.disk.trim.trim_timer import trim_timer
 from probes.system.software.kernel import kernel
 from probes.types import present
 from scenarios import events as ev
-from scenarios.card import Card
-from scenarios.declared_options import declared
-from scenarios.fstrim import CARD
+from scenarios.declared_options import described
 from scenarios.fstrim.facts import facts
 from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.ledger import Ledger
@@ -34,7 +31,7 @@ from scenarios.fstrim.series import one_round
 from scenarios.fstrim.session import Session
 from scenarios.guards.watch import Watch, watch_for
 from scenarios.model import Options, Refused, Run, Scenario, Step, own_directory
-from scenarios.plan import Option, Plan
+from scenarios.plan import Plan
 from scenarios.triage import apply_rule
 
 EngineMaker = Callable[[Host, Layout, Request, PrivateDirectory, int, WriteBudget], Engine]
@@ -47,23 +44,8 @@ def built_in(
     return OwnCommand(ground, asked.command) if asked.command else BuiltIn(ground)
 
 
+@described(__file__)
 class Fstrim(Scenario):
-    id: ClassVar[str] = "fstrim"
-    card: ClassVar[Card] = CARD
-    title: ClassVar[str] = "Does trimming bring this SSD back?"
-    question: ClassVar[str] = "Does this disk get slower from run to run, and does trimming bring it back?"
-    why: ClassVar[str] = (
-        "A drive that is never told which blocks were deleted must keep them: writes get slower and slower, "
-        "and the numbers of fstrim -v do not show why. This measures what a trim gives beyond what "
-        "idling gives, and shows for each step what fstrim claims and what the kernel really asked "
-        "for."
-    )
-    answers: ClassVar[str] = "what a trim gives back, and what the numbers of fstrim -v mean"
-    takes_s: ClassVar[float] = 210.0
-    needs: ClassVar[str] = "root for the trim; --dir"
-    remembers: ClassVar[bool] = True  # the rounds of each file system
-    options: ClassVar[tuple[Option, ...]] = declared(__file__)
-
     def __init__(
         self,
         pattern: Pattern | None = None,

@@ -17,13 +17,11 @@ from probes.system.disk.scheduler_origin import why
 from probes.system.running.tasks import tasks_in_d
 from probes.types import present
 from scenarios import events as ev
-from scenarios.card import Card
-from scenarios.declared_options import declared
+from scenarios.declared_options import described
 from scenarios.experiment.budget import Budget, share
 from scenarios.experiment.interleaved import compare
 from scenarios.experiment.schedule.guarded import values_of
 from scenarios.finding import Finding
-from scenarios.iosched import CARD
 from scenarios.iosched.findings import (
     Phase,
     advice,
@@ -37,7 +35,7 @@ from scenarios.iosched.plan import make
 from scenarios.iosched.switch import MixedArm, MixedWatch, Switcher
 from scenarios.iosched.target import Target
 from scenarios.model import Options, Refused, Run, Scenario, own_directory
-from scenarios.plan import Option, Plan
+from scenarios.plan import Plan
 
 # On a host with a storm of hanging tasks a switch hangs as well, and makes it worse.
 STORM = 3
@@ -49,22 +47,11 @@ def _root() -> bool:
     return os.geteuid() == 0
 
 
+@described(__file__, loads=", ".join(ORDER))
 class Iosched(Scenario):
     """Current scheduler against those that the class of device suggests, one pair after the other."""
 
-    id: ClassVar[str] = "iosched"
-    card: ClassVar[Card] = CARD
-    title: ClassVar[str] = "Which scheduler?"
-    question: ClassVar[str] = "Would another I/O scheduler serve this device better, and who would starve?"
-    why: ClassVar[str] = (
-        "BFQ gave a storage farm 10 to 15 % more throughput and I/O priorities; with a later kernel its "
-        "nodes hung with a load of 1018. The right choice depends on the device, the load and the kernel. "
-        "So this measures it here, on this device, and puts the scheduler back afterwards."
-    )
-    answers: ClassVar[str] = "changes a setting and puts it back"
     takes_s: ClassVar[float] = DEFAULT_BUDGET_S + PREPARING_S
-    needs: ClassVar[str] = "root, --dir"
-    options: ClassVar[tuple[Option, ...]] = declared(__file__, loads=", ".join(ORDER))
 
     def blocked(self, host: Host) -> str:
         if not host.live:

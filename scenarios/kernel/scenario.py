@@ -18,10 +18,9 @@ from probes.bench.disk.budget import WriteBudget
 from probes.bench.measured import BenchRefused, Measured, NotApplicable
 from probes.host import Host
 from scenarios import events as ev
-from scenarios.card import Card
-from scenarios.declared_options import declared
+from scenarios.declared_options import described
 from scenarios.guards.watch import Watch, told, watch_for
-from scenarios.kernel import CARD, reboots
+from scenarios.kernel import reboots
 from scenarios.kernel.findings import Figures, findings
 from scenarios.kernel.fingerprint import fingerprint
 from scenarios.kernel.plan import (
@@ -34,31 +33,19 @@ from scenarios.kernel.plan import (
     Layout,
 )
 from scenarios.model import Earlier, Options, Refused, Run, Scenario, SoFar, own_directory
-from scenarios.plan import Option, Plan
+from scenarios.plan import Plan
 from scenarios.triage import suspects
 
 
+@described(
+    __file__,
+    size=units.size(SIZE_BYTES),
+    writes=units.size(MOST_WRITTEN_BYTES),
+    orders=list(reboots.ORDERS),
+    order=reboots.ORDERS[0],
+)
 class Kernel(Scenario):
-    id: ClassVar[str] = "kernel"
-    card: ClassVar[Card] = CARD
-    title: ClassVar[str] = "What did the new kernel, system or machine change?"
-    question: ClassVar[str] = (
-        "How fast are this host's everyday services, to be compared with another day or host?"
-    )
-    why: ClassVar[str] = (
-        "After an update, or between two nodes, many things differ at once. This measures a short battery (CPU, "
-        "memory, system calls, processes, files, disk, network within the host) and records it with everything that "
-        "is known to change it, so that `hostdx compare` can show what changed and what it cost."
-    )
-    answers: ClassVar[str] = "records a battery of everyday loads with the host's fingerprint, for `compare`"
     takes_s: ClassVar[float] = DEFAULT_BUDGET_S + 5
-    options: ClassVar[tuple[Option, ...]] = declared(
-        __file__,
-        size=units.size(SIZE_BYTES),
-        writes=units.size(MOST_WRITTEN_BYTES),
-        orders=list(reboots.ORDERS),
-        order=reboots.ORDERS[0],
-    )
 
     def __init__(self, stretch: dict[str, float] | None = None) -> None:
         """`stretch` plants longer operations, by load: for tests, not for users."""

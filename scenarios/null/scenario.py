@@ -19,15 +19,13 @@ from probes.bench.measured import BenchRefused
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
 from scenarios import events as ev
-from scenarios.card import Card
-from scenarios.declared_options import declared
+from scenarios.declared_options import described
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.load_schedule import ScheduledLoad, campaign
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.guards.watch import watch_for
 from scenarios.model import Options, Refused, Run, Scenario, Step, own_directory
-from scenarios.null import CARD
 from scenarios.null.findings import findings, reach
 from scenarios.null.plan import (
     AGAIN,
@@ -40,26 +38,12 @@ from scenarios.null.plan import (
     most_written,
 )
 from scenarios.null.results import Answer, Resolution
-from scenarios.plan import Option, Plan, Workload
+from scenarios.plan import Plan, Workload
 
 
+@described(__file__)
 class Null(Scenario):
-    id: ClassVar[str] = "null"
-    card: ClassVar[Card] = CARD
-    title: ClassVar[str] = "Can this host be measured?"
-    question: ClassVar[str] = (
-        "Can this host be measured, and what is the smallest effect that shows within a minute?"
-    )
-    why: ClassVar[str] = (
-        "On a busy or virtual machine the same disk can look 25 % slower a minute later. This measures the same thing "
-        "against itself: it must find no difference, and it gives the smallest difference that can be detected here."
-    )
-    answers: ClassVar[str] = "measures the same thing against itself: the smallest effect that shows here"
     takes_s: ClassVar[float] = DEFAULT_BUDGET_S + 6
-    suspect: ClassVar[str] = "noise"
-    checkup_s: ClassVar[float] = 20.0
-    checkup_first: ClassVar[bool] = True
-    options: ClassVar[tuple[Option, ...]] = declared(__file__)
 
     def __init__(self, stretch: float = 0.0) -> None:
         """`stretch` plants a latency longer by this share into the second one: for tests, not for users."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AsyncExitStack, suppress
-from typing import ClassVar
 
 from probes.bench.measured import BenchRefused, NotApplicable
 from probes.bench.placement import PlacementBench
@@ -15,8 +14,7 @@ from probes.system.processor.clocksource import clocksource
 from probes.system.processor.cpu import brand, cpu
 from probes.types import Absent, present
 from scenarios import events as ev
-from scenarios.card import Card
-from scenarios.declared_options import declared
+from scenarios.declared_options import described
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.load_schedule import ScheduledLoad, campaign
@@ -24,7 +22,7 @@ from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.finding import Finding
 from scenarios.guards.watch import watch_for
 from scenarios.model import Options, Refused, Run, Scenario, Step
-from scenarios.numa import CARD, findings, tables
+from scenarios.numa import findings, tables
 from scenarios.numa.measurement import locality
 from scenarios.numa.measurement.cpu import SUSTAINED_S, CpuBench, StressBench
 from scenarios.numa.measurement.memory import MemoryBench
@@ -52,31 +50,15 @@ from scenarios.numa.results import (
     Shape,
 )
 from scenarios.numa.settings import Firmware, device_tags, firmware, lost_nodes, settings
-from scenarios.plan import Option, Plan, Workload
+from scenarios.plan import Plan, Workload
 
 MOST_ROUNDS = 60
 SIZES = {"chase": 64 << 20, "copy": 16 << 20}  # of each buffer in the comparisons
 
 
+@described(__file__)
 class Numa(Scenario):
     """Reads everything first; then measures the CPUs, the memory, and what this topology lets it compare."""
-
-    id: ClassVar[str] = "numa"
-    card: ClassVar[Card] = CARD
-    title: ClassVar[str] = "CPU, memory and NUMA"
-    question: ClassVar[str] = (
-        "Do the CPUs and the memory give what this machine should: topology, clock, placement, BIOS settings?"
-    )
-    why: ClassVar[str] = (
-        "New servers gave half of their disks' bandwidth until someone looked into the BIOS, and pinning jobs to one "
-        "NUMA node with a first- and second-level cache each saved 8 % of CPU time. Neither is visible in "
-        "top."
-    )
-    answers: ClassVar[str] = "reads topology and BIOS settings, measures CPUs, memory and placements"
-    takes_s: ClassVar[float] = 68.0
-    suspect: ClassVar[str] = "CPUs, memory and their placement"
-    checkup_s: ClassVar[float] = 60.0
-    options: ClassVar[tuple[Option, ...]] = declared(__file__)
 
     def __init__(self, stretch: dict[str, float] | None = None) -> None:
         """`stretch` plants longer operations into a placement, as a share: for tests, not for users."""

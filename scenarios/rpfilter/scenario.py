@@ -17,8 +17,7 @@ from probes.host import Host
 from probes.system.network.packet_rates import PacketRates, packet_counters, rates
 from probes.types import Absent
 from scenarios import events as ev
-from scenarios.card import Card
-from scenarios.declared_options import declared
+from scenarios.declared_options import described
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.groups import level_values
@@ -28,8 +27,8 @@ from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.experiment.scheduler import Scheduler
 from scenarios.guards.watch import watch_for
 from scenarios.model import Options, Refused, Run, Scenario, Step
-from scenarios.plan import Option, Plan
-from scenarios.rpfilter import CARD, other_costs
+from scenarios.plan import Plan
+from scenarios.rpfilter import other_costs
 from scenarios.rpfilter.cost import answer, check_cost, line_rates
 from scenarios.rpfilter.facts import Facts, fact_events, rate_events, read
 from scenarios.rpfilter.findings import finding
@@ -56,31 +55,18 @@ from scenarios.rpfilter.rules import RULES, subject_of
 from scenarios.rule import Inapplicable, Unreadable
 
 
+@described(
+    __file__,
+    most_routes=MOST_ROUTES,
+    block_s=BLOCK_S,
+    rates_s=RATES_S,
+    budget_s=BUDGET_S,
+    budget_all_s=BUDGET_ALL_S,
+)
 class Rpfilter(Scenario):
     """See scenarios.model.Scenario. `start` opens the bench; tests bring one that needs no kernel."""
 
-    id: ClassVar[str] = "rpfilter"
-    card: ClassVar[Card] = CARD
-    title: ClassVar[str] = "Reverse-path check of the firewall"
-    question: ClassVar[str] = "What does the firewall's reverse-path check cost on this host?"
-    why: ClassVar[str] = (
-        "A 100 Gbit/s storage node reached half of its throughput; after weeks the culprit was IPv6_rpfilter=yes in"
-        " firewalld: for every IPv6 packet the kernel looked its source up in the routing table."
-    )
-    answers: ClassVar[str] = "nanoseconds a packet, cores at line rate, what to change"
     takes_s: ClassVar[float] = BUDGET_S + RATES_S + PREPARING_S
-    suspect: ClassVar[str] = "the firewall's reverse-path check"
-    checkup_s: ClassVar[float] = 30.0
-    needs: ClassVar[str] = "nft; root, or unprivileged user namespaces"
-    reads_anyway: ClassVar[bool] = True
-    options: ClassVar[tuple[Option, ...]] = declared(
-        __file__,
-        most_routes=MOST_ROUTES,
-        block_s=BLOCK_S,
-        rates_s=RATES_S,
-        budget_s=BUDGET_S,
-        budget_all_s=BUDGET_ALL_S,
-    )
 
     def __init__(self, start: Callable[[str], Awaitable[Bench]] | None = None) -> None:
         self._start: Callable[[str], Awaitable[Bench]] = Network.start if start is None else start

@@ -23,8 +23,7 @@ from probes.bench.measured import BenchRefused
 from probes.host import Host
 from probes.types import Absent
 from scenarios import events as ev
-from scenarios.card import Card
-from scenarios.declared_options import declared
+from scenarios.declared_options import described
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.groups import level_values
@@ -37,8 +36,7 @@ from scenarios.files.places import Target
 from scenarios.finding import Finding
 from scenarios.guards.watch import Watch, watch_for
 from scenarios.model import Options, Refused, Run, Scenario, Step, Usage, own_directory
-from scenarios.plan import Option, Plan, Workload
-from scenarios.storage import CARD
+from scenarios.plan import Plan, Workload
 from scenarios.storage.findings import (
     class_findings,
     control_moved,
@@ -69,22 +67,9 @@ from scenarios.storage.throttling.findings import (
 )
 
 
+@described(__file__)
 class Storage(Scenario):
-    id: ClassVar[str] = "storage"
-    card: ClassVar[Card] = CARD
-    title: ClassVar[str] = "Is it the disk?"
-    question: ClassVar[str] = "Which of these directories is faster, by how much, and would a job notice?"
-    why: ClassVar[str] = (
-        "Most jobs hardly wait for the disk; a few wait for it most of the time. When the system and the "
-        "disk are changed at once, the disk is blamed for both. This compares reads, synced writes, metadata "
-        "and streams, and says which "
-        "part of the difference is the disk."
-    )
-    answers: ClassVar[str] = "compares disks and file systems under six loads"
     takes_s: ClassVar[float] = DEFAULT_BUDGET_S + 15
-    suspect: ClassVar[str] = "the disk"
-    checkup_s: ClassVar[float] = 90.0
-    options: ClassVar[tuple[Option, ...]] = declared(__file__)
 
     def __init__(self, stretch: dict[str, float] | None = None, only: tuple[str, ...] = ()) -> None:
         """`stretch` plants a longer latency into variants and `only` restricts the loads: for tests, not for users."""

@@ -12,15 +12,13 @@ from probes.bench.measured import BenchRefused, NotApplicable
 from probes.bench.run.supervised import Supervisors
 from probes.host import Host
 from probes.types import Absent
-from scenarios.card import Card
-from scenarios.declared_options import declared
+from scenarios.declared_options import described
 from scenarios.experiment.interleaved import compare
 from scenarios.guards.watch import watch_for
 from scenarios.model import Options, Refused, Run, Scenario, Usage
 from scenarios.option_redaction import Discretion
-from scenarios.plan import Option, Plan, PlannedStep
+from scenarios.plan import Plan, PlannedStep
 from scenarios.where.results import CallPaths
-from scenarios.workload import CARD
 from scenarios.workload.arm import WALL, Allowance, JobArm
 from scenarios.workload.cold import Cold, paths, unfit
 from scenarios.workload.findings import failing, finding, undecided
@@ -38,22 +36,9 @@ from scenarios.workload.variants import CommandVariant
 BUDGET_S = 300.0
 
 
+@described(__file__, least_series=LEAST_SERIES)
 class CommandUnderVariants(Scenario):
-    id: ClassVar[str] = "workload"
-    card: ClassVar[Card] = CARD
-    title: ClassVar[str] = "Your own command, under variants"
-    question: ClassVar[str] = "Under which variant is your own command faster, and where did the time go?"
-    why: ClassVar[str] = (
-        "Running all of A and then all of B also measures how the host changed in between; runs that "
-        "alternate do not. And a difference in wall time explains little until it is known what the "
-        "command waited for."
-    )
-    answers: ClassVar[str] = (
-        "wall, CPU time, energy and score of your command, with the parts of the difference"
-    )
     takes_s: ClassVar[float] = BUDGET_S
-    needs: ClassVar[str] = "--cmd, --variant"
-    options: ClassVar[tuple[Option, ...]] = declared(__file__, least_series=LEAST_SERIES)
 
     def plan(self, host: Host, options: Options) -> Plan:
         cwd = options.string("cwd") or _here()

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scenarios.declared_options import COMMON_OPTIONS, declared
+from scenarios.declared_options import COMMON_OPTIONS, declared, described
 from scenarios.knowledge.load import tables
 from scenarios.plan import Option
 from scenarios.registry import load, names
@@ -36,6 +36,20 @@ def test_what_does_not_fit_is_no_option(tmp_path: Path, wrong: str) -> None:
     name = _file(tmp_path, f'[[option]]\nname = "b"\nhelp = ""\n{wrong}\n')
     with pytest.raises(msgspec.ValidationError):
         declared(name)
+
+
+def test_a_class_gets_what_its_file_says_and_keeps_the_rest(tmp_path: Path) -> None:
+    said = '[scenario]\ntitle = "T"\nquestion = "q"\nwhy = "w"\nanswers = "a"\nmeasures = false\n'
+    name = _file(tmp_path, f'{said}[[option]]\nname = "b"\nkind = "flag"\nhelp = "at {{most}}"\n')
+
+    class Own:
+        takes_s = 7.0
+
+    own = described(name, most=3)(Own)
+    asked = [getattr(own, field) for field in ("id", "title", "measures", "takes_s")]
+    assert asked == [tmp_path.name, "T", False, 7.0]
+    assert own.options[0].help == "at 3" and own.card.id == tmp_path.name  # type: ignore[attr-defined]
+    assert not hasattr(own, "suspect")  # the protocol's own stands
 
 
 def test_every_option_of_ours_has_its_bounds_and_its_default_within_them() -> None:
