@@ -16,8 +16,7 @@ from probes.system.firewall.summary import firewall_facts
 from probes.system.summary import summary_facts
 from probes.types import Entry
 from scenarios import events as ev
-from scenarios.finding import SEVERITIES, Finding
-from scenarios.folding import folded
+from scenarios.finding import SEVERITIES, Finding, folded
 from scenarios.model import Scenario
 from scenarios.registry import folders, load, names, offered
 from scenarios.rule import Inapplicable, Rule, Unreadable

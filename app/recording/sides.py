@@ -16,8 +16,8 @@ from probes.imports.path_names import told_apart
 from probes.imports.source import Source
 from probes.imports.storage import io500_table
 from probes.lossless_json import Decoder
-from scenarios.compare.imported import imported
 from scenarios.compare.run_summary import READ, Take, take
+from scenarios.compare.snapshot import imported
 
 _decoder = Decoder(Union[READ])  # noqa: UP007
 

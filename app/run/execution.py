@@ -30,7 +30,7 @@ from probes.secrecy.secrets import masked_words
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.model import Options, Refused, Scenario, Usage
-from scenarios.option_redaction import Discretion
+from scenarios.option_value import Discretion
 from scenarios.plan import Option, Plan
 
 

@@ -9,13 +9,14 @@ from typing import ClassVar
 
 from probes.host import Host
 from scenarios import events as ev
-from scenarios.checkup.directories import chosen, named_by
 from scenarios.checkup.others import FIRST_S, Others
 from scenarios.checkup.parts import (
     TIMES,
     Part,
     by_suspicion,
     candidates,
+    chosen,
+    named_by,
     own_and_common,
     parts,
     shares,

@@ -10,10 +10,9 @@ import msgspec
 from probes.system.kernel_log import HungTask
 from probes.types import Absent, present
 from scenarios import events as ev
-from scenarios.dstate.cause import Cause, Stuck
+from scenarios.dstate.cause import Cause, Sleep, Stuck
 from scenarios.dstate.findings import Group, finding_of, grouped
 from scenarios.dstate.results import InD, StuckTask
-from scenarios.dstate.stuck import Sleep
 from scenarios.dstate.watch import TaskLook, log_about
 from scenarios.finding import Evidence
 from scenarios.knowledge.kernels import faults_of

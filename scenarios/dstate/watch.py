@@ -16,10 +16,9 @@ from probes.system.pulse import read_counters
 from probes.system.running.cgroup import cgroup
 from probes.system.running.tasks import Task, stack, tasks_in_d
 from probes.types import Absent, present
-from scenarios.dstate.cause import Cause, Limit, Stuck, cause_of
+from scenarios.dstate.cause import Cause, Limit, Sleep, Sleeps, Stuck, cause_of
 from scenarios.dstate.devices import Devices, DeviceState
 from scenarios.dstate.location import MountedDirectory, place_of
-from scenarios.dstate.stuck import Sleep, Sleeps
 
 MOST_LOOKED_AT = 8  # tasks a look whose stack and files are read
 MOST_LOG_LINES = 4000

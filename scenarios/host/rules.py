@@ -18,8 +18,7 @@ from probes.types import Absent, present
 from probes.units import counted, cpus, listed, number, percent
 from scenarios.cpus import priority
 from scenarios.cpus.quota import PERIODS_SPEAK, Quota, less_tight, stopped_by
-from scenarios.finding import Evidence, Finding, Remedy
-from scenarios.folding import MOST_SHOWN
+from scenarios.finding import MOST_SHOWN, Evidence, Finding, Remedy
 from scenarios.host.top_users import User, last_look, top_users, unseen
 from scenarios.knowledge.kernel_threads import kernel_thread
 from scenarios.rule import Inapplicable, Rule, Unreadable

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from probes.units import counted
-from scenarios.compare.applications import placed, points_of
-from scenarios.compare.bounding_box import Box, boxes, marked
+from scenarios.compare.bounding_box import Box, boxes, marked, placed, points_of
 from scenarios.compare.odd import LEAST_RUNS, Member, OddRuns, odd_runs
 from scenarios.compare.run_summary import FigureKey
 from scenarios.compare.snapshot import Imported, Snapshot, by_conditions, dated, distinct, snapshots

@@ -19,7 +19,7 @@ from probes.types import present
 from scenarios import events as ev
 from scenarios.declared_options import described
 from scenarios.experiment.budget import Budget, share
-from scenarios.experiment.interleaved import compare
+from scenarios.experiment.load_schedule import compare
 from scenarios.experiment.schedule.guarded import values_of
 from scenarios.finding import Finding
 from scenarios.iosched.findings import (

@@ -20,10 +20,9 @@ from scenarios.peers.judgement import (
     Parts,
 )
 from scenarios.peers.node import Node
-from scenarios.peers.parting import partings, rare
 from scenarios.peers.retest import LEAST_ROUNDS, Round, Standing, standings
 from scenarios.peers.screen import LEAST_PEERS, Column, Group, Screen, screen, smallest_found
-from scenarios.peers.setting import settings
+from scenarios.peers.setting import partings, rare, settings
 from scenarios.verdict.verdict import margin_edge, ratio_of
 
 _MOST_PEERS = 400  # that an odd node's facts are held against: more say the same

@@ -28,7 +28,7 @@ from scenarios.experiment.scheduler import Scheduler
 from scenarios.guards.watch import watch_for
 from scenarios.model import Options, Refused, Run, Scenario, Step
 from scenarios.plan import Plan
-from scenarios.rpfilter import other_costs
+from scenarios.rpfilter import cost
 from scenarios.rpfilter.cost import answer, check_cost, line_rates
 from scenarios.rpfilter.facts import Facts, fact_events, rate_events, read
 from scenarios.rpfilter.findings import finding
@@ -166,7 +166,7 @@ class Rpfilter(Scenario):
         for_packets = Budget(max(LEAST_LOAD_S, budget.left_s - kept_s), run.clock)
         await campaign(run, for_packets, packets, family=family, steps=False)
         await campaign(run, budget, [entry(trial) for trial in streams], family=family, steps=False)
-        also = other_costs.finding(beside, facts, now)
+        also = cost.finding(beside, facts, now)
         if also is not None:
             run.found(also)
 

@@ -47,9 +47,9 @@ from scenarios.storage.findings import (
     link_findings,
 )
 from scenarios.storage.first_answer import first_answer, hints
-from scenarios.storage.known import known_of
 from scenarios.storage.plan import DEFAULT_BUDGET_S, JOB_S, Layout, make
 from scenarios.storage.results import JobWait, JobWaits, Level, Levels
+from scenarios.storage.rules import known_of
 from scenarios.storage.single_directory import measure_alone
 from scenarios.storage.targets import same_device, sentence
 from scenarios.storage.throttling.caps import throttles, watched_s

@@ -14,8 +14,7 @@ from scenarios.plan import Metric
 from scenarios.where.call_paths import MOST_RUNS, RunCalls, kept
 from scenarios.where.waits import Waited, waited
 from scenarios.workload.cold import Cold
-from scenarios.workload.group import Curves
-from scenarios.workload.score import Score
+from scenarios.workload.group import Curves, Score
 from scenarios.workload.settings import Stay
 from scenarios.workload.variants import CommandVariant
 

@@ -17,7 +17,7 @@ from scenarios.model import Options, Usage
 from scenarios.plan import Metric, Workload
 from scenarios.workload.arm import CPU, ENERGY, SCORE, SHOWN, WALL
 from scenarios.workload.cold import ALL
-from scenarios.workload.score import Score
+from scenarios.workload.group import Score
 from scenarios.workload.variants import CommandVariant, job, made, split, startable
 
 MOST_FILE_BYTES = 1 << 20

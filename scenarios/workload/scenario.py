@@ -13,21 +13,20 @@ from probes.bench.run.supervised import Supervisors
 from probes.host import Host
 from probes.types import Absent
 from scenarios.declared_options import described
-from scenarios.experiment.interleaved import compare
+from scenarios.experiment.load_schedule import compare
 from scenarios.guards.watch import watch_for
 from scenarios.model import Options, Refused, Run, Scenario, Usage
-from scenarios.option_redaction import Discretion
+from scenarios.option_value import Discretion
 from scenarios.plan import Plan, PlannedStep
 from scenarios.where.results import CallPaths
 from scenarios.workload.arm import WALL, Allowance, JobArm
 from scenarios.workload.cold import Cold, paths, unfit
 from scenarios.workload.findings import failing, finding, undecided
-from scenarios.workload.group import Curves, carried, group_action, lacking, place
+from scenarios.workload.group import Curves, Score, carried, group_action, lacking, place
 from scenarios.workload.plan import actions, commands, left_out, variant
 from scenarios.workload.plan import sentences as planned_sentences
 from scenarios.workload.request import LEAST_SERIES, Request, request
 from scenarios.workload.results import MemoryLimits, Splits
-from scenarios.workload.score import Score
 from scenarios.workload.series import series
 from scenarios.workload.settings import Stay
 from scenarios.workload.split import at_limit, path_tree, split

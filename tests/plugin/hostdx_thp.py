@@ -11,7 +11,7 @@ from probes.host import Host
 from probes.system.nodes.memory import memory
 from probes.types import present
 from scenarios.card import Card, Complaint
-from scenarios.experiment.interleaved import compare
+from scenarios.experiment.load_schedule import compare
 from scenarios.experiment.schedule.switch import Switch, SwitchedArm, setting
 from scenarios.experiment.wording import effect_words
 from scenarios.finding import Evidence, Finding, Remedy

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from scenarios.finding import Evidence, Finding, Severity
-from scenarios.folding import folded
+from scenarios.finding import Evidence, Finding, Severity, folded
 
 
 def one(name: str, severity: Severity = "notice", what: str = "runs none") -> Finding:

@@ -16,7 +16,7 @@ from scenarios.knowledge.load import tables
 from scenarios.rule import Rule
 from scenarios.rules.read import Read, read
 from scenarios.rules.rule_file import rule_file
-from scenarios.workload.score import Score
+from scenarios.workload.group import Score
 from tests.fakes.hosts.tree import Tree
 
 MANY_DIGITS = "9" * 5000  # int() raises ValueError beyond 4,300

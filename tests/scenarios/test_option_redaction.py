@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from probes.secrecy.secrets import digest
 from probes.types import Json
-from scenarios.option_redaction import Discretion
+from scenarios.option_value import Discretion
 from scenarios.plan import Option
 
 DECLARED = (

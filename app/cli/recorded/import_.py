@@ -19,7 +19,7 @@ from probes.imports.hep.prmon import PrmonJson, PrmonText, pair
 from probes.imports.path_names import told_apart
 from probes.units import counted
 from scenarios import events as ev
-from scenarios.compare.applications import points_of
+from scenarios.compare.bounding_box import points_of
 from scenarios.compare.snapshot import Imported
 from scenarios.finding import Finding
 from scenarios.imported.findings import findings

@@ -11,6 +11,7 @@ from probes.system.nodes.numa import numa
 from probes.system.processor.cpulist import parse_list
 from probes.system.processor.topology import topology
 from probes.system.running.cgroup import folders_of, groups_of
+from probes.system.running.quota_groups import folders_with
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
 from scenarios.rules.expression import Value
@@ -167,3 +168,22 @@ def _cpus(host: Host, folder: str) -> Value:
         return text
     cpus = parse_list(text)
     return len(cpus) if cpus else Absent(f"{folder}/cpuset.cpus.effective holds no CPUs", "invalid")
+
+
+_KINDS = (
+    ("memory", ("memory.events", "memory.failcnt")),
+    ("pids", ("pids.current",)),
+    ("blkio", ("io.max", "blkio.throttle.write_bps_device")),
+)
+
+
+def all_groups(host: Host) -> list[Row]:
+    """One row per control group, to a depth of four: version 2, and 1's memory, pids and blkio controllers."""
+    rows: dict[str, Row] = {}
+    for controller, files in _KINDS:
+        for root, folder in folders_with(host, controller, files)[0]:
+            name = folder.removeprefix(f"{root}/")
+            rows.setdefault(
+                folder, Row(name, {"name": name, "path": folder, "controller": controller}, folder)
+            )
+    return list(rows.values())

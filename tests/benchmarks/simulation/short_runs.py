@@ -25,8 +25,8 @@ from probes.bench.measured import Measured
 from scenarios import events as ev
 from scenarios.experiment.budget import Pace
 from scenarios.experiment.groups import Group
-from scenarios.experiment.interleaved import compare
 from scenarios.experiment.judge import judges_for
+from scenarios.experiment.load_schedule import compare
 from scenarios.experiment.sequential import orders
 from scenarios.model import Options
 from scenarios.workload.arm import CPU, WALL

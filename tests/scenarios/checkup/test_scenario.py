@@ -17,8 +17,7 @@ from probes.host import Host
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.card import Card
-from scenarios.checkup import directories
-from scenarios.checkup import parts as parts_module
+from scenarios.checkup import parts
 from scenarios.checkup import scenario as scenario_module
 from scenarios.checkup.parts import Part, by_suspicion, shares
 from scenarios.checkup.results import CheckupAnswer
@@ -126,7 +125,7 @@ class Conducted(FakeRun):
 @pytest.fixture
 def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def offer(*fakes: Scenario, suspected: str = "") -> None:
-        monkeypatch.setattr(parts_module, "candidates", lambda: fakes)
+        monkeypatch.setattr(parts, "candidates", lambda: fakes)
         found = Finding(id="x.y", severity="warning", title="odd", prove=suspected)
         events = [ev.Found(t=0.1, finding=found)] if suspected else []
         monkeypatch.setattr("scenarios.triage.examine", lambda host, time, facts: iter(events))
@@ -315,16 +314,14 @@ def test_directories_that_findings_of_storage_name_are_measured_beside_the_usual
     def fits(host: Host, directory: str, *, explicit: bool) -> Suitability:
         return Suitability(directory=directory, refusal="no space" if directory == "/full" else "")
 
-    monkeypatch.setattr(directories, "findings_about", lambda host, subjects: found)
-    monkeypatch.setattr(directories, "default_directories", lambda host: ("/var/tmp",))
-    monkeypatch.setattr(directories, "suitability", fits)
-    monkeypatch.setattr(
-        directories, "holding", lambda host, path: "root" if path.startswith("/var") else path
-    )
-    told = directories.chosen(Host(), Options({}))
+    monkeypatch.setattr(parts, "findings_about", lambda host, subjects: found)
+    monkeypatch.setattr(parts, "default_directories", lambda host: ("/var/tmp",))
+    monkeypatch.setattr(parts, "suitability", fits)
+    monkeypatch.setattr(parts, "holding", lambda host, path: "root" if path.startswith("/var") else path)
+    told = parts.chosen(Host(), Options({}))
     assert (told.directories, told.suspects) == (("/var/tmp", "/s", "/t"), ("/s", "/t"))
     assert len(told.sentences) == 2 and len(told.left_out) == 2
-    assert not directories.chosen(Host(), Options({"dir": ["/d"]})).suspects
+    assert not parts.chosen(Host(), Options({"dir": ["/d"]})).suspects
 
 
 def test_a_finding_about_a_disk_names_the_file_systems_on_it(tmp_path: Path) -> None:
@@ -337,9 +334,9 @@ def test_a_finding_about_a_disk_names_the_file_systems_on_it(tmp_path: Path) -> 
         lines.append(f"{30 + number} 1 8:{ord(letter)} / {where} rw - ext4 /dev/sd{letter} rw")
     tree.put("/proc/self/mountinfo", "\n".join(lines))
     host = tree.host()
-    assert list(directories.lying_on(host, ["sdb"])) == ["/data"]
-    assert list(directories.lying_on(host, ["sda"])) == ["/"]
-    assert not list(directories.lying_on(host, []))
+    assert list(parts.lying_on(host, ["sdb"])) == ["/data"]
+    assert list(parts.lying_on(host, ["sda"])) == ["/"]
+    assert not list(parts.lying_on(host, []))
 
 
 async def test_a_stop_keeps_what_was_measured_until_then(offered: Any) -> None:

@@ -11,8 +11,8 @@ from probes.imports import kinds
 from probes.imports.source import Source
 from scenarios.compare.comparison import Comparison, compared
 from scenarios.compare.conditions import unlike_loads
-from scenarios.compare.imported import imported
 from scenarios.compare.run_summary import FigureKey, Take
+from scenarios.compare.snapshot import imported
 from scenarios.plan import Metric
 from tests.probes.imports import originals as made
 

@@ -12,7 +12,7 @@ from probes.imports.storage.io500_table import columns
 from probes.types import Json
 from scenarios.compare.effects import Effect, effects
 from scenarios.compare.groups import group_means, matching, score_means
-from scenarios.compare.imported import imported
+from scenarios.compare.snapshot import imported
 from tests.fakes.streams.takes import boots, key, take
 
 LOADS = (

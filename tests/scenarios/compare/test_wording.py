@@ -7,8 +7,8 @@ import pytest
 from probes.imports.model import Measure, Result
 from scenarios.compare.effects import effects
 from scenarios.compare.groups import group_means
-from scenarios.compare.imported import imported
 from scenarios.compare.run_summary import Take
+from scenarios.compare.snapshot import imported
 from scenarios.compare.wording import interval_of_metric, of_metric, size, word
 from scenarios.plan import Metric
 

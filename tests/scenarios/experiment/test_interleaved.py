@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from scenarios import events as ev
-from scenarios.experiment.interleaved import compare
+from scenarios.experiment.load_schedule import compare
 from scenarios.plan import Metric, Workload
 from tests.fakes import FakeArm, FakeRun
 from tests.fakes.noise import Noise, autoregressive, quiet, white

@@ -12,8 +12,7 @@ from scenarios import events as ev
 from scenarios.disturbance import Culprit, Disturbance
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
-from scenarios.experiment.interleaved import compare
-from scenarios.experiment.load_schedule import ScheduledLoad, campaign
+from scenarios.experiment.load_schedule import ScheduledLoad, campaign, compare
 from scenarios.experiment.schedule.blocks import Blocks
 from scenarios.plan import Metric, Workload
 from tests.fakes import FakeArm, FakeRun

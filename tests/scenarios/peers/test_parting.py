@@ -5,8 +5,7 @@ from __future__ import annotations
 from probes.types import Json
 from scenarios.compare.run_summary import FactKey
 from scenarios.peers.facts import MOST_FACTS, FactTable, spelt, value_of
-from scenarios.peers.parting import partings, rare
-from scenarios.peers.setting import known_rule, settings
+from scenarios.peers.setting import known_rule, partings, rare, settings
 from tests.fakes.many_nodes import table_of
 
 NAMES = [f"n{n}" for n in range(60)]

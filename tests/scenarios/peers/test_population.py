@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from scenarios.peers.population import parted
+from scenarios.peers.screen import parted
 
 
 def drawn(rng: random.Random, count: int, share: float, gap: float) -> dict[str, float]:

@@ -11,7 +11,7 @@ from probes.types import Absent
 from scenarios import events as ev
 from scenarios.finding import Finding
 from scenarios.model import Options
-from scenarios.rpfilter import other_costs
+from scenarios.rpfilter import cost
 from scenarios.rpfilter.facts import read
 from scenarios.rpfilter.plan import trials_of
 from tests.fakes.streams.rpfilter_story import Story
@@ -31,7 +31,7 @@ def beside(root: Path, words: tuple[Any, ...], **more: Any) -> Finding:
         given = ev.Verdict(t=1.0, workload=load, metric=trial.workload.metrics[0].name, baseline="none",
                            variant=variant, verdict=word, ratio=ratio, groups=9, **more)  # fmt: skip
         judged.append((trial, [given]))
-    found = other_costs.finding(judged, facts, Absent("not counted"))
+    found = cost.finding(judged, facts, Absent("not counted"))
     assert found is not None
     return found
 

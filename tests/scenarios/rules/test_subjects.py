@@ -13,7 +13,7 @@ from scenarios.rules.subjects.irq import irqs_of
 from scenarios.rules.subjects.log import log_rows, named
 from scenarios.rules.subjects.net import card_rows
 from scenarios.rules.subjects.pci import pci_rows
-from scenarios.rules.subjects.qdisc import qdisc_rows
+from scenarios.rules.subjects.tcp import qdisc_rows
 from tests.fakes.hosts.tree import Tree
 
 TC = """qdisc noqueue 0: dev lo root refcnt 2

@@ -16,14 +16,14 @@ from probes.host import Host
 from probes.system.disk.mounts import placement
 from probes.types import Json, present
 from scenarios import events as ev
-from scenarios.checkup.directories import chosen
+from scenarios.checkup.parts import chosen
 from scenarios.experiment.wording import explanation
 from scenarios.files.places import target
 from scenarios.fstrim.scenario import Fstrim
 from scenarios.iosched.scenario import Iosched
 from scenarios.model import Options, Refused, Usage
-from scenarios.storage.known import known_of
 from scenarios.storage.results import Levels
+from scenarios.storage.rules import known_of
 from scenarios.storage.scenario import Storage
 from scenarios.storage.targets import differences, variant
 from tests.fakes import FakeRun

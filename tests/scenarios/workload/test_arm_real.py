@@ -17,7 +17,7 @@ from probes.bench.run.supervised import Supervisors
 from scenarios import events as ev
 from scenarios.experiment.schedule.guarded import GuardedBlocks
 from scenarios.workload.arm import CPU, SCORE, USER, WAITING, WALL, JobArm
-from scenarios.workload.score import Score
+from scenarios.workload.group import Score
 from scenarios.workload.split import split
 from scenarios.workload.variants import job
 from tests.fakes.run import FakeRun

@@ -13,7 +13,7 @@ from probes.bench.measured import Measured
 from probes.bench.run import energy
 from probes.bench.run.supervised import JobRun
 from probes.host import Host
-from scenarios.experiment.interleaved import compare
+from scenarios.experiment.load_schedule import compare
 from scenarios.model import Options
 from scenarios.workload import request as asked
 from scenarios.workload.arm import CPU, ENERGY, LEAST_J, WALL, values_of

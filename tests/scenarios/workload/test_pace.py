@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from probes.bench.measured import Measured
-from scenarios.experiment.interleaved import compare
+from scenarios.experiment.load_schedule import compare
 from scenarios.model import Options
 from scenarios.workload.arm import CPU, WALL
 from scenarios.workload.request import request

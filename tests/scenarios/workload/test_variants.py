@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from scenarios.model import Options, Usage
+from scenarios.workload.group import Score
 from scenarios.workload.request import request
-from scenarios.workload.score import Score
 from scenarios.workload.variants import job, listed
 
 CPU = min(os.sched_getaffinity(0))

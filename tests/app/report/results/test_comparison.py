@@ -10,8 +10,8 @@ from app.report.forms.svg import bar_svg
 from app.report.results.comparison import comparison, headline
 from probes.imports.model import Better, Measure, Result
 from scenarios.compare.comparison import Comparison, compared
-from scenarios.compare.imported import imported
 from scenarios.compare.run_summary import Take
+from scenarios.compare.snapshot import imported
 from scenarios.results.document import Bar, Effects, Intervals
 from scenarios.verdict.verdict import Word
 from tests.fakes.streams.takes import boots, take
