@@ -13,6 +13,11 @@ Reader: TypeAlias = Callable[[], Value]
 Table: TypeAlias = Callable[[Host], "list[Row] | Absent"]
 
 
+def part(found: object, name: str) -> Value:
+    """A field of what was read, or why it was not."""
+    return found if isinstance(found, Absent) else getattr(found, name)
+
+
 class Row(Mapping[str, Value]):
     """`subject` names what it is about; `folder` is where relative paths of a rule's `read` lie."""
 

@@ -93,23 +93,18 @@ def array_rows(host: Host) -> list[Row]:
     rows = []
     for array in md_arrays(host):
         base = f"/sys/block/{array.name}/md"
-        rows.append(
-            Row(
-                array.name,
-                {
-                    "name": array.name,
-                    "level": array.level,
-                    "disks": array.disks,
-                    "missing": array.missing,
-                    "action": array.action,
-                    "mismatches": partial(host.integer, f"{base}/mismatch_cnt"),
-                    "stripe_cache": partial(host.integer, f"{base}/stripe_cache_size"),
-                    "bitmap": partial(host.word, f"{base}/bitmap/location"),
-                    "members": partial(leaves, host, array.name),
-                },
-                base,
-            )
-        )
+        columns = {
+            "name": array.name,
+            "level": array.level,
+            "disks": array.disks,
+            "missing": array.missing,
+            "action": array.action,
+            "mismatches": partial(host.integer, f"{base}/mismatch_cnt"),
+            "stripe_cache": partial(host.integer, f"{base}/stripe_cache_size"),
+            "bitmap": partial(host.word, f"{base}/bitmap/location"),
+            "members": partial(leaves, host, array.name),
+        }
+        rows.append(Row(array.name, columns, base))
     return rows
 
 
@@ -120,7 +115,6 @@ def multipath_rows(host: Host) -> list[Row] | Absent:
         older = host.command("multipath", "-v4", "-ll")
         text = older if present(older) else text
     told = _multipath_text(text) if present(text) else {}
-    rows = []
     for device in host.once(block_devices).values():
         if device.kind != "multipath":
             continue
@@ -130,19 +124,10 @@ def multipath_rows(host: Host) -> list[Row] | Absent:
         )
         told.setdefault(device.label or device.name, {"failed": kernel_bad, "paths": len(device.slaves)})
         told[device.label or device.name].setdefault("slaves", device.slaves)
-    for name, values in told.items():
-        columns = {
-            "name": name,
-            "paths": Absent("not reported"),
-            "failed": (),
-            "groups": text if isinstance(text, Absent) else Absent("not reported"),
-            "policy": text if isinstance(text, Absent) else Absent("not reported"),
-            "alua": text if isinstance(text, Absent) else Absent("not reported"),
-            "priorities": text if isinstance(text, Absent) else Absent("not reported"),
-            **values,
-        }
-        rows.append(Row(name, columns))
-    return rows
+    silent = text if isinstance(text, Absent) else Absent("not reported")
+    unsaid: dict[str, Value] = {"paths": Absent("not reported"), "failed": ()}
+    unsaid |= dict.fromkeys(("groups", "policy", "alua", "priorities"), silent)
+    return [Row(name, {"name": name, **unsaid, **values}) for name, values in told.items()]
 
 
 def _multipath_text(text: str) -> dict[str, dict[str, Value]]:

@@ -18,11 +18,11 @@ from probes.system.processor.power import packages
 from probes.system.processor.topology import topology
 from probes.system.pulse import uptime_s
 from probes.system.software.kernel import kernel
-from probes.system.virtualisation import Virtualisation, virtualisation
+from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
 from scenarios.knowledge.kernels import family, numbers, upstream
 from scenarios.rules.expression import Value
-from scenarios.rules.table import Row
+from scenarios.rules.table import Row, part
 
 
 def host_rows(host: Host) -> list[Row]:
@@ -30,24 +30,13 @@ def host_rows(host: Host) -> list[Row]:
     core = kernel(host)
     release = core.release
 
-    def virtual() -> Value:
-        found = host.once(virtualisation)
-        return found.hypervisor if isinstance(found.hypervisor, Absent) else found.hypervisor != ""
-
-    def values() -> Value:
-        return host.once(meminfo)
-
     def size(name: str) -> Value:
-        found = values()
+        found = host.once(meminfo)
         return found if isinstance(found, Absent) else found.get(name, Absent(f"/proc/meminfo has no {name}"))
 
-    def clock(name: str) -> Value:
-        found = host.once(frequency)
-        return found if isinstance(found, Absent) else getattr(found, name)
-
     columns = {
-        "virtual": virtual,
-        "container": lambda: _container(host.once(virtualisation)),
+        "virtual": lambda: _named(host.once(virtualisation).hypervisor),
+        "container": lambda: _named(host.once(virtualisation).container),
         "release": release,
         "kernel": upstream(release, core.build if present(core.build) else "")
         if present(release)
@@ -70,9 +59,9 @@ def host_rows(host: Host) -> list[Row]:
         "swap": lambda: size("SwapTotal"),
         "swap_free": lambda: size("SwapFree"),
         "thp": lambda: host.once(memory).transparent_huge_pages,
-        "frequency_driver": lambda: clock("driver"),
-        "driver_active": lambda: clock("active"),
-        "turbo": lambda: clock("turbo"),
+        "frequency_driver": lambda: part(host.once(frequency), "driver"),
+        "driver_active": lambda: part(host.once(frequency), "active"),
+        "turbo": lambda: part(host.once(frequency), "turbo"),
         "running_khz": lambda: _khz(host, "scaling_cur_freq", max),
         "lowest_khz": lambda: _khz(host, "cpuinfo_min_freq", min),
         "highest_khz": lambda: _khz(host, "cpuinfo_max_freq", max),
@@ -91,8 +80,8 @@ def _khz(host: Host, file: str, which: Callable[[list[int]], int]) -> Value:
     return which(found) if found else Absent(f"no policy reports {file}", "unsupported")
 
 
-def _container(found: Virtualisation) -> Value:
-    return found.container if isinstance(found.container, Absent) else found.container != ""
+def _named(found: str | Absent) -> Value:
+    return found if isinstance(found, Absent) else found != ""
 
 
 def _nodes(host: Host) -> Value:
@@ -124,25 +113,20 @@ def policy_rows(host: Host) -> list[Row] | Absent:
     rows = []
     for folder in folders:
         name = folder.split("/")[-2] if folder.endswith("/cpufreq") else folder.rsplit("/", 1)[-1]
-        rows.append(
-            Row(
-                name,
-                {
-                    "name": name,
-                    "driver": driver,
-                    "active": active,
-                    "governor": partial(host.word, f"{folder}/scaling_governor"),
-                    "governors": partial(host.word, f"{folder}/scaling_available_governors"),
-                    "preference": partial(host.word, f"{folder}/energy_performance_preference"),
-                    "max_khz": partial(host.integer, f"{folder}/scaling_max_freq"),
-                    "min_khz": partial(host.integer, f"{folder}/scaling_min_freq"),
-                    "hw_max_khz": partial(host.integer, f"{folder}/cpuinfo_max_freq"),
-                    "base_khz": partial(host.integer, f"{folder}/base_frequency"),
-                    "bios_khz": partial(host.integer, f"{folder}/bios_limit"),
-                },
-                folder,
-            )
-        )
+        columns = {
+            "name": name,
+            "driver": driver,
+            "active": active,
+            "governor": partial(host.word, f"{folder}/scaling_governor"),
+            "governors": partial(host.word, f"{folder}/scaling_available_governors"),
+            "preference": partial(host.word, f"{folder}/energy_performance_preference"),
+            "max_khz": partial(host.integer, f"{folder}/scaling_max_freq"),
+            "min_khz": partial(host.integer, f"{folder}/scaling_min_freq"),
+            "hw_max_khz": partial(host.integer, f"{folder}/cpuinfo_max_freq"),
+            "base_khz": partial(host.integer, f"{folder}/base_frequency"),
+            "bios_khz": partial(host.integer, f"{folder}/bios_limit"),
+        }
+        rows.append(Row(name, columns, folder))
     return rows
 
 
@@ -160,21 +144,11 @@ def package_rows(host: Host) -> list[Row] | Absent:
         name = host.text(f"{zone}/name", 256)
         if not present(name) or not name.startswith("package"):
             continue
-        limit, most = (
-            host.integer(f"{zone}/constraint_0_{what}_uw") for what in ("power_limit", "max_power")
-        )
-        rows.append(
-            Row(
-                name.strip(),
-                {
-                    "limit_w": limit / 1e6 if present(limit) else limit,
-                    "most_w": most / 1e6
-                    if present(most) and most > 0
-                    else Absent("no highest limit is reported"),
-                },
-                zone,
-            )
-        )
+        limit = host.integer(f"{zone}/constraint_0_power_limit_uw")
+        most = host.integer(f"{zone}/constraint_0_max_power_uw")
+        told = most / 1e6 if present(most) and most > 0 else Absent("no highest limit is reported")
+        columns = {"limit_w": limit / 1e6 if present(limit) else limit, "most_w": told}
+        rows.append(Row(name.strip(), columns, zone))
     return rows
 
 
@@ -191,16 +165,8 @@ def throttle_rows(host: Host) -> list[Row] | Absent:
             [] if host.live or host.exists(ROOT) else Absent("thermal_throttle was not captured", "captured")
         )
     up_s = uptime_s(host)
-    return [
-        Row(
-            "",
-            {
-                "core": counters.get("core", 0),
-                "package": counters.get("package", 0),
-                "hours": up_s / 3600 if present(up_s) else up_s,
-            },
-        )
-    ]
+    columns = {name: counters.get(name, 0) for name in ("core", "package")}
+    return [Row("", columns | {"hours": up_s / 3600 if present(up_s) else up_s})]
 
 
 def sensor_rows(host: Host) -> list[Row]:
@@ -262,19 +228,15 @@ def stat_rows(host: Host) -> list[Row] | Absent:
     spent = stat.all
     shares = [(one.softirq_s / one.total_s, number) for number, one in stat.cpus.items() if one.total_s]
     busiest, which = max(shares, default=(0.0, 0))
-    return [
-        Row(
-            "",
-            {
-                "cpus": len(shares),
-                "busiest_softirq": busiest if shares else Absent(f"{SOURCE} has no line for each CPU"),
-                "busiest_softirq_cpu": which,
-                "steal": spent.steal_s / total,
-                "iowait": spent.iowait_s / total,
-                "system": spent.system_s / max(0.01, spent.tasks_s),
-                "softirq": spent.softirq_s / total,
-                "busy": (spent.busy_s + spent.steal_s) / total,
-                "seconds": total / max(1, len(host.once(topology).online)),
-            },
-        )
-    ]
+    columns = {
+        "cpus": len(shares),
+        "busiest_softirq": busiest if shares else Absent(f"{SOURCE} has no line for each CPU"),
+        "busiest_softirq_cpu": which,
+        "steal": spent.steal_s / total,
+        "iowait": spent.iowait_s / total,
+        "system": spent.system_s / max(0.01, spent.tasks_s),
+        "softirq": spent.softirq_s / total,
+        "busy": (spent.busy_s + spent.steal_s) / total,
+        "seconds": total / max(1, len(host.once(topology).online)),
+    }
+    return [Row("", columns)]

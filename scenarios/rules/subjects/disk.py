@@ -14,7 +14,7 @@ from probes.system.disk.smart import Smart, smart_reports
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
 from scenarios.rules.expression import Value
-from scenarios.rules.table import Row
+from scenarios.rules.table import Row, part
 
 _NO_DISKS = frozenset({"ram", "zram", "rom", "floppy", "loop"})
 
@@ -39,7 +39,6 @@ def disk_rows(host: Host) -> list[Row] | Absent:
 def _disk(host: Host, d: BlockDevice) -> Row:
     base = f"/sys/block/{d.name}"
     guest = host.once(virtualisation).virtual
-    link = d.link
     counters = partial(_counter, host, d.name)
     return Row(
         d.name,
@@ -55,13 +54,9 @@ def _disk(host: Host, d: BlockDevice) -> Row:
             "scheduler": d.scheduler,
             "schedulers": d.schedulers,
             "nr_requests": d.queue.nr_requests,
-            "read_ahead": d.queue.read_ahead_kb * 1024
-            if present(d.queue.read_ahead_kb)
-            else d.queue.read_ahead_kb,
-            "max_sectors": d.queue.max_sectors_kb * 1024
-            if present(d.queue.max_sectors_kb)
-            else d.queue.max_sectors_kb,
-            "max_hw_sectors": lambda: _kib(host, f"{base}/queue/max_hw_sectors_kb"),
+            "read_ahead": _kib(d.queue.read_ahead_kb),
+            "max_sectors": _kib(d.queue.max_sectors_kb),
+            "max_hw_sectors": lambda: _kib(host.integer(f"{base}/queue/max_hw_sectors_kb")),
             "write_cache": lambda: _write_cache(host, d, base),
             "wbt_us": d.queue.wbt_lat_usec,
             "depth": d.queue.device_queue_depth,
@@ -76,7 +71,7 @@ def _disk(host: Host, d: BlockDevice) -> Row:
             "rq_affinity": lambda: host.integer(f"{base}/queue/rq_affinity"),
             "iostats": lambda: host.integer(f"{base}/queue/iostats"),
             "read_only": d.read_only,
-            "link": link if isinstance(link, Absent) else link.now,
+            "link": part(d.link, "now"),
             "controller": lambda: _controller(host, d),
             "likes_wait": lambda: _likes_wait(host, d),
             "read_wait": lambda: counters("read"),
@@ -87,8 +82,7 @@ def _disk(host: Host, d: BlockDevice) -> Row:
     )
 
 
-def _kib(host: Host, path: str) -> Value:
-    found = host.integer(path)
+def _kib(found: int | Absent) -> Value:
     return found if isinstance(found, Absent) else found * 1024
 
 
@@ -185,8 +179,7 @@ def _mount(host: Host, mount: Mount) -> Row:
     def option(name: str) -> Value:
         return next((o.partition("=")[2] for o in mount.options if o.split("=", 1)[0] == name), "")
 
-    def device() -> Value:
-        return source_device(host, mount.source)
+    device = partial(source_device, host, mount.source)
 
     def spins(name: Value) -> Value:
         known = host.once(block_devices)
@@ -215,7 +208,7 @@ def _mount(host: Host, mount: Mount) -> Row:
             "atime": "strictatime" in mount.options or not {"noatime", "relatime", "ro"} & set(mount.options),
             "logbsize": option("logbsize"),
             "devno": mount.devno or Absent("mountinfo was not captured", "captured"),
-            "remote_read_ahead": lambda: _kib(host, f"/sys/class/bdi/{mount.devno}/read_ahead_kb"),
+            "remote_read_ahead": lambda: _kib(host.integer(f"/sys/class/bdi/{mount.devno}/read_ahead_kb")),
             "rsize": option("rsize"),
             "wsize": option("wsize"),
             "vers": option("vers") or option("nfsvers"),
@@ -224,7 +217,7 @@ def _mount(host: Host, mount: Mount) -> Row:
             "actimeo0": "noac" in mount.options or option("actimeo") == "0",
             "used": lambda: _share(host, mount, "space"),
             "inodes": lambda: _share(host, mount, "inodes"),
-            "free": lambda: _free(host, mount),
+            "free": lambda: _share(host, mount, "free"),
             "rotational": lambda: spins(device()),
             "errors": lambda: _ext4_errors(host, device()),
             "log_device": option("logdev"),
@@ -247,22 +240,20 @@ def _fstab(host: Host, mount: Mount) -> tuple[str, ...] | None:
 
 
 def _asked(host: Host, mount: Mount, option: str) -> Value:
-    asked = _fstab(host, mount)
+    asked, text = _fstab(host, mount), host.text("/etc/fstab")
     if asked is not None:
         return option in asked
-    text = host.text("/etc/fstab")
-    return (
-        text
-        if isinstance(text, Absent)
-        else Absent(f"{mount.mountpoint} is not in /etc/fstab", "unsupported")
-    )
+    unsaid = Absent(f"{mount.mountpoint} is not in /etc/fstab", "unsupported")
+    return text if isinstance(text, Absent) else unsaid
 
 
 def _share(host: Host, mount: Mount, what: str) -> Value:
-    """Of what ordinary users may have; file systems without a number of inodes of their own have no such share."""
+    """Of what ordinary users may have; `free` in bytes. File systems without a number of inodes have no such share."""
     found = host.statvfs(mount.mountpoint)
     if isinstance(found, Absent):
         return found
+    if what == "free":
+        return found.f_bavail * found.f_frsize
     if what == "inodes":
         if not found.f_files or mount.fstype in ("btrfs", "zfs", "vfat", "exfat", "ntfs3", "fuseblk"):
             return Absent(f"{mount.fstype} has no fixed number of inodes", "unsupported")
@@ -270,11 +261,6 @@ def _share(host: Host, mount: Mount, what: str) -> Value:
     used = found.f_blocks - found.f_bfree
     usable = used + found.f_bavail
     return used / usable if usable > 0 else Absent(f"{mount.mountpoint} reports no size", "unsupported")
-
-
-def _free(host: Host, mount: Mount) -> Value:
-    found = host.statvfs(mount.mountpoint)
-    return found if isinstance(found, Absent) else found.f_bavail * found.f_frsize
 
 
 def _ext4_errors(host: Host, device: Value) -> Value:

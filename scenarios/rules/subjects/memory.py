@@ -28,15 +28,9 @@ def dimm_rows(host: Host) -> list[Row] | Absent:
         return text
     slots: list[tuple[str, int, int, str]] = []
     for block in re.findall(r"Memory Device\n(.*?)(?=\n\s*\n|\Z)", text, re.DOTALL):
-        size = _field(block, "Size")
-        slots.append(
-            (
-                _field(block, "Locator"),
-                _speed(_field(block, "Speed")),
-                _speed(_field(block, "Configured (?:Memory|Clock) Speed")),
-                size if re.match(r"[0-9]", size) else "",
-            )
-        )
+        size, configured = _field(block, "Size"), _field(block, "Configured (?:Memory|Clock) Speed")
+        speeds_told = _speed(_field(block, "Speed")), _speed(configured)
+        slots.append((_field(block, "Locator"), *speeds_told, size if re.match(r"[0-9]", size) else ""))
     if not slots:
         return Absent("dmidecode lists no memory devices", "unsupported", "dmidecode -t 17")
     filled = [slot for slot in slots if slot[3]]
@@ -46,31 +40,22 @@ def dimm_rows(host: Host) -> list[Row] | Absent:
         groups[channel] = groups.get(channel, 0) + bool(present_)
     speeds = {speed for _, speed, _, _ in filled if speed}
     used = {speed for _, _, speed, _ in filled if speed}
-    return [
-        Row(
-            "",
-            {
-                "slots": len(slots),
-                "filled": len(filled),
-                "rated": min(speeds, default=0) or Absent("the DIMMs report no speed"),
-                "configured": min(used, default=0) or Absent("the DIMMs report no configured speed"),
-                "speeds": tuple(sorted(speeds)),
-                "uneven": len(set(groups.values())) > 1 if len(groups) > 1 else False,
-                "sizes": tuple(sorted({slot[3] for slot in filled})),
-                # Names that tell the socket alone: an odd number of modules fills no set of channels alike.
-                "odd": len(groups) <= 4
-                and any(
-                    count > 1 and count % 2 == 1 and len(slots) // len(groups) >= 8
-                    for count in groups.values()
-                ),
-                "channels": len(groups),
-                "empty_channels": sum(1 for count in groups.values() if not count),
-                "per_channel": ", ".join(
-                    f"{name or 'slot'}: {count}" for name, count in sorted(groups.items())[:24]
-                ),
-            },
-        )
-    ]
+    # Names that tell the socket alone: an odd number of modules fills no set of channels alike.
+    by_socket = len(groups) <= 4 and len(slots) // len(groups) >= 8
+    columns: dict[str, Value] = {
+        "slots": len(slots),
+        "filled": len(filled),
+        "rated": min(speeds, default=0) or Absent("the DIMMs report no speed"),
+        "configured": min(used, default=0) or Absent("the DIMMs report no configured speed"),
+        "speeds": tuple(sorted(speeds)),
+        "uneven": len(set(groups.values())) > 1,
+        "sizes": tuple(sorted({slot[3] for slot in filled})),
+        "odd": by_socket and any(count > 1 and count % 2 == 1 for count in groups.values()),
+        "channels": len(groups),
+        "empty_channels": list(groups.values()).count(0),
+        "per_channel": ", ".join(f"{name or 'slot'}: {count}" for name, count in sorted(groups.items())[:24]),
+    }
+    return [Row("", columns)]
 
 
 def _field(block: str, name: str) -> str:
@@ -110,30 +95,21 @@ def node_rows(host: Host) -> list[Row] | Absent:
     for node in found.nodes:
         text = host.text(f"/sys/devices/system/node/node{node.number}/numastat")
         counts = dict(re.findall(r"^(\w+) ([0-9]{1,19})$", text, re.MULTILINE)) if present(text) else {}
-
-        def count(name: str, counts: dict[str, str] = counts) -> Value:
-            return int(counts[name]) if name in counts else Absent("numastat cannot be read")
-
-        rows.append(
-            Row(
-                f"node {node.number}",
-                {
-                    "number": node.number,
-                    "count": len(found.nodes),
-                    "kind": node.kind,
-                    "virtual": host.once(virtualisation).virtual,
-                    "largest": max(sizes, default=0) or Absent("no node reports its memory"),
-                    "most_free": max(shares) if shares else Absent("no node reports what is free"),
-                    "cpus": len(node.cpus),
-                    "memory": node.memory_bytes,
-                    "free": node.free_bytes,
-                    "hit": partial(count, "numa_hit"),
-                    "miss": partial(count, "numa_miss"),
-                    "foreign": partial(count, "numa_foreign"),
-                    "other": partial(count, "other_node"),
-                },
-            )
-        )
+        names = {"hit": "numa_hit", "miss": "numa_miss", "foreign": "numa_foreign", "other": "other_node"}
+        unread = Absent("numastat cannot be read")
+        columns: dict[str, Value] = {
+            "number": node.number,
+            "count": len(found.nodes),
+            "kind": node.kind,
+            "virtual": host.once(virtualisation).virtual,
+            "largest": max(sizes, default=0) or Absent("no node reports its memory"),
+            "most_free": max(shares) if shares else Absent("no node reports what is free"),
+            "cpus": len(node.cpus),
+            "memory": node.memory_bytes,
+            "free": node.free_bytes,
+            **{short: int(counts[name]) if name in counts else unread for short, name in names.items()},
+        }
+        rows.append(Row(f"node {node.number}", columns))
     return rows
 
 

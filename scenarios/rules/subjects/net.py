@@ -16,7 +16,7 @@ from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
 from scenarios.rules.expression import Value
 from scenarios.rules.subjects import irq
-from scenarios.rules.table import Row
+from scenarios.rules.table import Row, part
 
 # Also a management controller's card on USB, which tells a speed and duplex of no meaning.
 _PARAVIRTUAL = frozenset(
@@ -68,12 +68,12 @@ def _card(host: Host, card: Nic, emulated: bool) -> Row:
         "mtu": card.mtu,
         "node": card.numa_node,
         "queues": card.queues_rx,
-        "channels": lambda: _part(channels(host, card.name), "now"),
-        "most_channels": lambda: _part(channels(host, card.name), "most"),
-        "ring": lambda: _part(rings(host, card.name), "rx"),
-        "most_ring": lambda: _part(rings(host, card.name), "most_rx"),
-        "gro": lambda: _part(offload(host, card.name), "gro"),
-        "lro": lambda: _part(offload(host, card.name), "lro"),
+        "channels": lambda: part(channels(host, card.name), "now"),
+        "most_channels": lambda: part(channels(host, card.name), "most"),
+        "ring": lambda: part(rings(host, card.name), "rx"),
+        "most_ring": lambda: part(rings(host, card.name), "most_rx"),
+        "gro": lambda: part(offload(host, card.name), "gro"),
+        "lro": lambda: part(offload(host, card.name), "lro"),
         "tso": lambda: _feature(host, card.name, "tcp-segmentation-offload"),
         "checksums": lambda: _feature(host, card.name, "rx-checksumming"),
         "sent_checksums": lambda: _feature(host, card.name, "tx-checksumming"),
@@ -81,7 +81,7 @@ def _card(host: Host, card: Nic, emulated: bool) -> Row:
         "gather": lambda: _feature(host, card.name, "scatter-gather"),
         "queue_length": lambda: host.integer(f"{base}/tx_queue_len"),
         "carrier_changes": lambda: host.integer(f"{base}/carrier_changes"),
-        "link": lambda: _link(host, base),
+        "link": lambda: part(_pcie(host, base), "now"),
         "link_rate": lambda: _link_rate(host, base),
         "irq_cpus": lambda: irq.cpus_of(host, _irqs(host, card)),
         "irqs": lambda: len(_irqs(host, card)) or Absent("no interrupt has its name"),
@@ -175,10 +175,6 @@ def _duplex(host: Host, base: str, told: str | Absent) -> Value:
     return found[1].lower() if found and found[1].lower() in ("full", "half") else text
 
 
-def _part(found: object, name: str) -> Value:
-    return found if isinstance(found, Absent) else getattr(found, name)
-
-
 def _asked_of(host: Host) -> frozenset[str]:
     """The cards of which a live host is asked by ethtool: each question is a process of its own."""
     up = [card.name for card in host.once(nics).values() if card.physical and _up(card, host) is True]
@@ -208,28 +204,19 @@ def _driver_sum(host: Host, card: str, pattern: str) -> Value:
     return sum(counts) if counts else Absent("its driver has no such counter", "unsupported")
 
 
-def _device(host: Host, base: str) -> str | Absent:
-    return host.real(f"{base}/device")
-
-
 def _irqs(host: Host, card: Nic) -> tuple[str, ...]:
-    return irq.irqs_of(
-        host, _device(host, f"{ROOT}/{card.name}"), [card.name] + ([card.bus] if card.bus else [])
-    )
+    names = [card.name] + ([card.bus] if card.bus else [])
+    return irq.irqs_of(host, host.real(f"{ROOT}/{card.name}/device"), names)
 
 
 def _pcie(host: Host, base: str) -> Link | Absent:
-    folder = _device(host, base)
+    folder = host.real(f"{base}/device")
     return folder if isinstance(folder, Absent) else pcie_link(host, folder)
-
-
-def _link(host: Host, base: str) -> Value:
-    return _part(_pcie(host, base), "now")
 
 
 def _link_rate(host: Host, base: str) -> Value:
     """Bits per second that the card's PCIe link carries, one way."""
-    rate = _part(_pcie(host, base), "bytes_per_s")
+    rate = part(_pcie(host, base), "bytes_per_s")
     return rate if isinstance(rate, Absent) else rate * 8
 
 
@@ -244,18 +231,8 @@ def softnet_rows(host: Host) -> list[Row] | Absent:
         return Absent("/proc/net/softnet_stat has no line of counters", "invalid")
     processed, dropped, squeezed = (sum(row[n] for row in rows) for n in range(3))
     busiest = max(row[0] for row in rows)
-    return [
-        Row(
-            "",
-            {
-                "processed": processed,
-                "dropped": dropped,
-                "squeezed": squeezed,
-                "cpus": len(rows),
-                "busiest": busiest / processed if processed else 0.0,
-            },
-        )
-    ]
+    counts = {"processed": processed, "dropped": dropped, "squeezed": squeezed, "cpus": len(rows)}
+    return [Row("", {**counts, "busiest": busiest / processed if processed else 0.0})]
 
 
 def bond_rows(host: Host) -> list[Row] | Absent:
@@ -270,51 +247,38 @@ def bond_rows(host: Host) -> list[Row] | Absent:
             continue
         parts = re.split(r"\n\s*\n(?=Slave Interface:)", text)
         ports = [p for p in parts if p.startswith("Slave Interface:")]
+        members = {m[1]: p for p in ports if (m := re.match(r"Slave Interface: (\S+)", p))}
         speeds = {m[1] for p in ports if (m := re.search(r"^Speed: (.+)$", p, re.MULTILINE))}
-        down = [
-            m[1]
-            for p in ports
-            if (m := re.match(r"Slave Interface: (\S+)", p))
-            and not re.search(r"^MII Status: up$", p, re.MULTILINE)
-        ]
+        down = [m for m, p in members.items() if not re.search(r"^MII Status: up$", p, re.MULTILINE)]
         aggregators = set(re.findall(r"^Aggregator ID: ([0-9]+)$", "\n".join(ports), re.MULTILINE))
-        members = [found[1] for p in ports if (found := re.match(r"Slave Interface: (\S+)", p))]
         read = (host.integer(f"{ROOT}/{member}/mtu") for member in members)
         mtus = {mtu for mtu in read if present(mtu)}
         mode = re.search(r"^Bonding Mode: (.+)$", text, re.MULTILINE)
         told = {
-            port[1]: int(speed[1])
-            for p in ports
-            if (port := re.match(r"Slave Interface: (\S+)", p))
-            and (speed := re.search(r"^Speed: ([0-9]{1,7}) Mbps", p, re.MULTILINE))
+            member: int(speed[1])
+            for member, p in members.items()
+            if (speed := re.search(r"^Speed: ([0-9]{1,7}) Mbps", p, re.MULTILINE))
         }
         active = re.search(r"^Currently Active Slave: (\S+)", text, re.MULTILINE)
         used = told.get(active[1]) if active else None
         partner = re.search(r"Partner Mac Address: ([0-9a-f:]{17})", text)
         failures = re.findall(r"^Link Failure Count: ([0-9]{1,18})$", "\n".join(ports), re.MULTILINE)
         policy = re.search(r"^Transmit Hash Policy: (\S+)", text, re.MULTILINE)
-        rows.append(
-            Row(
-                name,
-                {
-                    "name": name,
-                    "mode": mode[1] if mode else "",
-                    "policy": policy[1] if policy else "",
-                    "ports": len(ports),
-                    "slower": used < max(told.values()) if used is not None else Absent("all ports are used"),
-                    "down": tuple(down),
-                    "partner": partner[1]
-                    if partner
-                    else Absent("the bond reports no partner", "unsupported"),
-                    "failures": sum(map(int, failures))
-                    if failures
-                    else Absent("the bond counts no failures", "unsupported"),
-                    "speeds": tuple(sorted(speeds)),
-                    "aggregators": len(aggregators),
-                    "mtus": tuple(sorted(mtus)),
-                    "mtu": host.integer(f"{ROOT}/{name}/mtu"),
-                },
-                f"{ROOT}/{name}",
-            )
-        )
+        columns: dict[str, Value] = {
+            "name": name,
+            "mode": mode[1] if mode else "",
+            "policy": policy[1] if policy else "",
+            "ports": len(ports),
+            "slower": used < max(told.values()) if used is not None else Absent("all ports are used"),
+            "down": tuple(down),
+            "partner": partner[1] if partner else Absent("the bond reports no partner", "unsupported"),
+            "failures": sum(map(int, failures))
+            if failures
+            else Absent("the bond counts no failures", "unsupported"),
+            "speeds": tuple(sorted(speeds)),
+            "aggregators": len(aggregators),
+            "mtus": tuple(sorted(mtus)),
+            "mtu": host.integer(f"{ROOT}/{name}/mtu"),
+        }
+        rows.append(Row(name, columns, f"{ROOT}/{name}"))
     return rows

@@ -6,6 +6,7 @@ import re
 from functools import partial
 
 from probes.host import Host
+from probes.system.disk.drive.link import Link
 from probes.system.pci import PciDevice, pci_devices
 from probes.system.pcie_tags import read_request_bytes
 from probes.system.virtualisation import virtualisation
@@ -22,37 +23,38 @@ def pci_rows(host: Host) -> list[Row] | Absent:
         return found
     rows = []
     for device in found:
-        link = device.link
-        rows.append(
-            Row(
-                device.address,
-                {
-                    "address": device.address,
-                    "kind": device.kind,
-                    "named": ", ".join(device.names[:4]) or device.address,
-                    "driver": device.driver,
-                    "node": device.node,
-                    "virtual_function": device.virtual_function,
-                    "irq_nodes": partial(_irq_nodes, host, device),
-                    "guest": host.once(virtualisation).virtual,
-                    "unasked": partial(_unasked, host, device),
-                    "read_request": partial(read_request_bytes, host, device.address),
-                    "link": link if isinstance(link, Absent) else link.now,
-                    "most": link if isinstance(link, Absent) else link.at_most,
-                    "degraded": link if isinstance(link, Absent) else link.degraded,
-                    "both_known": link
-                    if isinstance(link, Absent)
-                    else bool(link.device_most and link.port_most),
-                    "narrow": link if isinstance(link, Absent) else _narrow(link.now, link.at_most),
-                    "lanes_made_for": link if isinstance(link, Absent) else _lanes(link.device_most),
-                    "slot_lanes": link if isinstance(link, Absent) else _lanes(link.port_most),
-                    "rate": link if isinstance(link, Absent) else link.bytes_per_s,
-                    "most_rate": link if isinstance(link, Absent) else link.most_bytes_per_s,
-                },
-                f"/sys/bus/pci/devices/{device.address}",
-            )
-        )
+        columns = {
+            "address": device.address,
+            "kind": device.kind,
+            "named": ", ".join(device.names[:4]) or device.address,
+            "driver": device.driver,
+            "node": device.node,
+            "virtual_function": device.virtual_function,
+            "irq_nodes": partial(_irq_nodes, host, device),
+            "guest": host.once(virtualisation).virtual,
+            "unasked": partial(_unasked, host, device),
+            "read_request": partial(read_request_bytes, host, device.address),
+            **_link(device.link),
+        }
+        rows.append(Row(device.address, columns, f"/sys/bus/pci/devices/{device.address}"))
     return rows
+
+
+def _link(link: Link | Absent) -> dict[str, Value]:
+    if isinstance(link, Absent):
+        names = ("link", "most", "degraded", "both_known", "narrow", "lanes_made_for", "slot_lanes")
+        return dict.fromkeys((*names, "rate", "most_rate"), link)
+    return {
+        "link": link.now,
+        "most": link.at_most,
+        "degraded": link.degraded,
+        "both_known": bool(link.device_most and link.port_most),
+        "narrow": _narrow(link.now, link.at_most),
+        "lanes_made_for": _lanes(link.device_most),
+        "slot_lanes": _lanes(link.port_most),
+        "rate": link.bytes_per_s,
+        "most_rate": link.most_bytes_per_s,
+    }
 
 
 def _unasked(host: Host, device: PciDevice) -> Value:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from probes.host import Host
 from probes.system.disk.scheduler_origin import tuned_profile
 from probes.types import Absent, present
+from scenarios.rules.expression import Value
 from scenarios.rules.table import Row
 
 # Where sysctl.d(5) looks, first wins by name; tuned's profiles, the newest layout first.
@@ -59,20 +60,16 @@ def sysctl_rows(host: Host) -> list[Row] | Absent:
             value = live if present(live) and live in value.split("|") else value
         else:
             live = host.text("/proc/sys/" + name.replace(".", "/"), 4096)
-        rows.append(
-            Row(
-                name,
-                {
-                    "name": name,
-                    "key": Absent("it is no sysctl", "unsupported") if name in _OTHERS else name,
-                    "asked": _plain(value),
-                    "at_least": value.startswith(">"),
-                    "by": where,
-                    "tuned": "tuned" in where,
-                    "live": live if isinstance(live, Absent) else _plain(live),
-                },
-            )
-        )
+        columns: dict[str, Value] = {
+            "name": name,
+            "key": Absent("it is no sysctl", "unsupported") if name in _OTHERS else name,
+            "asked": _plain(value),
+            "at_least": value.startswith(">"),
+            "by": where,
+            "tuned": "tuned" in where,
+            "live": live if isinstance(live, Absent) else _plain(live),
+        }
+        rows.append(Row(name, columns))
     return rows
 
 
