@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
@@ -14,6 +15,7 @@ from probes.host import Host
 from probes.path_ownership import exposure
 from probes.private_directory import Inode, PrivateDirectory
 from probes.types import Absent, Json, entry
+from probes.units import size
 from scenarios import events as ev
 from scenarios.card import Card
 from scenarios.declared_options import COMMON_OPTIONS
@@ -128,6 +130,7 @@ class Step:
         self.state: ev.StepState = "started"
         self.reason = ""
         self._run = run
+        self._wrote_s = -math.inf
 
     def skip(self, reason: str) -> None:
         self.state, self.reason = "skipped", reason
@@ -144,6 +147,12 @@ class Step:
         self._run.emit(
             ev.Progress(t=self._run.time(), step=self.id, text=text, seconds_left=seconds_left, done=done)
         )
+
+    def wrote(self, done: int, whole: int) -> None:
+        """Of the test files, in bytes; a bench calls it while it writes them. Told once a second, and at the end."""
+        if self._run.time() - self._wrote_s >= 1.0 or done >= whole:
+            self._wrote_s = self._run.time()
+            self.progress(f"writing the test files, {size(done)} of {size(whole)}")
 
     def tell(self) -> None:
         self._run.emit(

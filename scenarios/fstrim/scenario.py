@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 
-from probes import units
 from probes.bench.disk.budget import WriteBudget
 from probes.bench.measured import BenchRefused
 from probes.host import Host
@@ -30,7 +29,7 @@ from scenarios.fstrim.rules import RULES
 from scenarios.fstrim.series import one_round
 from scenarios.fstrim.session import Session
 from scenarios.guards.watch import Watch, watch_for
-from scenarios.model import Options, Refused, Run, Scenario, Step, own_directory
+from scenarios.model import Options, Refused, Run, Scenario, own_directory
 from scenarios.plan import Plan
 from scenarios.triage import apply_rule
 
@@ -106,7 +105,7 @@ class Fstrim(Scenario):
             try:
                 engine = self.engine(run.host, layout, asked, private, run.seed, budget)
                 stack.push_async_callback(engine.close)
-                await engine.prepare(_telling(step))
+                await engine.prepare(step.wrote)
             except BenchRefused as why:
                 raise Refused(str(why)) from None
             blocks = Blocks(run, engine, plan.workloads, pattern, layout.block_bytes, self.watch(run, layout))
@@ -123,11 +122,3 @@ class Fstrim(Scenario):
 
 def _watch(run: Run, layout: Layout) -> Watch:
     return watch_for(run, layout.leaves, directories=[layout.directory])
-
-
-def _telling(step: Step) -> Callable[[int, int], None]:
-    def tell(done: int, whole: int) -> None:
-        text = f"writing the reference file, {units.size(done)} of {units.size(whole)}"
-        step.progress(text)
-
-    return tell

@@ -7,7 +7,6 @@ import os
 from collections.abc import Sequence
 from typing import ClassVar
 
-from probes import units
 from probes.bench.disk.budget import WriteBudget
 from probes.bench.disk.mixed import MixedBench
 from probes.host import Host
@@ -119,18 +118,8 @@ class Iosched(Scenario):
                 run.fact(subject, "hw_queues", state.hw_queues, source=f"/sys/block/{state.device}/mq")
 
     async def _prepare(self, run: Run, bench: MixedBench, found: Layout) -> None:
-        said = -1.0
-
-        def tell(done: int, total: int) -> None:
-            nonlocal said
-            if run.clock.now() - said >= 1.0 or done >= total:
-                said = run.clock.now()
-                step.progress(
-                    f"{step.title}: {units.size(done)} of {units.size(total)}", done=done / max(1, total)
-                )
-
         with run.step("prepare", "write the test files") as step:
-            await bench.prepare(found.mixes, tell)
+            await bench.prepare(found.mixes, step.wrote)
             await bench.settle()
 
     async def _measure(

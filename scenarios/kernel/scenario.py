@@ -106,12 +106,8 @@ class Kernel(Scenario):
         if layout.fit is None:
             return battery
         with run.step("prepare", "write the test files") as step:
-
-            def tell(done: int, whole: int) -> None:
-                step.progress(f"writing the test files, {units.size(done)} of {units.size(whole)}")
-
             try:
-                await battery.prepare(tell)
+                await battery.prepare(step.wrote)
             except BenchRefused as why:
                 raise Refused(str(why)) from None
         for note in battery.notes:

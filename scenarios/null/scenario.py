@@ -6,11 +6,10 @@ very host, that the verdicts of the other scenarios hold. Not two like files: th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import ClassVar
 
-from probes import units
 from probes.bench.disk.budget import WriteBudget
 from probes.bench.disk.storage import StorageBench
 from probes.bench.disk.trains import StorageTrains
@@ -25,7 +24,7 @@ from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.load_schedule import ScheduledLoad, campaign
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.guards.watch import watch_for
-from scenarios.model import Options, Refused, Run, Scenario, Step, own_directory
+from scenarios.model import Options, Refused, Run, Scenario, own_directory
 from scenarios.null.findings import findings, reach
 from scenarios.null.plan import (
     AGAIN,
@@ -104,20 +103,13 @@ class Null(Scenario):
             private = await stack.enter_async_context(own_directory(run, place.directory))
             benches = [bench(private, number, stretch) for number, stretch in enumerate(stretches)]
             try:
-                await benches[0].prepare(told(step), STORAGE)
+                await benches[0].prepare(step.wrote, STORAGE)
                 await benches[1].share(benches[0])
             except (BenchRefused, OSError) as why:
                 raise Refused(str(why)) from None
         for note in benches[0].notes:
             run.note(f"{place.directory}: {note}")
         return benches
-
-
-def told(step: Step) -> Callable[[int, int], None]:
-    def tell(done: int, whole: int) -> None:
-        step.progress(f"writing the test files, {units.size(done)} of {units.size(whole)}")
-
-    return tell
 
 
 def _conclude(

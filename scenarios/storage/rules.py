@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from probes.host import Host
@@ -15,12 +15,9 @@ from probes.system.disk.smart import physical, smart_reports
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
 from probes.units import counted
-from scenarios.files.directories import holding
-from scenarios.files.places import Target
 from scenarios.finding import Finding, Severity
 from scenarios.rule import Inapplicable, Rule, Unreadable
 from scenarios.rules.texts import texts
-from scenarios.triage import findings_about
 
 ALONE = frozenset({"sata", "sas"})  # outside of virtual machines storage.write-cache looks at each of these
 
@@ -262,26 +259,3 @@ RULES: tuple[Rule, ...] = (
     Rule("storage.smart", "storage", "disks whose SMART health is failing", smart),
     Rule("storage.write-cache-differs", "storage", "write caches of disks of one model", write_caches),
 )
-
-
-SETTINGS = frozenset({"storage", "iosched", "fstrim"})  # what is set of a disk, or on the way to it
-
-
-def known_of(host: Host, targets: Sequence[Target]) -> list[Finding]:
-    """What the rules say of these directories, their file systems and the devices below them."""
-    names = set(_names(targets))
-    mounted = {holding(host, one.directory) for one in targets}
-
-    def concerned(subject: str) -> bool:
-        return subject in names or (subject.startswith("/") and holding(host, subject) in mounted)
-
-    return [
-        finding
-        for finding in findings_about(host, SETTINGS)
-        if any(concerned(subject) for subject in (finding.subject, *finding.subjects) if subject)
-    ]
-
-
-def _names(targets: Sequence[Target]) -> Iterator[str]:
-    for one in targets:
-        yield from (one.directory, one.place.mount.mountpoint, *one.place.layers, *one.place.leaves)

@@ -7,11 +7,10 @@ A CPU-only load runs along as the negative control; `--pid` and `--cgroup` tell 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import ClassVar
 
-from probes import units
 from probes.bench.disk.budget import WriteBudget
 from probes.bench.disk.refusals import indirect
 from probes.bench.disk.storage import StorageBench
@@ -35,7 +34,7 @@ from scenarios.files.arm import StorageArm
 from scenarios.files.places import Target
 from scenarios.finding import Finding
 from scenarios.guards.watch import Watch, watch_for
-from scenarios.model import Options, Refused, Run, Scenario, Step, Usage, own_directory
+from scenarios.model import Options, Refused, Run, Scenario, Usage, own_directory
 from scenarios.plan import Plan, Workload
 from scenarios.storage.findings import (
     class_findings,
@@ -47,9 +46,9 @@ from scenarios.storage.findings import (
     link_findings,
 )
 from scenarios.storage.first_answer import first_answer, hints
+from scenarios.storage.known import known_of
 from scenarios.storage.plan import DEFAULT_BUDGET_S, JOB_S, Layout, make
 from scenarios.storage.results import JobWait, JobWaits, Level, Levels
-from scenarios.storage.rules import known_of
 from scenarios.storage.single_directory import measure_alone
 from scenarios.storage.targets import same_device, sentence
 from scenarios.storage.throttling.caps import throttles, watched_s
@@ -242,7 +241,7 @@ class Storage(Scenario):
                 benches[one.letter] = bench
             try:
                 await StorageBench.prepare_all(
-                    list(benches.values()), told(step, layout.targets), [load.id for load in loads]
+                    list(benches.values()), step.wrote, [load.id for load in loads]
                 )
             except BenchRefused as why:
                 raise Refused(str(why)) from None
@@ -300,16 +299,6 @@ def said(run: Run, seen: Waited, what: str) -> None:
     )
     run.emit(JobWaits(t=run.time(), value=told))
     run.found(job_finding(seen.share, seen.ci95, what, seen.samples))
-
-
-def told(step: Step, targets: Sequence[Target]) -> Callable[[int, int], None]:
-    """Progress of the files' writing as events."""
-    where = " and ".join(one.directory for one in targets)
-
-    def tell(done: int, whole: int) -> None:
-        step.progress(f"writing test files in {where}, {units.size(done)} of {units.size(whole)}")
-
-    return tell
 
 
 def level_of(

@@ -33,25 +33,18 @@ ALL_WAIT, HITS = "swap and reclaim, all tasks at once", "times at the memory lim
 SWAPPED_IN, RECLAIMED, REFAULTED = "swapped in", "reclaimed", "refaulted"
 DEVICES_READ, DEVICES_WRITTEN = "devices read, by everybody", "devices written, by everybody"
 
-SHOWN = (
-    *(
-        Metric(name, "s", better="less", judged=False)
-        for name in (USER, SYSTEM, WAITING, BLOCKED, MEMORY, OTHER_D)
-    ),
-    *(Metric(name, "B", better="less", judged=False) for name in ("peak RSS", "peak PSS")),
-    Metric("read", "B", better="less", judged=False),
-    Metric("written", "B", better="less", judged=False),
-    *(Metric(name, "B", better="less", judged=False) for name in (DEVICES_READ, DEVICES_WRITTEN)),
-    *(Metric(name, "s", better="less", judged=False) for name in (ALL_WAIT, OWN_RECLAIM)),
-    *(Metric(name, "B", better="less", judged=False) for name in (SWAPPED_IN, RECLAIMED, REFAULTED)),
-    Metric(HITS, "", better="less", judged=False),
-    Metric("minor faults", "", better="less", judged=False),
-    Metric("major faults", "", better="less", judged=False),
-    Metric("voluntary switches", "", better="less", judged=False),
-    Metric("involuntary switches", "", better="less", judged=False),
-    *(Metric(name, "", better="less", judged=False) for name in ("migrations", "instructions", "cycles")),
-    Metric("cache misses", "", better="less", judged=False),
-    *(Metric(name, "J", better="less", judged=False) for name in ("energy, packages", "energy, DRAM")),
+SHOWN = tuple(
+    Metric(name, unit, better="less", judged=False)
+    for unit, names in (
+        ("s", (USER, SYSTEM, WAITING, BLOCKED, MEMORY, OTHER_D)),
+        ("B", ("peak RSS", "peak PSS", "read", "written", DEVICES_READ, DEVICES_WRITTEN)),
+        ("s", (ALL_WAIT, OWN_RECLAIM)),
+        ("B", (SWAPPED_IN, RECLAIMED, REFAULTED)),
+        ("", (HITS, "minor faults", "major faults", "voluntary switches", "involuntary switches")),
+        ("", ("migrations", "instructions", "cycles", "cache misses")),
+        ("J", ("energy, packages", "energy, DRAM")),
+    )
+    for name in names
 )
 
 

@@ -14,6 +14,7 @@ import msgspec
 from probes.action import Action
 from probes.bench.run.supervised import Order
 from probes.number_text import signed, whole
+from probes.system.processor.cpulist import parse_list
 from scenarios.model import Usage
 from scenarios.workload.group import LIMITS, limit
 from scenarios.workload.settings import KINDS, change
@@ -167,26 +168,13 @@ def startable(argv: Sequence[str], env: Mapping[str, str], cwd: str, where: str)
         raise Usage(f"{where}: {argv[0] or 'an empty word'}: no such command, or it may not be executed")
 
 
-def listed(text: str) -> tuple[int, ...]:
-    """`0-3,8` as numbers. Raises ValueError."""
-    found: set[int] = set()
-    for part in text.split(","):
-        first, dash, last = part.partition("-")
-        low, high = whole(first), whole(last if dash else first)
-        if low is None or high is None or not low <= high < 1 << 16:
-            raise ValueError(part)
-        found |= set(range(low, high + 1))
-    return tuple(sorted(found))
-
-
 def _cpus(text: str, where: str) -> tuple[int, ...]:
-    try:
-        wanted = listed(text)
-    except ValueError:
-        raise Usage(f"{where}: cpus={text}: write CPU numbers as 0-3,8") from None
-    if missing := sorted(set(wanted) - os.sched_getaffinity(0)):
+    wanted = parse_list(text)
+    if not wanted:
+        raise Usage(f"{where}: cpus={text}: write CPU numbers as 0-3,8")
+    if missing := sorted(wanted - os.sched_getaffinity(0)):
         raise Usage(f"{where}: cpus={text}: CPU {missing[0]} is not there or may not be used")
-    return wanted
+    return tuple(sorted(wanted))
 
 
 def _node(text: str, where: str) -> int:

@@ -22,8 +22,8 @@ from scenarios.files.places import target
 from scenarios.fstrim.scenario import Fstrim
 from scenarios.iosched.scenario import Iosched
 from scenarios.model import Options, Refused, Usage
+from scenarios.storage.known import known_of
 from scenarios.storage.results import Levels
-from scenarios.storage.rules import known_of
 from scenarios.storage.scenario import Storage
 from scenarios.storage.targets import differences, variant
 from tests.fakes import FakeRun

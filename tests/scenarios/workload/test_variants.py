@@ -10,7 +10,7 @@ import pytest
 from scenarios.model import Options, Usage
 from scenarios.workload.group import Score
 from scenarios.workload.request import request
-from scenarios.workload.variants import job, listed
+from scenarios.workload.variants import job
 
 CPU = min(os.sched_getaffinity(0))
 
@@ -75,10 +75,6 @@ def test_a_bad_variant_is_refused_in_one_line(text: str) -> None:
     with pytest.raises(Usage) as why:
         job(text, "true", "/")
     assert str(why.value) and "\n" not in str(why.value)
-
-
-def test_cpu_lists() -> None:
-    assert listed("0-2,5") == (0, 1, 2, 5)
 
 
 def test_a_file_says_the_same_as_the_command_line(tmp_path: Path) -> None:
