@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from probes import units
 from probes.system.nodes.nodes_per_socket import NodesPerSocket
 from probes.system.pci import STORAGE, PciDevice
@@ -14,12 +12,9 @@ from probes.system.pcie_tags import Tags
 from probes.system.processor.clocksource import Clocksource
 from probes.system.processor.cpulist import as_list
 from probes.types import Absent, present
-from scenarios.cpus.quota import Quota
 from scenarios.finding import Evidence, Finding
 from scenarios.knowledge.bios import BiosReading
 from scenarios.numa import remedies
-from scenarios.numa.measurement.cpu import CpuResult
-from scenarios.numa.measurement.surroundings import Surroundings
 from scenarios.numa.settings import Firmware, Held
 from scenarios.rules.texts import texts
 
@@ -27,7 +22,6 @@ if TYPE_CHECKING:  # triage says what it reads, and loads nothing that measures
     from scenarios.numa.measurement.cpu import Clocked, CpuResult
     from scenarios.numa.measurement.figures import Figure
     from scenarios.numa.measurement.surroundings import Surroundings
-
 
 SAYS = texts("numa")
 STEAL_SPEAKS = 0.03
@@ -48,6 +42,7 @@ HELD: dict[Held, str] = {
 
 def cpu_findings(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
     """The causes first; that all cores give less than n times one is said with them."""
+    from scenarios.numa.quota import quota_finding
 
     yield from quota_finding(result, around)
     yield from _steal(around)
@@ -63,6 +58,7 @@ def _steal(around: Surroundings) -> Iterator[Finding]:
 
 def _competitor(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
     """A worker that was alone on its CPU and did not get it: the others on that CPU are counted, the greatest named."""
+    from scenarios.numa.quota import held_back
 
     if held_back(result, around):
         return  # the quota takes CPU time from all workers alike
@@ -281,54 +277,3 @@ def _interval(figure: Figure) -> str:
     return (
         f"{units.percent(figure.value)} (95 % CI {units.percent(figure.low)} to {units.percent(figure.high)})"
     )
-
-
-HELD_SPEAKS = 0.05  # of the time, and of the quota's periods
-
-
-def quota_finding(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
-    if around.quota_cores is None:
-        return
-    quota = _told(result, around)
-    speaks = held_back(result, around)
-    if not quota.limits and not speaks:
-        return  # as much as there is
-    held, periods = around.quota_periods
-    if (quota.share or 0.0) <= HELD_SPEAKS:  # others took the CPUs, or fewer than the quota were loaded
-        quota = msgspec.structs.replace(quota, reached=(0, 0))
-    # The kernel adds up what each CPU's run queue was held back: two CPUs wait two seconds in one.
-    cpus = max(1, len(result.share))
-    meanwhile = SAYS.evidence(
-        "quota-reached",
-        held=held,
-        periods=periods,
-        seconds=result.seconds,
-        held_back=around.quota_held_s or 0.0,
-        cpus=units.counted(cpus, "CPU"),
-    )
-    yield SAYS.finding(
-        "cpu-quota",
-        severity="warning" if speaks else "notice",
-        confidence="measured" if speaks else "rule",
-        sentence=quota.sentence,
-        cores=f"{around.quota_cores:g}",
-        evidence=(meanwhile,) if speaks else (),
-        remedy=(remedies.quota(around.quota_folder),),
-        answers=speaks,
-    )
-
-
-def _told(result: CpuResult, around: Surroundings) -> Quota:
-    return Quota(
-        cores=around.quota_cores or 0.0,
-        cpus=around.cpus or len(result.share),
-        reached=around.quota_periods,
-        loaded=around.quota_loaded,
-    )
-
-
-def held_back(result: CpuResult, around: Surroundings) -> bool:
-    if around.quota_cores is None:
-        return False
-    reached = _told(result, around).share or 0.0
-    return (around.quota_held_s or 0.0) > HELD_SPEAKS * result.seconds or reached > HELD_SPEAKS

@@ -1,0 +1,66 @@
+"""The CPU quota that the CPUs were measured under: how often it was reached, as a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from probes import units
+from scenarios.cpus.quota import Quota
+from scenarios.finding import Finding
+from scenarios.numa import remedies
+from scenarios.numa.measurement.cpu import CpuResult
+from scenarios.numa.measurement.surroundings import Surroundings
+from scenarios.rules.texts import texts
+
+SAYS = texts("numa")
+HELD_SPEAKS = 0.05  # of the time, and of the quota's periods
+
+
+def quota_finding(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
+    if around.quota_cores is None:
+        return
+    quota = _told(result, around)
+    speaks = held_back(result, around)
+    if not quota.limits and not speaks:
+        return  # as much as there is
+    held, periods = around.quota_periods
+    if (quota.share or 0.0) <= HELD_SPEAKS:  # others took the CPUs, or fewer than the quota were loaded
+        quota = msgspec.structs.replace(quota, reached=(0, 0))
+    # The kernel adds up what each CPU's run queue was held back: two CPUs wait two seconds in one.
+    cpus = max(1, len(result.share))
+    meanwhile = SAYS.evidence(
+        "quota-reached",
+        held=held,
+        periods=periods,
+        seconds=result.seconds,
+        held_back=around.quota_held_s or 0.0,
+        cpus=units.counted(cpus, "CPU"),
+    )
+    yield SAYS.finding(
+        "cpu-quota",
+        severity="warning" if speaks else "notice",
+        confidence="measured" if speaks else "rule",
+        sentence=quota.sentence,
+        cores=f"{around.quota_cores:g}",
+        evidence=(meanwhile,) if speaks else (),
+        remedy=(remedies.quota(around.quota_folder),),
+        answers=speaks,
+    )
+
+
+def _told(result: CpuResult, around: Surroundings) -> Quota:
+    return Quota(
+        cores=around.quota_cores or 0.0,
+        cpus=around.cpus or len(result.share),
+        reached=around.quota_periods,
+        loaded=around.quota_loaded,
+    )
+
+
+def held_back(result: CpuResult, around: Surroundings) -> bool:
+    if around.quota_cores is None:
+        return False
+    reached = _told(result, around).share or 0.0
+    return (around.quota_held_s or 0.0) > HELD_SPEAKS * result.seconds or reached > HELD_SPEAKS
