@@ -144,9 +144,7 @@ class Step:
 
     def progress(self, text: str, seconds_left: float | None = None, done: float | None = None) -> None:
         """What is being done now; `done` is the share (0..1) of the whole run."""
-        self._run.emit(
-            ev.Progress(t=self._run.time(), step=self.id, text=text, seconds_left=seconds_left, done=done)
-        )
+        self._run.progress(self.id, text, seconds_left, done)
 
     def wrote(self, done: int, whole: int) -> None:
         """Of the test files, in bytes; a bench calls it while it writes them. Told once a second, and at the end."""
@@ -228,6 +226,12 @@ class Run(Protocol):
     ) -> None:
         """A fact (`fact("disk:sda", "size", 1 << 40, "B", source="/sys/block/sda/size")`) or why it is absent."""
         self.emit(ev.fact(entry(subject, name, value, source, unit), self.time()))
+
+    def progress(
+        self, step: str, text: str, seconds_left: float | None = None, done: float | None = None
+    ) -> None:
+        """As of `Step`, for a step that is told elsewhere."""
+        self.emit(ev.Progress(t=self.time(), step=step, text=text, seconds_left=seconds_left, done=done))
 
     def note(self, text: str) -> None:
         self.emit(ev.Note(t=self.time(), text=text))

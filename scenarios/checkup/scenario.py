@@ -143,14 +143,8 @@ class Checkup(Scenario):
 
         def hear(event: ev.AnyEvent) -> None:
             if isinstance(event, ev.Progress):
-                run.emit(
-                    ev.Progress(
-                        t=run.time(),
-                        step=part.id,
-                        text=f"{part.id}: {event.text}",
-                        done=min(1.0, run.time() / run.options.number("budget", BUDGET_S)),
-                    )
-                )
+                done = min(1.0, run.time() / run.options.number("budget", BUDGET_S))
+                run.progress(part.id, f"{part.id}: {event.text}", done=done)
             elif isinstance(event, ev.Guard):
                 run.emit(
                     ev.Guard(

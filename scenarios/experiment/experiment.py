@@ -275,11 +275,5 @@ class Experiment:
         again = (
             f", {counted(len(self.disturbed), self.scheduler.noun)} measured again" if self.disturbed else ""
         )
-        self.run.emit(
-            ev.Progress(
-                t=self.run.time(),
-                step=self.workload.id,
-                text=f"{self.workload.title}: {counted(self._begun, 'group')}{again}",
-                seconds_left=min(max(known), self.pace.left_s) if known else None,
-            )
-        )
+        text = f"{self.workload.title}: {counted(self._begun, 'group')}{again}"
+        self.run.progress(self.workload.id, text, min(max(known), self.pace.left_s) if known else None)

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 
 from probes.bench.disk.budget import WriteBudget
-from probes.bench.measured import BenchRefused
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
 from probes.system.disk.trim.trim_timer import trim_timer
@@ -102,12 +101,9 @@ class Fstrim(Scenario):
             ledger.begin()
             budget = WriteBudget(layout.most_bytes)
             private = await stack.enter_async_context(own_directory(run, layout.directory))
-            try:
-                engine = self.engine(run.host, layout, asked, private, run.seed, budget)
-                stack.push_async_callback(engine.close)
-                await engine.prepare(step.wrote)
-            except BenchRefused as why:
-                raise Refused(str(why)) from None
+            engine = self.engine(run.host, layout, asked, private, run.seed, budget)
+            stack.push_async_callback(engine.close)
+            await engine.prepare(step.wrote)
             blocks = Blocks(run, engine, plan.workloads, pattern, layout.block_bytes, self.watch(run, layout))
             written = await blocks.warm_up()
             if blocks.bytes_per_s:

@@ -107,7 +107,7 @@ class Session:
     async def _wait(self, seconds: float, text: str) -> None:
         until = self.run.clock.now() + seconds
         while (left := until - self.run.clock.now()) > 1e-6:
-            self.run.emit(ev.Progress(t=self.run.time(), step="waiting", text=text, seconds_left=left))
+            self.run.progress("waiting", text, left)
             await self.run.clock.sleep(min(TICK_S, left))
 
     def _conclude(self) -> None:

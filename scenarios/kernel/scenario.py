@@ -15,7 +15,7 @@ from probes import units
 from probes.bench.battery import Battery
 from probes.bench.battery_loads import SLOTS, Slot
 from probes.bench.disk.budget import WriteBudget
-from probes.bench.measured import BenchRefused, Measured, NotApplicable
+from probes.bench.measured import Measured, NotApplicable
 from probes.host import Host
 from scenarios import events as ev
 from scenarios.declared_options import described
@@ -106,10 +106,7 @@ class Kernel(Scenario):
         if layout.fit is None:
             return battery
         with run.step("prepare", "write the test files") as step:
-            try:
-                await battery.prepare(step.wrote)
-            except BenchRefused as why:
-                raise Refused(str(why)) from None
+            await battery.prepare(step.wrote)
         for note in battery.notes:
             run.note(f"{layout.directory}: {note}")
         return battery

@@ -21,7 +21,7 @@ from scenarios.experiment.load_schedule import ScheduledLoad, campaign
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.finding import Finding
 from scenarios.guards.watch import watch_for
-from scenarios.model import Options, Refused, Run, Scenario, Step
+from scenarios.model import Options, Run, Scenario, Step
 from scenarios.numa import findings, tables
 from scenarios.numa.measurement import locality
 from scenarios.numa.measurement.cpu import SUSTAINED_S, CpuBench, StressBench
@@ -74,7 +74,7 @@ class Numa(Scenario):
     async def run(self, run: Run) -> None:
         layout = await asyncio.to_thread(lay_out, run.host, run.options)
         if run.options.string("redfish"):  # four answers, 1 to 3 s each
-            run.emit(ev.Progress(t=run.time(), step="read", text="ask the management controller"))
+            run.progress("read", "ask the management controller")
         # before any step: what was asked for and does not answer is one line
         told = await asyncio.to_thread(firmware, run.host, run.options)
         read = await self._read(run, layout, told)
@@ -135,18 +135,15 @@ class Numa(Scenario):
         stress = StressBench(layout.placed, layout.cpus, run.seed)
         seconds *= 1 - STRESS_SHARE if stress else 1
         surveyor = Surveyor(run.host, lambda: bench.pids)
-        try:
-            with run.step("cpu", "measure the CPUs") as step:
-                await cpu.round()  # the workers start, caches and clocks warm up
-                cpu.forget()
-                surveyor.begin()
-                began = run.clock.now()
-                await self._rounds(run, cpu, step, began, seconds - SUSTAINED_S)
-                with surveyor.under_load(cpu.sustains):
-                    clocked = await cpu.sustained()
-                took = run.clock.now() - began
-        except BenchRefused as why:
-            raise Refused(str(why)) from None
+        with run.step("cpu", "measure the CPUs") as step:
+            await cpu.round()  # the workers start, caches and clocks warm up
+            cpu.forget()
+            surveyor.begin()
+            began = run.clock.now()
+            await self._rounds(run, cpu, step, began, seconds - SUSTAINED_S)
+            with surveyor.under_load(cpu.sustains):
+                clocked = await cpu.sustained()
+            took = run.clock.now() - began
         result = cpu.result(clocked, took)
         around = surveyor.end(took, result.share)
         if stress:
@@ -169,16 +166,13 @@ class Numa(Scenario):
 
     async def _memory(self, run: Run, layout: Layout, bench: PlacementBench, seconds: float) -> list[Finding]:
         memory = MemoryBench(run.host, layout.table, layout.pairs, bench, run.seed)
-        try:
-            with run.step("memory", "measure memory") as step:
-                await memory.round()  # the buffers are made
-                memory.forget()
-                began = run.clock.now()
-                await self._rounds(run, memory, step, began, seconds)
-                result = memory.result()
-                await bench.forget()
-        except BenchRefused as why:
-            raise Refused(str(why)) from None
+        with run.step("memory", "measure memory") as step:
+            await memory.round()  # the buffers are made
+            memory.forget()
+            began = run.clock.now()
+            await self._rounds(run, memory, step, began, seconds)
+            result = memory.result()
+            await bench.forget()
         for problem in result.problems:
             run.note(f"memory: {problem}")
         run.emit(NodePairs(t=run.time(), value=tables.memory(result)))
@@ -225,14 +219,11 @@ class Numa(Scenario):
             workload.id: PlacedTrains(bench, work, sides, SIZES.get(work, 0))
             for workload, work, sides in layout.entries
         }
-        try:
-            with run.step("prepare", "make the buffers"):
-                for one in trains.values():
-                    with suppress(NotApplicable):  # said by the comparison itself
-                        await one.ready()
-            entries = [entry(workload, trains[workload.id]) for workload, _, _ in layout.entries]
-            family = len(layout.entries) + (len(layout.disk.workloads) if layout.disk else 0)
-            await campaign(run, Budget(seconds, run.clock), entries, family=family)
-        except BenchRefused as why:
-            raise Refused(str(why)) from None
+        with run.step("prepare", "make the buffers"):
+            for one in trains.values():
+                with suppress(NotApplicable):  # said by the comparison itself
+                    await one.ready()
+        entries = [entry(workload, trains[workload.id]) for workload, _, _ in layout.entries]
+        family = len(layout.entries) + (len(layout.disk.workloads) if layout.disk else 0)
+        await campaign(run, Budget(seconds, run.clock), entries, family=family)
         return list(tables.placement_findings(layout, verdicts))

@@ -18,7 +18,6 @@ from probes.bench.disk.trains import StorageTrains
 from probes.bench.engine.pool import Crew
 from probes.bench.io_delay import JobWait as Waited
 from probes.bench.io_delay import watch_job
-from probes.bench.measured import BenchRefused
 from probes.host import Host
 from probes.types import Absent
 from scenarios import events as ev
@@ -74,10 +73,6 @@ class Storage(Scenario):
         """`stretch` plants a longer latency into variants and `only` restricts the loads: for tests, not for users."""
         self.stretch = stretch or {}
         self.only = only
-
-    def blocked(self, host: Host) -> str:
-        # Neither $TMPDIR nor /var/tmp: the plan says so, for with --dir it can be run all the same.
-        return "" if host.live else "a captured tree cannot be measured"
 
     def plan(self, host: Host, options: Options) -> Plan:
         return self._lay_out(host, options)[0]
@@ -239,12 +234,7 @@ class Storage(Scenario):
                 )  # fmt: skip
                 stack.push_async_callback(bench.close)
                 benches[one.letter] = bench
-            try:
-                await StorageBench.prepare_all(
-                    list(benches.values()), step.wrote, [load.id for load in loads]
-                )
-            except BenchRefused as why:
-                raise Refused(str(why)) from None
+            await StorageBench.prepare_all(list(benches.values()), step.wrote, [load.id for load in loads])
             if layout.links(run.host) and not all(bench.links for bench in benches.values()):
                 run.note("files are created and deleted on all sides: one file system has no links")
             for one in layout.targets:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from probes.bench.measured import Measured, NotApplicable, WriteBudgetSpent
-from scenarios import events as ev
 from scenarios.experiment.schedule.guarded import GuardedBlocks
 from scenarios.files.arm import StorageArm
 from scenarios.model import Run
@@ -52,8 +51,8 @@ async def measure_alone(
             )
             await blocks.spare(load.id, index)
             done = index
-            left = max(0.0, ends - run.clock.now())  # a block ends a little late
-            run.emit(ev.Progress(t=run.time(), step=load.id, text=load.title, seconds_left=left))
+            # a block ends a little late
+            run.progress(load.id, load.title, max(0.0, ends - run.clock.now()))
     except WriteBudgetSpent as why:  # what was measured until now holds
         return f"ended after {done} blocks: {why}"
     except NotApplicable as why:

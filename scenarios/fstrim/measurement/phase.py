@@ -137,11 +137,4 @@ class Blocks:
 
     def _progress(self, name: str, done: int) -> None:
         left = (self.pattern.blocks - done) * (self.pattern.block_s + self.pattern.reference_s)
-        self.run.emit(
-            ev.Progress(
-                t=self.run.time(),
-                step=name,
-                text=f"{self.load.title}: block {done + 1} of {self.pattern.blocks}",
-                seconds_left=left,
-            )
-        )
+        self.run.progress(name, f"{self.load.title}: block {done + 1} of {self.pattern.blocks}", left)

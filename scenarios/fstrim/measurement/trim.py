@@ -15,7 +15,6 @@ from probes.bench.disk.budget import WriteBudget
 from probes.host import Host
 from probes.system.disk.diskstats import disk_counters
 from probes.types import Absent
-from scenarios import events as ev
 from scenarios.experiment.before_after import LEAST_BLOCKS
 from scenarios.fstrim.layout import MOST_A_BLOCK, Layout
 from scenarios.fstrim.measurement.load import CHURN_ID
@@ -144,14 +143,8 @@ async def _rest(run: Run, leaves: Sequence[str], pattern: Pattern, ended: float)
             return max(0.0, counted_since - ended)
         if at - ended >= pattern.settle_at_most_s:
             return max(0.0, counted_since - ended) if at - counted_since >= pattern.rest_s else None
-        run.emit(
-            ev.Progress(
-                t=run.time(),
-                step="trim",
-                text="waiting until the disk is idle",
-                seconds_left=max(0.0, pattern.rest_s - (at - quiet_since)),
-            )
-        )
+        left_s = max(0.0, pattern.rest_s - (at - quiet_since))
+        run.progress("trim", "waiting until the disk is idle", left_s)
         await run.clock.sleep(min(LOOK_S, pattern.rest_s))
 
 

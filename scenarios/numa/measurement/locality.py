@@ -11,7 +11,7 @@ from probes.bench.disk.budget import WriteBudget
 from probes.bench.disk.refusals import Suitability, suitability
 from probes.bench.disk.storage import StorageBench
 from probes.bench.engine.pool import Crew
-from probes.bench.measured import BenchRefused, NotApplicable
+from probes.bench.measured import NotApplicable
 from probes.bench.workloads import load_of, prepared_bytes
 from probes.host import Host
 from probes.system.disk.block import block_devices
@@ -24,7 +24,7 @@ from scenarios.experiment.load_schedule import ScheduledLoad, campaign
 from scenarios.experiment.schedule.blocks import Blocks
 from scenarios.files.arm import StorageArm, workload
 from scenarios.guards.watch import watch_for
-from scenarios.model import Refused, Run, own_directory
+from scenarios.model import Run, own_directory
 from scenarios.plan import Variant, Workload, Written
 
 LOADS = ("randread-4k-qd1", "read-1m-qd8")
@@ -158,8 +158,6 @@ async def measure(
                 await arms[0].ready()
                 entries.append(ScheduledLoad(Blocks(run, load, arms, watch), done))
             await campaign(run, Budget(budget_s, run.clock), entries, family=family)
-        except BenchRefused as why:
-            raise Refused(str(why)) from None
         finally:
             await bench.close()
             await crew.pool.close()
