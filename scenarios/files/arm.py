@@ -8,11 +8,12 @@ from probes.bench.disk.cache import cache_check
 from probes.bench.disk.storage import StorageBench
 from probes.bench.measured import Measured, NotApplicable
 from probes.bench.workloads import Load, fio_equivalent, load_of
+from scenarios.experiment.schedule.blocks import Arm
 from scenarios.experiment.schedule.slices import LEAST_S
 from scenarios.plan import Metric, Workload
 
 
-class StorageArm:
+class StorageArm(Arm):
     """One directory under one load."""
 
     def __init__(self, variant: str, bench: StorageBench, workload: Workload) -> None:
@@ -27,9 +28,6 @@ class StorageArm:
         with suppress(NotApplicable):  # said by the first block that counts
             await self.bench.ready(self.workload.id)
 
-    async def activate(self) -> None:
-        """Both directories are always there: nothing to switch."""
-
     async def block(self, seconds: float) -> Measured:
         measured = await self.bench.block(self.workload.id, seconds)
         if load_of(self.workload.id).kind == "read" and (served := cache_check(measured)):
@@ -41,10 +39,6 @@ class StorageArm:
 
     async def quiesce(self) -> None:
         await self.bench.quiesce()
-
-    @property
-    def metric(self) -> Metric:
-        return self.workload.metrics[0]
 
 
 def workload(load: Load, size_bytes: int, directory: str, *, slices: bool) -> Workload:

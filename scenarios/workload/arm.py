@@ -9,6 +9,7 @@ from probes.bench.disk.device_bytes import LeafBytes
 from probes.bench.measured import Measured, NotApplicable, WriteBudgetSpent
 from probes.bench.run.supervised import OUTPUT_BYTES, JobRun, Supervisors, TreeSample
 from probes.units import duration, size
+from scenarios.experiment.schedule.blocks import Arm
 from scenarios.model import Run
 from scenarios.plan import Metric
 from scenarios.where.call_paths import MOST_RUNS, RunCalls, kept
@@ -129,8 +130,8 @@ class Allowance:
             )
 
 
-class JobArm:
-    """Implements `Arm`: a block is one run, however long it takes."""
+class JobArm(Arm):
+    """A block is one run, however long it takes."""
 
     def __init__(
         self,
@@ -178,9 +179,6 @@ class JobArm:
     async def activate(self) -> None:
         if self.stay is not None:
             await self.stay.to(self.job.settings)
-
-    async def quiesce(self) -> None:
-        pass
 
     async def block(self, seconds: float = 0.0) -> Measured:
         """One run. Raises NotApplicable where it cannot be prepared, or failed three times in a row."""

@@ -22,14 +22,11 @@ FEWEST = 4  # groups that are measured where no more fit: with so few the single
 class Arm(Protocol):
     """One variant of the load. `activate` is called before a block whenever another arm was measured before it."""
 
-    @property
-    def variant(self) -> str:
-        """The variant's id, as in the plan."""
-        ...
+    variant: str  # its id, as in the plan
 
     async def activate(self) -> None:
         """Makes the variant active and checks that it is. Raises NotApplicable with the reason."""
-        ...
+        return
 
     async def block(self, seconds: float) -> Measured:
         """Measures for about `seconds`. Cancelling it stops the load at once and leaves nothing running."""
@@ -37,7 +34,7 @@ class Arm(Protocol):
 
     async def quiesce(self) -> None:
         """Waits (bounded) until what this arm has in flight is done: fdatasync, in-flight zero."""
-        ...
+        return
 
 
 class Blocks(Scheduler):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -17,8 +18,8 @@ from scenarios.plan import Workload
 class Trains(Protocol):
     """One workload on all variants, ready to be measured slice by slice: the same workers serve every side.
 
-    For what can be switched within a millisecond. Both raise NotApplicable (Unfit where it is some variants only),
-    Spent, BenchRefused; cancelling stops the load at once and leaves nothing running.
+    For what can be switched within a millisecond. `ready` and `train` raise NotApplicable (Unfit
+    where it is some variants only), Spent, BenchRefused; cancelling stops the load at once and leaves nothing running.
     """
 
     @property
@@ -29,7 +30,7 @@ class Trains(Protocol):
     @property
     def places(self) -> int:
         """How many pairs of places (see `places`) the variants have; 1 where they have none of their own."""
-        ...
+        return 1
 
     async def ready(self) -> Train:
         """Starts what is needed and measures one short slice of each, which tells how fast they are."""
@@ -53,11 +54,11 @@ class Trains(Protocol):
 
     def affordable_s(self, groups: int) -> float:
         """How long slices may be, so that so many groups fit into the bytes that may be written; infinite without."""
-        ...
+        return math.inf
 
     async def quiesce(self) -> None:
         """Waits (bounded) until nothing is in flight, and what was written is on the device."""
-        ...
+        return
 
     def without(self, variants: Sequence[str]) -> Trains:
         """The same for the others."""

@@ -43,10 +43,8 @@ def metrics(work: str) -> tuple[Metric, ...]:
     return (Metric(THROUGHPUT, "loops/s"), Metric(CPU_TIME, "µs/loop", better="less"))
 
 
-class PlacedTrains:
+class PlacedTrains(Trains):
     """One load on all sides. Each slice is an order of its own to the workers: moving them costs a millisecond."""
-
-    places = 1
 
     def __init__(self, bench: PlacementBench, work: str, sides: Sequence[Side], size_bytes: int = 0) -> None:
         self._bench, self._work, self._sides, self._size = bench, work, tuple(sides), size_bytes
@@ -101,12 +99,6 @@ class PlacedTrains:
             )
         except WorkerFailed as failed:
             raise Unfit((side.id,), str(failed)) from failed
-
-    def affordable_s(self, groups: int) -> float:
-        return float("inf")
-
-    async def quiesce(self) -> None:
-        """Nothing is ever in flight."""
 
     def without(self, variants: Sequence[str]) -> Trains:
         kept = [side for side in self._sides if side.id not in variants]

@@ -11,6 +11,7 @@ from probes.bench.measured import Measured, NotApplicable, Train, Unfit
 from probes.bench.net.lab_messages import Ready
 from probes.bench.net.route_set import RouteSet
 from probes.bench.net.rules import Treatment
+from scenarios.experiment.schedule.trains import Trains
 from scenarios.model import Clock
 from scenarios.rpfilter.measurement.variants import Compared, Trial
 
@@ -46,10 +47,7 @@ class NetworkArm:
         self._clock = clock
         self._trial = trial
         self._compared = compared
-
-    @property
-    def variant(self) -> str:
-        return self._compared.variant.id
+        self.variant = compared.variant.id
 
     async def activate(self) -> None:
         await self._bench.activate(self._compared.treatment, offload=self._compared.offload)
@@ -80,10 +78,8 @@ class Pairs:
             self._count = number + 1
 
 
-class NetworkTrains:
-    """Implements `scenarios.experiment.schedule.trains.Trains` for small packets."""
-
-    places = 1
+class NetworkTrains(Trains):
+    """For small packets."""
 
     def __init__(
         self, bench: Bench, pairs: Pairs, trial: Trial, numbers: Mapping[str, int] | None = None
@@ -142,12 +138,6 @@ class NetworkTrains:
             order=[place[number] for number in train.order],
             sides=[train.sides[number] for number in numbers if number < len(train.sides)],
         )
-
-    def affordable_s(self, groups: int) -> float:
-        return float("inf")
-
-    async def quiesce(self) -> None:
-        return
 
     def without(self, variants: Sequence[str]) -> NetworkTrains:
         left = {v: number for v, number in self._numbers.items() if v not in variants}
