@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from probes.units import counted
 from scenarios.compare.comparison import Comparison
-from scenarios.compare.effects import Effect
-from scenarios.compare.wording import named, size, sized
+from scenarios.compare.effects import Effect, named, size, sized
 from scenarios.finding import Evidence, Finding, Remedy
 
 MOST_LOADS = 12  # named in the evidence; `compare` has all of them

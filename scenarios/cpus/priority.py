@@ -11,7 +11,7 @@ from probes.host import Host
 from probes.process_stat import stat_at
 from probes.types import present
 from scenarios.finding import Remedy
-from scenarios.knowledge.kernel_threads import kernel_thread
+from scenarios.knowledge.waits import kernel_thread
 from scenarios.rules.texts import texts
 
 SAYS = texts("cpus")

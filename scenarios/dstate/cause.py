@@ -9,8 +9,7 @@ import msgspec
 
 from probes.system.running.tasks import Task
 from probes.types import present
-from scenarios.dstate.devices import QUIET_S, DeviceState
-from scenarios.dstate.location import MountedDirectory
+from scenarios.dstate.location import QUIET_S, DeviceState, MountedDirectory
 from scenarios.knowledge.waits import wait_kind
 
 # A disk under load keeps tasks in D for milliseconds each; three samples, a second apart, of one and the same

@@ -8,7 +8,7 @@ import msgspec
 
 from probes.types import present
 from scenarios.dstate.cause import Cause, Kind, Limit, Stuck
-from scenarios.dstate.devices import DeviceState
+from scenarios.dstate.location import DeviceState
 from scenarios.finding import Confidence, Evidence, Finding, Remedy, Severity
 from scenarios.knowledge.kernels import KernelFault
 from scenarios.rules.texts import texts

@@ -17,8 +17,7 @@ from probes.system.running.cgroup import cgroup
 from probes.system.running.tasks import Task, stack, tasks_in_d
 from probes.types import Absent, present
 from scenarios.dstate.cause import Cause, Limit, Sleep, Sleeps, Stuck, cause_of
-from scenarios.dstate.devices import Devices, DeviceState
-from scenarios.dstate.location import MountedDirectory, place_of
+from scenarios.dstate.location import Devices, DeviceState, MountedDirectory, place_of
 
 MOST_LOOKED_AT = 8  # tasks a look whose stack and files are read
 MOST_LOG_LINES = 4000

@@ -24,8 +24,8 @@ from scenarios.fstrim.measurement.load import BuiltIn, Engine, Ground, OwnComman
 from scenarios.fstrim.measurement.phase import Blocks, Stopped
 from scenarios.fstrim.measurement.trim import Pattern, after_warm_up
 from scenarios.fstrim.plan import Request, make, untrimmed
+from scenarios.fstrim.rounds import one_round
 from scenarios.fstrim.rules import RULES
-from scenarios.fstrim.series import one_round
 from scenarios.fstrim.session import Session
 from scenarios.guards.watch import Watch, watch_for
 from scenarios.model import Options, Refused, Run, Scenario, own_directory

@@ -20,7 +20,7 @@ from scenarios.cpus import priority
 from scenarios.cpus.quota import PERIODS_SPEAK, Quota, less_tight, stopped_by
 from scenarios.finding import MOST_SHOWN, Evidence, Finding, Remedy
 from scenarios.host.top_users import User, last_look, top_users, unseen
-from scenarios.knowledge.kernel_threads import kernel_thread
+from scenarios.knowledge.waits import kernel_thread
 from scenarios.rule import Inapplicable, Rule, Unreadable
 from scenarios.rules.texts import texts
 

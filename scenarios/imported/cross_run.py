@@ -10,9 +10,9 @@ from probes import units
 from probes.units import listed
 from scenarios import events as ev
 from scenarios.compare.bounding_box import Box, Corner, Odd, Placed, position
+from scenarios.compare.effects import interval_of_metric, of_metric
 from scenarios.compare.odd import Apart, FactApart, OddLoad, OddRuns
 from scenarios.compare.snapshot import Snapshot
-from scenarios.compare.wording import interval_of_metric, of_metric
 from scenarios.experiment.trend import LEAST_ROUNDS
 from scenarios.finding import Evidence, Finding
 from scenarios.imported.findings import said

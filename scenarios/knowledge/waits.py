@@ -1,4 +1,4 @@
-"""What a kernel function that a task sleeps in waits for (waits.toml)."""
+"""What a task waits for, by the kernel function that it sleeps in, and what a kernel thread works for, by its name."""
 
 from __future__ import annotations
 
@@ -41,3 +41,24 @@ def wait_kind(functions: Iterable[str]) -> tuple[WaitKind, str]:
             if any(fnmatchcase(name, pattern) for pattern in wait.functions):
                 return wait.kind, name
     return "unknown", names[0] if names else ""
+
+
+class KernelThread(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Threads of one kind. `work`: goes on after "a kernel thread that"; `commands` only look."""
+
+    names: tuple[str, ...]
+    work: str
+    advice: str
+    commands: tuple[str, ...]
+    dated: datetime.date
+    source: str
+
+
+@lru_cache(maxsize=1)
+def kernel_threads() -> tuple[KernelThread, ...]:
+    return load("kernel_threads", "kernel_thread", KernelThread).entries
+
+
+def kernel_thread(name: str) -> KernelThread | None:
+    """None for one of a name that is not known."""
+    return next((k for k in kernel_threads() if any(fnmatchcase(name, n) for n in k.names)), None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from probes.units import counted, listed
-from scenarios.compare.wording import interval_of_metric, of_metric
+from scenarios.compare.effects import interval_of_metric, of_metric
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.nights.history import Dated, Event, History, LoadCourse, Turn
 

@@ -9,6 +9,7 @@ from typing import Any
 from probes.action import Action
 from probes.bench.net.route_set import MOST_ROUTES, RouteSet, scaled
 from probes.host import Host
+from probes.system.running.allowed import may_administer
 from probes.types import Absent
 from scenarios.experiment.budget import least_seconds
 from scenarios.experiment.load_schedule import LEAST_LOAD_S
@@ -143,3 +144,33 @@ def _left_out(facts: Facts, main: MeasuredCheck, blocked: str) -> Iterator[str]:
         yield f"of {len(facts.routes4.unicast):,} IPv4 routes the first {MOST_ROUTES:,} are copied"
     if isinstance(facts.ruleset, Absent):
         yield f"the live ruleset: {facts.ruleset.reason}; {main.name} is measured"
+
+
+# What forbids user namespaces to those who are not root: the value that forbids, and who set it.
+_FORBIDDING = (
+    ("/proc/sys/user/max_user_namespaces", 0, "user.max_user_namespaces is 0"),
+    (
+        "/proc/sys/kernel/unprivileged_userns_clone",
+        0,
+        "kernel.unprivileged_userns_clone is 0 (Debian's setting)",
+    ),
+    (
+        "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+        1,
+        "AppArmor takes the rights away in them (kernel.apparmor_restrict_unprivileged_userns is 1, Ubuntu's default)",
+    ),
+)
+
+
+def why_no_namespaces(host: Host) -> str:
+    """Empty where nothing speaks against it; the kernel has the last word."""
+    if not host.exists("/proc/self/ns/net"):
+        return "this kernel has no network namespaces (CONFIG_NET_NS)"
+    if may_administer(host):
+        return ""
+    for path, value, reason in _FORBIDDING:
+        if host.integer(path) == value:
+            return (
+                f"needs root: network namespaces need CAP_SYS_ADMIN, and user namespaces are closed: {reason}"
+            )
+    return ""

@@ -48,9 +48,9 @@ from scenarios.rpfilter.plan import (
     planned,
     routes_of,
     trials_of,
+    why_no_namespaces,
 )
 from scenarios.rpfilter.results import AtLineRate, Cost
-from scenarios.rpfilter.rights import why_no_namespaces
 from scenarios.rpfilter.rules import RULES, subject_of
 from scenarios.rule import Inapplicable, Unreadable
 

@@ -21,7 +21,7 @@ from app.report.figures.latency import Latency, percentiles
 from app.report.figures.verdict_table import counts, side_median
 from scenarios import events as ev
 from scenarios.compare.comparison import Comparison
-from scenarios.compare.wording import named, size
+from scenarios.compare.effects import named, size
 from scenarios.experiment.wording import effect_cells
 from scenarios.plan import Metric
 

@@ -11,9 +11,8 @@ from app.report.results.result_parts import value_text
 from probes.units import amount, counted, listed, number, percent, rate, smallest_effect, times
 from scenarios.compare.comparison import Comparison, Side
 from scenarios.compare.differences import Difference, Experiment
-from scenarios.compare.effects import Effect
+from scenarios.compare.effects import Effect, detectable, interval, is_cost, named, size, sized, word
 from scenarios.compare.run_summary import FigureKey
-from scenarios.compare.wording import detectable, interval, is_cost, named, size, sized, word
 from scenarios.knowledge.loads import group_of
 from scenarios.results.document import (
     Bar,

@@ -25,8 +25,8 @@ from typing import NamedTuple
 
 from app.recording.sides import takes
 from scenarios.compare.comparison import Comparison, compared
+from scenarios.compare.effects import named, sized
 from scenarios.compare.run_summary import Take
-from scenarios.compare.wording import named, sized
 from scenarios.knowledge.loads import group_of
 
 CONFINED = "tests.benchmarks.running.confined"

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from probes.imports.model import Measure, Result
-from scenarios.compare.effects import effects
+from scenarios.compare.effects import effects, interval_of_metric, of_metric, size, word
 from scenarios.compare.groups import group_means
 from scenarios.compare.run_summary import Take
 from scenarios.compare.snapshot import imported
-from scenarios.compare.wording import interval_of_metric, of_metric, size, word
 from scenarios.plan import Metric
 
 MEMORY = Metric("max pss", "B", "less")

@@ -10,9 +10,8 @@ from probes.host import Host
 from probes.system.running.tasks import Task
 from probes.types import Absent
 from scenarios.dstate.cause import Cause, Limit, Sleep, Sleeps, Stuck, cause_of
-from scenarios.dstate.devices import Devices, DeviceState, scheduler_holds, suspended
 from scenarios.dstate.findings import finding_of, grouped
-from scenarios.dstate.location import MountedDirectory
+from scenarios.dstate.location import Devices, DeviceState, MountedDirectory, scheduler_holds, suspended
 from scenarios.knowledge.kernels import faults_of
 from scenarios.knowledge.waits import wait_kind, waits
 

@@ -20,7 +20,7 @@ from scenarios.fstrim.measurement.phase import Blocks, Phase
 from scenarios.fstrim.measurement.trim import Pattern
 from scenarios.fstrim.plan import request, trim_action, workloads
 from scenarios.fstrim.results import Round, TrimLedger
-from scenarios.fstrim.series import course_of, finished
+from scenarios.fstrim.rounds import course_of, finished
 from scenarios.fstrim.session import Session
 from scenarios.model import Options
 from scenarios.plan import Plan

@@ -10,8 +10,7 @@ import pytest
 
 from scenarios.experiment.reference import change_beside, shared, steps, weakened
 from scenarios.experiment.treated_trend import Course, course
-from scenarios.fstrim.rounds import read
-from scenarios.fstrim.series import course_of
+from scenarios.fstrim.rounds import course_of, read
 
 Three = tuple[list[float], list[float], list[float]]
 ROUNDS = Path(__file__).parents[2] / "fixtures" / "rounds" / "throttled-sata.jsonl"

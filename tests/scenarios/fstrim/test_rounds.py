@@ -21,8 +21,16 @@ from scenarios.fstrim.measurement.phase import Blocks
 from scenarios.fstrim.measurement.trim import Pattern
 from scenarios.fstrim.plan import request, workloads
 from scenarios.fstrim.results import Round, Rounds
-from scenarios.fstrim.rounds import append, identity, read, rounds_file, since
-from scenarios.fstrim.series import course_of, one_round, rounds_a_day
+from scenarios.fstrim.rounds import (
+    append,
+    course_of,
+    identity,
+    one_round,
+    read,
+    rounds_a_day,
+    rounds_file,
+    since,
+)
 from scenarios.model import Options, Refused
 from tests.fakes import FakeRun
 from tests.fakes.hosts.drive import Drive
@@ -264,7 +272,7 @@ async def test_a_round_that_cannot_be_kept_is_judged_and_said(
     def full(path: Path, one: Round) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("scenarios.fstrim.series.append", full)
+    monkeypatch.setattr("scenarios.fstrim.rounds.append", full)
     asked = request(Options({"dir": "/data", "round": True, "state": str(tmp_path)}))
     layout = Layout(Host("/nonexistent-captured-tree"), "/data", blocks=8, phases=1)
     run, pattern = FakeRun(), Pattern(blocks=8, block_s=0.5, reference_s=0.5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scenarios.knowledge.kernel_threads import kernel_thread, kernel_threads
+from scenarios.knowledge.waits import kernel_thread, kernel_threads
 
 NAMES = (
     "khugepaged",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.rpfilter.rights import why_no_namespaces
+from scenarios.rpfilter.plan import why_no_namespaces
 from tests.fakes.answering import Answering
 
 ROOT = "CapEff:\t000001ffffffffff\n"
