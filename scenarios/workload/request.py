@@ -13,8 +13,10 @@ from probes import units
 from probes.bench.run.energy import readable
 from probes.safe_read import TooLarge, read_named
 from probes.units import bytes_of
+from scenarios.declared_options import COMMON_OPTIONS, declared
 from scenarios.model import Options, Usage
-from scenarios.plan import Metric, Workload
+from scenarios.option_value import number
+from scenarios.plan import Metric, Option, Workload
 from scenarios.workload.arm import CPU, ENERGY, SCORE, SHOWN, WALL
 from scenarios.workload.cold import ALL
 from scenarios.workload.group import Score
@@ -22,32 +24,13 @@ from scenarios.workload.variants import CommandVariant, job, made, split, starta
 
 MOST_FILE_BYTES = 1 << 20
 MOST_VARIANTS = 8
-IN_FILE = (
-    "cmd",
-    "cwd",
-    "variant",
-    "prepare",
-    "cleanup",
-    "score",
-    "score-better",
-    "at-most",
-    "series",
-    "treat",
-    "every",
-    "cold",
-    "most-bytes",
-)
-_TEXT: tuple[tuple[type, ...], str] = ((str,), "a text")
-KINDS: dict[str, tuple[tuple[type, ...], str]] = {  # of a file's words
-    "variant": ((list,), "a list of tables or texts"),
-    "at-most": ((int, float), "a number"),
-    "series": ((int,), "a whole number"),
-    "every": ((int,), "a whole number"),
-    "cold": ((str, list), "a text, or a list of texts,"),
-    "most-bytes": ((int, str), "a size such as 10G"),
-}
 EVERY = 5  # runs between two treatments
 LEAST_SERIES = 6  # scenarios.experiment.trend tells no trend of fewer
+IN_FILE = {
+    option.name: option
+    for option in declared(__file__, least_series=LEAST_SERIES)
+    if option not in COMMON_OPTIONS and option.name not in ("file", "private", "call-paths")
+}
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,7 +63,7 @@ def request(options: Options, cwd: str) -> Request:
     words: dict[str, Any] = {k: v for k, v in options.values.items() if k in IN_FILE}
     if name := options.string("file"):
         in_file = _file(name)
-        typed = {k for k in words if k in in_file and words[k] != _DEFAULTS.get(k)}
+        typed = {k for k in words if k in in_file and words[k] != IN_FILE[k].default}
         if typed:
             raise Usage(f"--{min(typed)} is given on the command line and in {name}; give it once")
         words |= in_file
@@ -127,9 +110,6 @@ def request(options: Options, cwd: str) -> Request:
         most_bytes=int(words.get("most-bytes") or 0),
         **beside,
     )
-
-
-_DEFAULTS: dict[str, object] = {"at-most": 600.0, "score-better": "more"}
 
 
 def _load(score: str, better: str, at_most_s: float) -> Workload:
@@ -188,23 +168,30 @@ def _file(name: str) -> dict[str, Any]:
         raise Usage(f"--file {name}: {' '.join(str(error).split())[:200]}") from None
     if unknown := sorted(set(found) - set(IN_FILE)):
         raise Usage(f"--file {name}: unknown word {unknown[0]!r}; known are {', '.join(IN_FILE)}")
-    for key, value in found.items():
-        wanted, words = KINDS.get(key, _TEXT)
-        texts = not isinstance(value, list) or key != "cold" or all(isinstance(one, str) for one in value)
-        if not isinstance(value, wanted) or isinstance(value, bool) or not texts:
-            raise Usage(f"--file {name}: {key}: {words} is wanted")
-    if "cold" in found and isinstance(found["cold"], str):
-        found["cold"] = [found["cold"]]
-    if "most-bytes" in found:
-        most = bytes_of(str(found["most-bytes"]))
-        if most is None:
-            raise Usage(f"--file {name}: most-bytes: write 512M or 4GiB")
-        found["most-bytes"] = most
-    series, at_most = found.get("series", LEAST_SERIES), found.get("at-most", 1.0)
-    if not (LEAST_SERIES <= series <= 120 and 0.1 <= at_most <= 86400):
-        raise Usage(f"--file {name}: series is {LEAST_SERIES} to 120, at-most 0.1 to 86400 seconds")
-    if not 2 <= found.get("every", EVERY) <= 60:
-        raise Usage(f"--file {name}: every is 2 to 60 runs")
-    if found.get("score-better", "more") not in ("more", "less"):
-        raise Usage(f"--file {name}: score-better: more or less")
-    return found
+    try:
+        return {key: _value(IN_FILE[key], value) for key, value in found.items()}
+    except ValueError as error:
+        raise Usage(f"--file {name}: {error}") from None
+
+
+def _value(option: Option, value: Any) -> Any:
+    """Of a file, as the command line would have it. Raises ValueError."""
+    if option.kind in ("integer", "number"):
+        if isinstance(value, bool | str):
+            raise ValueError(f"{option.name}: a number is wanted")
+        return number(option, str(value))
+    if option.kind == "bytes":
+        if (size := bytes_of(str(value))) is None:
+            raise ValueError(f"{option.name}: write 512M or 4GiB")
+        return size
+    if option.name == "variant":
+        if not isinstance(value, list):
+            raise ValueError("variant: a list of tables or texts is wanted")
+        return value
+    texts = value if option.multiple and isinstance(value, list) else [value]
+    if not all(isinstance(text, str) and text in (option.choices or (text,)) for text in texts):
+        wanted = " or ".join(option.choices) or (
+            "a text, or a list of texts," if option.multiple else "a text"
+        )
+        raise ValueError(f"{option.name}: {wanted} is wanted")
+    return texts if option.multiple else value
