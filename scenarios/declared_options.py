@@ -33,6 +33,7 @@ class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     checkup_s: float = 0.0
     checkup_first: bool = False
     measures: bool = True
+    reads: tuple[str, ...] = ()
     reads_anyway: bool = False
     remembers: bool = False
 

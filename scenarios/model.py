@@ -284,6 +284,7 @@ class Scenario(Protocol):
     checkup_s: ClassVar[float] = 0.0
     checkup_first: ClassVar[bool] = False  # its answer decides what is worth measuring after it
     measures: ClassVar[bool] = True  # False: starts no load, so it may run beside a measurement
+    reads: ClassVar[tuple[str, ...]] = ()  # what of the host it looks at, for its plan
     # True: run where it is blocked too, to emit what can be read; then Refused
     reads_anyway: ClassVar[bool] = False
     # True: its hidden option `state` is the directory where it may keep files
@@ -314,9 +315,8 @@ class Scenario(Protocol):
 
     def planned(self, **fields: Any) -> Plan:
         """A plan with this scenario's own words; `fields` are the others of Plan."""
-        return Plan(
-            scenario=self.id, title=self.title, question=self.question, why=self.why, **fields
-        ).sealed()
+        words = {"title": self.title, "question": self.question, "why": self.why, "reads": self.reads}
+        return Plan(scenario=self.id, **words | fields).sealed()
 
 
 def lacking(scenario: object) -> tuple[str, ...]:

@@ -40,12 +40,6 @@ class Cpuwatch(Scenario):
         return self.planned(
             options=dict(options.values),
             steps=(PlannedStep("watch", "watch the job", seconds),),
-            reads=(
-                "/proc/PID/{stat,status}",
-                "/proc/PID/task/TID/{stat,schedstat,sched}",
-                "/proc/schedstat",
-                "cpu.max and cpu.stat of its control groups",
-            ),
             seconds=seconds,
             sentences=(f"reads {_words(target)} once a second; starts no load, moves no process",),
         )

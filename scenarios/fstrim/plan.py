@@ -194,7 +194,6 @@ def make(
         variants=_variants(asked, layout),
         workloads=loads,
         steps=steps,
-        reads=("mounts", "queue limits of every layer", "/proc/diskstats", "fstrim.timer, cron, /etc/fstab"),
         actions=(
             *((directory_action(host, layout.directory),) if not refused else ()),
             *((trim_action(layout),) * trimming if not refused else ()),

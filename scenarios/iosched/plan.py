@@ -43,7 +43,6 @@ def make(host: Host, options: Options, planned: Callable[..., Plan], *, root: bo
             ),
             PlannedStep("restore", "put the queue back as it was, and check it", 1.0),
         ),
-        reads=("/sys/block/*/queue", "/proc/diskstats", "/proc/swaps", "mounts", "udev rules, tuned profile"),
         actions=(
             directory_action(host, on.directory),
             *(scheduler_change(leaf, on.current, s) for s in found.variants for leaf in on.leaves),

@@ -103,15 +103,6 @@ class Layout(OwnDirectory):
             "variants": self.variants,
             "workloads": self.workloads,
             "steps": tuple(steps),
-            "reads": (
-                "kernel build and configuration",
-                "mitigations",
-                "firmware versions",
-                "settings under /proc/sys",
-                "mounts",
-                "/proc/diskstats",
-                "/proc/stat",
-            ),
             "actions": (directory_action(host, self.directory),) if self.fit is not None else (),
             "writes": (Written(device=self.device, bytes=self.most_bytes, where=self.directory),)
             if self.fit is not None

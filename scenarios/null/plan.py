@@ -58,7 +58,6 @@ def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Pl
         ),
         workloads=workloads,
         steps=_steps(place, workloads, budget),
-        reads=("mounts", "/proc/diskstats", "/proc/pressure", "/proc/stat", "/proc/PID/stat"),
         actions=(directory_action(host, place.directory),) if place.fit else (),
         writes=_writes(place),
         rights=(f"write permission in {place.directory}",) if place.fit else (),

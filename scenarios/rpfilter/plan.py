@@ -72,13 +72,6 @@ def planned(host: Host, options: Options, blocked: str, needs: str) -> dict[str,
             PlannedStep(id=step, title=title, seconds=seconds)
             for (step, title), seconds in zip(STEPS.items(), (1.0, RATES_S, PREPARING_S, budget), strict=True)
         ),
-        "reads": (
-            "nft list ruleset, iptables-save where it is used",
-            "/etc/firewalld/firewalld.conf",
-            "/proc/sys/net/ipv4/conf/*/rp_filter",
-            "/proc/net/ipv6_route, /proc/net/route",
-            "/proc/net/softnet_stat, /proc/net/snmp6, /sys/class/net",
-        ),
         "actions": () if blocked else (NAMESPACES,),
         "rights": (needs,),
         "seconds": budget + RATES_S + PREPARING_S + 1.0,

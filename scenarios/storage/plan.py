@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 
 import msgspec
@@ -202,7 +202,7 @@ def job_refusal(host: Host, options: Options) -> str:
 # Made once: the run has the very plan that was agreed to.
 @lru_cache(maxsize=1)
 def make(
-    host: Host, options: Options, *, title: str, question: str, why: str, only: Sequence[str] = ()
+    host: Host, options: Options, planned: Callable[..., Plan], only: Sequence[str] = ()
 ) -> tuple[Plan, Layout]:
     """`only` restricts what the budget must suffice for (tests)."""
     layout = Layout(host, options)
@@ -229,11 +229,7 @@ def make(
             for load in LOADS
             if load.most_bytes is not None
         ]
-    plan = Plan(
-        scenario="storage",
-        title=title,
-        question=question,
-        why=why,
+    plan = planned(
         options=dict(options.values),
         variants=tuple(variants),
         workloads=loads,
@@ -242,7 +238,6 @@ def make(
             PlannedStep("prepare", "write the test files", prepare_s),
             *(PlannedStep(w.id, w.title, budget / max(1, len(loads))) for w in loads),
         ),
-        reads=("block devices and their links", "mounts", "/proc/diskstats", "/proc/pressure", "/proc/stat"),
         actions=tuple(directory_action(host, one.directory) for one in targets),
         writes=written(targets, layout.most_bytes),
         differs=differences(variants) if len(variants) > 1 else (),

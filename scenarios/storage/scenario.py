@@ -80,10 +80,7 @@ class Storage(Scenario):
     def _lay_out(self, host: Host, options: Options) -> tuple[Plan, Layout]:
         if not host.live:
             raise Usage("a captured tree cannot be measured; leave out --root")
-        plan, layout = make(
-            host, options, title=self.title, question=self.question, why=self.why, only=self.only
-        )
-        return plan, layout
+        return make(host, options, self.planned, self.only)
 
     async def run(self, run: Run) -> None:
         plan, layout = self._lay_out(run.host, run.options)

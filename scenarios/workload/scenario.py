@@ -54,12 +54,6 @@ class CommandUnderVariants(Scenario):
             variants=tuple(variant(job, private=private) for job in wanted.jobs),
             workloads=(wanted.load,),
             steps=(PlannedStep("measure", "measure and judge", budget),),
-            reads=(
-                "/proc/PID/{io,stat,schedstat,sched,smaps_rollup,syscall,wchan} of the command's own processes",
-                "/proc/diskstats",
-                "taskstats, as root: how long each task waited, reported at its end; other programs' are "
-                "not kept",
-            ),
             actions=actions(wanted, root, limits),
             left_out=left_out(root),
             seconds=budget,

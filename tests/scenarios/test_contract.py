@@ -90,6 +90,7 @@ def test_nothing_is_declared_that_nobody_reads() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute)
         and isinstance(node.ctx, ast.Load)
-        and ast.unparse(node.value) in ("scenario", "self.scenario", "self._scenario")
+        and ast.unparse(node.value)
+        in ("scenario", "self.scenario", "self._scenario", *(["self"] if path.name == "model.py" else []))
     }
     assert {*Scenario.__annotations__, "blocked", "plan", "run"} - read == set()
