@@ -6,16 +6,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from probes.host import Host
-from probes.system.disk.arrays import mdstat
 from probes.system.disk.block import BlockDevice, block_devices
-from probes.system.disk.drive.ata import ata_port
 from probes.system.disk.drive.link import Link
-from probes.system.disk.drive.transport import emulated
-from probes.system.disk.smart import physical, smart_reports
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
-from probes.units import counted
-from scenarios.finding import Finding, Severity
+from scenarios.finding import Finding
 from scenarios.rule import Inapplicable, Rule, Unreadable
 from scenarios.rules.texts import texts
 
@@ -123,26 +118,6 @@ def sata_link(host: Host) -> Iterator[Finding]:
     return degraded(host, "sata", "SATA")
 
 
-def ncq(host: Host) -> Iterator[Finding]:
-    """A queue depth of 1 on SATA: native command queueing is off, and the disk serves one request at a time."""
-    # An emulated disk queues in its hypervisor, whatever its queue depth says.
-    sata = [d for d in disks(host) if d.transport == "sata" and d.kind == "disk" and not emulated(d.model)]
-    if not sata:
-        raise Inapplicable("no SATA disk")
-    read = [(d, host.integer(f"/sys/block/{d.name}/device/queue_depth")) for d in sata]
-    if all(isinstance(depth, Absent) for _, depth in read):
-        raise Unreadable("device/queue_depth of no SATA disk could be read")
-    for device, depth in read:
-        if depth == 1 and queues(host, device) is not False:
-            yield SAYS.finding("ncq", subject=device.name)
-
-
-def queues(host: Host, device: BlockDevice) -> bool | None:
-    """Whether drive and controller both know NCQ; None where neither says."""
-    port = ata_port(host, device.path)
-    return port.queues if present(port) else None
-
-
 def link_power(host: Host) -> Iterator[Finding]:
     """SATA link power management: a link that sleeps wakes up in up to 10 ms (partial/slumber states)."""
     paths = host.glob("/sys/class/scsi_host/host*/link_power_management_policy")
@@ -155,71 +130,6 @@ def link_power(host: Host) -> Iterator[Finding]:
         if not present(policy) or policy.strip() in {"max_performance", "keep_firmware_settings", ""}:
             continue
         yield SAYS.finding("link-power", subject=path.split("/")[4], policy=policy.strip(), path=path)
-
-
-def raid_state(host: Host) -> Iterator[Finding]:
-    """md arrays that are degraded or being rebuilt: both slow every request (Documentation/admin-guide/md.rst)."""
-    arrays = [d for d in host.once(block_devices).values() if d.kind == "md"]
-    if not arrays:
-        listed = () if host.live else host.once(mdstat)  # a sosreport may hold no sysfs
-        if not listed:
-            raise Inapplicable("no md array")
-        for name, missing, busy in listed:
-            yield from _array_findings(name, missing, busy, "/proc/mdstat", "/proc/mdstat")
-    for device in arrays:
-        base = f"/sys/block/{device.name}/md"
-        degraded, action = host.integer(f"{base}/degraded"), host.text(f"{base}/sync_action")
-        busy = action.strip() if present(action) else ""
-        lost = degraded if present(degraded) else 0
-        yield from _array_findings(device.name, lost, busy, f"{base}/degraded", f"{base}/sync_action")
-
-
-def _array_findings(name: str, missing: int, busy: str, told: str, doing: str) -> Iterator[Finding]:
-    if missing > 0:
-        members = counted(missing, "member")
-        yield SAYS.finding("raid-degraded", subject=name, missing=missing, members=members, source=told)
-    if busy in {"resync", "recover", "recovery", "check", "repair", "reshape"}:
-        severity: Severity = "notice" if busy == "check" else "warning"  # a check is planned, and gives way
-        yield SAYS.finding("raid-busy", subject=name, busy=busy, source=doing, severity=severity)
-
-
-def smart(host: Host) -> Iterator[Finding]:
-    """`smartctl -H`: a disk that calls itself failing. Needs root and smartmontools."""
-    told = host.once(smart_reports)
-    if not told:
-        raise Inapplicable("no physical disk")
-    known = {d.name: d for d in physical(host)}
-    silent: dict[str, str] = {}
-    for name, report in told.items():
-        if isinstance(report, Absent):
-            silent[name] = report.reason
-        elif not report.passed:
-            yield SAYS.finding("smart", subject=name, disk=named(known[name]))
-    if silent:
-        raise unknown("SMART health", silent, next(iter(silent.values())))
-
-
-def downshifts(host: Host) -> Iterator[Finding]:
-    """How often libata lowered a link's speed because of errors (Documentation/ABI/testing/sysfs-ata, spdn_cnt)."""
-    ports = [(d, ata_port(host, d.path)) for d in disks(host) if d.transport == "sata"]
-    if not ports:
-        raise Inapplicable("no SATA disk")
-    counts = [(d, p, p.downshifts) for d, p in ports if present(p)]
-    if not any(present(count) for _, _, count in counts):
-        raise Unreadable("spdn_cnt of no SATA disk could be read")
-    for device, port, count in counts:
-        if not present(count) or count <= 0:
-            continue
-        speed = f"{port.now:.1f} Gb/s" if port.now is not None else "an unknown speed"
-        yield SAYS.finding(
-            "sata-downshift",
-            subject=device.name,
-            disk=named(device),
-            count=count,
-            times="once" if count == 1 else f"{count} times",
-            speed=speed,
-            source=port.downshifts_source,
-        )
 
 
 def slow_slot(host: Host) -> Iterator[Finding]:
@@ -251,11 +161,7 @@ def write_caches(host: Host) -> Iterator[Finding]:
 RULES: tuple[Rule, ...] = (
     Rule("storage.pcie-link", "storage", "PCIe link of each NVMe disk", pcie_link),
     Rule("storage.sata-link", "storage", "SATA link of each disk", sata_link),
-    Rule("storage.sata-downshift", "storage", "SATA links lowered because of errors", downshifts),
     Rule("storage.slot", "storage", "slots and controllers slower than their disk", slow_slot),
-    Rule("storage.ncq", "storage", "native command queueing", ncq),
     Rule("storage.link-power", "storage", "SATA link power management", link_power),
-    Rule("storage.raid", "storage", "md arrays degraded or rebuilding", raid_state),
-    Rule("storage.smart", "storage", "disks whose SMART health is failing", smart),
     Rule("storage.write-cache-differs", "storage", "write caches of disks of one model", write_caches),
 )

@@ -6,7 +6,7 @@ import re
 from functools import partial
 
 from probes.host import Host
-from probes.system.disk.arrays import md_arrays, parse_thin_status, thin_pool
+from probes.system.disk.arrays import md_arrays, mdstat, parse_thin_status, thin_pool
 from probes.system.disk.block import block_devices, leaves
 from probes.types import Absent, present
 from scenarios.rules.expression import Value
@@ -105,6 +105,11 @@ def array_rows(host: Host) -> list[Row]:
             "members": partial(leaves, host, array.name),
         }
         rows.append(Row(array.name, columns, base))
+    unread = Absent("sysfs was not captured", "captured")
+    for name, missing, busy in () if host.live or rows else mdstat(host):  # of a sosreport
+        known = {"name": name, "missing": missing, "action": busy or "idle", "members": ()}
+        others = ("level", "disks", "mismatches", "stripe_cache", "bitmap")
+        rows.append(Row(name, dict.fromkeys(others, unread) | known, "/proc/mdstat"))
     return rows
 
 

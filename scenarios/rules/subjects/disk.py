@@ -72,7 +72,11 @@ def _disk(host: Host, d: BlockDevice) -> Row:
             "iostats": lambda: host.integer(f"{base}/queue/iostats"),
             "read_only": d.read_only,
             "link": part(d.link, "now"),
-            "controller": lambda: _controller(host, d),
+            "controller": lambda: _ata(host, d, "controller"),
+            "queues": lambda: _ata(host, d, "queues"),
+            "downshifts": lambda: _ata(host, d, "downshifts"),
+            "downshifts_source": lambda: _ata(host, d, "downshifts_source"),
+            "sata_bits": lambda: _ata(host, d, "now", 1e9),
             "likes_wait": lambda: _likes_wait(host, d),
             "read_wait": lambda: counters("read"),
             "write_wait": lambda: counters("write"),
@@ -117,11 +121,11 @@ def _waits_by_model(host: Host) -> dict[str, list[tuple[str, float]]]:
     return found
 
 
-def _controller(host: Host, d: BlockDevice) -> Value:
-    port = ata_port(host, d.path)
-    return (
-        port.controller if present(port) and port.controller else Absent("the controller does not report it")
-    )
+def _ata(host: Host, d: BlockDevice, name: str, factor: float | None = None) -> Value:
+    value = part(ata_port(host, d.path), name)
+    if value is None or (value == 0.0 and name == "controller"):
+        return Absent("the SATA port does not report it")
+    return value if factor is None or isinstance(value, Absent) else value * factor
 
 
 def _counter(host: Host, name: str, which: str) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,11 +14,34 @@ from probes.host import Host
 from probes.system.disk import smart
 from probes.types import Absent
 from scenarios.events import Checked, Found
+from scenarios.finding import Finding
 from scenarios.rule import Inapplicable, Rule, Unreadable
+from scenarios.rules.engine import check
+from scenarios.rules.known import written
 from scenarios.storage import rules as storage
 from scenarios.triage import apply_rule
 
 PCI = "sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0"
+
+
+def asked_ncq(host: Host) -> list[Finding]:
+    return _asked(host, "storage.ncq")
+
+
+def asked_raid_state(host: Host) -> list[Finding]:
+    return _asked(host, "storage.raid-degraded") + _asked(host, "storage.raid-busy")
+
+
+def asked_smart(host: Host) -> list[Finding]:
+    return _asked(host, "storage.smart")
+
+
+def asked_downshifts(host: Host) -> list[Finding]:
+    return _asked(host, "storage.sata-downshift")
+
+
+def _asked(host: Host, id: str) -> list[Finding]:
+    return list(check(next(rule for rule in written().rules if rule.id == id), host))
 
 
 def put(root: Path, path: str, text: str) -> None:
@@ -80,7 +104,7 @@ def sata(root: Path, **files: str) -> Host:
 
 @pytest.mark.parametrize(("depth", "ids"), [("1\n", ["storage.ncq"]), ("32\n", []), ("31\n", [])])
 def test_a_queue_of_one_means_no_ncq(tmp_path: Path, depth: str, ids: list[str]) -> None:
-    assert [f.id for f in storage.ncq(sata(tmp_path, queue_depth=depth))] == ids
+    assert [f.id for f in asked_ncq(sata(tmp_path, queue_depth=depth))] == ids
 
 
 @pytest.mark.parametrize(
@@ -116,7 +140,7 @@ def test_one_of_two_like_disks_without_its_write_cache(
 
 def test_a_queue_that_cannot_be_read_is_unreadable(tmp_path: Path) -> None:
     with pytest.raises(Unreadable):
-        list(storage.ncq(sata(tmp_path)))
+        list(asked_ncq(sata(tmp_path)))
 
 
 @pytest.mark.parametrize(
@@ -139,7 +163,7 @@ def test_a_degraded_array_is_critical_and_a_planned_check_a_notice(
     put(tmp_path, f"{base}/md/sync_action", f"{action}\n")
     link(tmp_path, "sys/block/md0", "../devices/virtual/block/md0")
     link(tmp_path, "sys/class/block/md0", "../../devices/virtual/block/md0")
-    found = list(storage.raid_state(Host(str(tmp_path))))
+    found = list(asked_raid_state(Host(str(tmp_path))))
     assert {(f.id, f.severity) for f in found} == {
         ("storage.raid-degraded", "critical"),
         ("storage.raid-busy", severity),
@@ -160,8 +184,7 @@ def with_smartctl(folder: Path, answer: str, status: int, monkeypatch: pytest.Mo
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     (folder / "tree").mkdir()
     found = smart.physical(sata(folder / "tree"))
-    for module in (storage, smart):
-        monkeypatch.setattr(module, "physical", lambda _host: found)
+    monkeypatch.setattr(smart, "physical", lambda _host: found)
     monkeypatch.setattr(smart, "os", SimpleNamespace(geteuid=lambda: 0))
     return Host()
 
@@ -170,7 +193,7 @@ def test_a_disk_that_smartctl_calls_failing_is_found_though_it_exits_with_8(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host = with_smartctl(tmp_path, '{"smart_status": {"passed": false}}', 8, monkeypatch)
-    assert [(f.id, f.subject, f.severity) for f in storage.smart(host)] == [
+    assert [(f.id, f.subject, f.severity) for f in asked_smart(host)] == [
         ("storage.smart", "sda", "critical")
     ]
 
@@ -179,7 +202,7 @@ def test_a_disk_that_smartctl_calls_failing_is_found_though_it_exits_with_8(
 def test_a_healthy_disk_with_an_old_entry_in_its_log_is_not_accused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, status: int
 ) -> None:
-    assert list(storage.smart(with_smartctl(tmp_path, answer, status, monkeypatch))) == []
+    assert list(asked_smart(with_smartctl(tmp_path, answer, status, monkeypatch))) == []
 
 
 @pytest.mark.parametrize(
@@ -198,7 +221,7 @@ def test_an_answer_without_health_is_unreadable_and_not_healthy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, said: str
 ) -> None:
     with pytest.raises(Unreadable, match=said):
-        list(storage.smart(with_smartctl(tmp_path, answer, 2, monkeypatch)))
+        list(asked_smart(with_smartctl(tmp_path, answer, 2, monkeypatch)))
 
 
 def test_every_disk_is_asked_and_one_that_does_not_answer_is_not_fine(
@@ -207,13 +230,23 @@ def test_every_disk_is_asked_and_one_that_does_not_answer_is_not_fine(
     host = with_smartctl(tmp_path, '{"smart_status": {"passed": true}}', 0, monkeypatch)
     [disk] = smart.physical(host)
     many = [msgspec.structs.replace(disk, name=f"sd{n}") for n in range(30)]
-    for module in (storage, smart):
-        monkeypatch.setattr(module, "physical", lambda _host: many)
+    monkeypatch.setattr(smart, "physical", lambda _host: many)
     fine = smart.Smart(passed=True)
     answers: dict[str, smart.Smart | Absent] = {f"sd{n}": fine for n in range(30)}
     answers |= {"sd28": smart.Smart(passed=False), "sd29": Absent("no answer")}
     monkeypatch.setattr(smart, "smart_report", lambda _host, name: answers[name])
-    events = list(apply_rule(Rule("storage.smart", "storage", "x", storage.smart), host, lambda: 0.0))
+    events = list(
+        apply_rule(
+            Rule(
+                "storage.smart",
+                "storage",
+                "x",
+                partial(check, next(r for r in written().rules if r.id == "storage.smart")),
+            ),
+            host,
+            lambda: 0.0,
+        )
+    )
     assert [e.finding.subject for e in events if isinstance(e, Found)] == ["sd28"]
     last = events[-1]
     assert isinstance(last, Checked) and (last.state, "sd29" in last.reason) == ("spoke", True)
@@ -224,7 +257,7 @@ def test_a_parallel_disk_has_no_queue_to_miss(tmp_path: Path, driver: str) -> No
     base = "sys/devices/pci0000:00/0000:00:1f.2/ata1/host0"
     put(tmp_path, f"{base}/scsi_host/host0/proc_name", f"{driver}\n")
     with pytest.raises(Inapplicable):
-        list(storage.ncq(sata(tmp_path, queue_depth="1\n")))
+        list(asked_ncq(sata(tmp_path, queue_depth="1\n")))
 
 
 def test_an_optical_drive_and_an_emulated_disk_are_not_accused(tmp_path: Path) -> None:
@@ -237,7 +270,7 @@ def test_an_optical_drive_and_an_emulated_disk_are_not_accused(tmp_path: Path) -
     link(tmp_path, f"{optical}/block/sr0/device", "../../../1:0:0:0")
     link(tmp_path, "sys/block/sr0", f"../../{optical}/block/sr0")
     with pytest.raises(Inapplicable):
-        list(storage.ncq(host))
+        list(asked_ncq(host))
 
 
 def test_a_link_of_which_one_end_is_silent_is_unknown(tmp_path: Path) -> None:
@@ -255,19 +288,19 @@ def ata_link(root: Path, count: str, now: str = "6.0 Gbps") -> Host:
 
 
 def test_a_link_that_came_down_and_went_back_is_told_with_its_count(tmp_path: Path) -> None:
-    (found,) = storage.downshifts(ata_link(tmp_path, "3"))
-    assert found.severity == "warning" and "3 times" in found.title and "6.0 Gb/s now" in found.title
+    (found,) = asked_downshifts(ata_link(tmp_path, "3"))
+    assert found.severity == "warning" and "3 times" in found.title and "6 Gbit/s now" in found.title
     assert found.evidence[0].source == "/sys/class/ata_device/dev1.0/spdn_cnt"
 
 
 def test_a_link_that_never_came_down_is_not_accused_and_one_without_a_count_unreadable(
     tmp_path: Path,
 ) -> None:
-    assert list(storage.downshifts(ata_link(tmp_path / "a", "0"))) == []
+    assert list(asked_downshifts(ata_link(tmp_path / "a", "0"))) == []
     with pytest.raises(Unreadable):
-        list(storage.downshifts(ata_link(tmp_path / "b", "")))
+        list(asked_downshifts(ata_link(tmp_path / "b", "")))
     with pytest.raises(Inapplicable):
-        list(storage.downshifts(nvme(tmp_path / "c", "4")))
+        list(asked_downshifts(nvme(tmp_path / "c", "4")))
 
 
 def test_a_slot_that_is_slower_than_its_disk_is_a_notice_and_no_broken_link(tmp_path: Path) -> None:
