@@ -224,7 +224,12 @@ OF_LINES = {
     line.split("\t")[0] for line in (LINES / "faults.tsv").read_text().splitlines()
 }  # test_log_lines.py
 OF_TESTS = {"storage.full", "storage.inodes", "net.mtu"}  # below
-OF_TESTS |= {"storage.ncq", "storage.sata-downshift", "storage.raid-busy", "storage.smart"}  # storage/test_rules.py
+OF_TESTS |= {
+    "storage.ncq",
+    "storage.sata-downshift",
+    "storage.raid-busy",
+    "storage.smart",
+}  # storage/test_rules.py
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)

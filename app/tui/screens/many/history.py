@@ -18,7 +18,7 @@ from app.tui.screens.report import ReportScreen
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker, Row
 from probes.units import counted, percent
-from scenarios.compare.wording import of_metric
+from scenarios.compare.effects import of_metric
 from scenarios.nights.findings import changed, named, sized, suspects
 from scenarios.nights.history import Event, History, LoadCourse, Turn
 from scenarios.results.document import Document
