@@ -23,7 +23,7 @@ from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.groups import level_values
 from scenarios.experiment.load_schedule import ScheduledLoad, campaign
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
-from scenarios.experiment.statistics.level import level_interval
+from scenarios.experiment.statistics.stats import level_interval
 from scenarios.fullstack import CARD
 from scenarios.fullstack.findings import findings
 from scenarios.fullstack.limits import limit

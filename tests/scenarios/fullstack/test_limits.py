@@ -8,7 +8,7 @@ from scenarios import events as ev
 from scenarios.fullstack.limits import limit
 from scenarios.fullstack.machine import Bound, Machine
 from scenarios.fullstack.results import Level
-from scenarios.verdict.word import OPEN, Word
+from scenarios.verdict.verdict import OPEN, Word
 
 NOTHING = Machine(disk={"out": ()})
 NEAR, FAR = (0.96, (0.9, 1.02)), (0.5, (0.4, 0.6))
