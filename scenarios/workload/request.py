@@ -12,6 +12,7 @@ import msgspec
 from probes import units
 from probes.bench.run.energy import readable
 from probes.safe_read import TooLarge, read_named
+from probes.types import Json
 from probes.units import bytes_of
 from scenarios.declared_options import COMMON_OPTIONS, declared
 from scenarios.model import Options, Usage
@@ -155,7 +156,7 @@ def _from_table(table: Mapping[str, Any], command: str, cwd: str) -> CommandVari
     return made(str(table.get("name", "")), words, command, cwd)
 
 
-def _file(name: str) -> dict[str, Any]:
+def _file(name: str) -> dict[str, Json]:
     try:
         text = read_named(name, MOST_FILE_BYTES)
     except TooLarge:
@@ -174,7 +175,7 @@ def _file(name: str) -> dict[str, Any]:
         raise Usage(f"--file {name}: {error}") from None
 
 
-def _value(option: Option, value: Any) -> Any:
+def _value(option: Option, value: Json) -> Json:
     """Of a file, as the command line would have it. Raises ValueError."""
     if option.kind in ("integer", "number"):
         if isinstance(value, bool | str):
