@@ -18,13 +18,12 @@ from probes.types import Json
 from scenarios import events as ev
 from scenarios.card import Card
 from scenarios.checkup import parts
-from scenarios.checkup import scenario as scenario_module
 from scenarios.checkup.parts import Part, by_suspicion, shares
 from scenarios.checkup.results import CheckupAnswer
 from scenarios.checkup.scenario import CLEAR, Checkup
 from scenarios.finding import Finding, NextStep, Remedy
 from scenarios.model import Options, Outcome, Scenario
-from scenarios.plan import Option, Plan, Written
+from scenarios.plan import Option, Plan
 from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun
 
@@ -114,6 +113,8 @@ class Conducted(FakeRun):
     ) -> None:
         self.told.append((scenario.id, dict(values)))
         hear(ev.Progress(t=0.0, step="w", text="reading", seconds_left=3.0))
+        if scenario.id == "storage":
+            hear(ev.Guard(t=0.0, kind="bystanders", text="stopped: others wait", severity="warning"))
         try:
             await self.clock.sleep(self._takes)
             if scenario.id == "stopped":
@@ -163,6 +164,7 @@ async def test_the_answer_is_ranked_and_every_part_that_did_not_run_says_why(off
     told = run.of(ev.Progress)  # of the whole: a part's own seconds would be read as the checkup's
     assert all(one.seconds_left is None and one.done == one.t / 300 for one in told) and len(told) == 3
     assert any("`switch --off`" in note.text for note in run.of(ev.Note))
+    assert [g.severity for g in run.of(ev.Guard)] == ["notice"]  # a part stopped; the whole went on
 
 
 async def test_what_a_part_leaves_of_its_time_goes_to_the_ones_after_it(offered: Any) -> None:
@@ -384,14 +386,3 @@ async def test_what_a_part_says_of_its_suspect(offered: Any, told: Outcome, word
     run = Conducted(outcomes={"storage": told})
     await Checkup().run(run)
     assert answered(run) == [words]
-
-
-def test_what_the_parts_write_to_a_device_adds_up() -> None:
-    def plan(*writes: Written) -> Plan:
-        return Plan(scenario="s", title="", question="", writes=writes)
-
-    null, storage = Written("sda", 4, "/a", 0.1), Written("sda", 8, "/a", 0.2)
-    other = Written("sdb", 8, "/b")
-    said = scenario_module._together([plan(null), plan(storage, other), plan(other)])
-    assert [(one.device, one.bytes, one.where) for one in said] == [("sda", 12, "/a"), ("sdb", 16, "/b")]
-    assert said[0].endurance_share == pytest.approx(0.3) and said[1].endurance_share is None

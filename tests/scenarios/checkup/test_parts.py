@@ -1,13 +1,15 @@
-"""What a checkup did not measure is followed by a command that its scenario takes."""
+"""A checkup's parts: what one leaves out is followed by a command that takes it; what all write together."""
 
 from __future__ import annotations
 
 import pytest
 
 from scenarios import registry
+from scenarios.checkup import scenario as scenario_module
 from scenarios.checkup.parts import Part
 from scenarios.checkup.scenario import Checkup
 from scenarios.model import Options
+from scenarios.plan import Plan, Written
 
 
 @pytest.mark.parametrize(
@@ -22,3 +24,14 @@ def test_each_gets_the_directories_that_it_takes(scenario: str, command: str) ->
     options = Options({"dir": ["/a", "/b"]}, Checkup.options)
     left = Checkup()._left_out(options, Part(registry.load(scenario), None, "no time"), "no time")
     assert [step.command for step in left.following] == [command]
+
+
+def test_what_the_parts_write_to_a_device_adds_up() -> None:
+    def plan(*writes: Written) -> Plan:
+        return Plan(scenario="s", title="", question="", writes=writes)
+
+    null, storage = Written("sda", 4, "/a", 0.1), Written("sda", 8, "/a", 0.2)
+    other = Written("sdb", 8, "/b")
+    said = scenario_module._together([plan(null), plan(storage, other), plan(other)])
+    assert [(one.device, one.bytes, one.where) for one in said] == [("sda", 12, "/a"), ("sdb", 16, "/b")]
+    assert said[0].endurance_share == pytest.approx(0.3) and said[1].endurance_share is None
