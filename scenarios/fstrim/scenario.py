@@ -56,13 +56,10 @@ class Fstrim(Scenario):
         self.watch = watch or _watch
 
     def plan(self, host: Host, options: Options) -> Plan:
-        return self._lay_out(host, options)[0]
-
-    def _lay_out(self, host: Host, options: Options) -> tuple[Plan, Layout, Request, Pattern]:
-        return make(host, options, self.pattern, self.planned)
+        return make(host, options, self.pattern, self.planned)[0]
 
     async def run(self, run: Run) -> None:
-        plan, layout, asked, pattern = self._lay_out(run.host, run.options)
+        plan, layout, asked, pattern = make(run.host, run.options, self.pattern, self.planned)
         if plan.refusal:
             raise Refused(plan.refusal)
         if layout.no_trim and not asked.round:

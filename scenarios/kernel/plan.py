@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import lru_cache
 
 from probes.bench.battery import usable_cpus
 from probes.bench.battery_loads import CALLS, SLOTS, TURNS, Slot, disk_loads
@@ -13,7 +14,7 @@ from scenarios.files.directories import OwnDirectory
 from scenarios.guards.foreign_latency import STOPS_ITSELF
 from scenarios.knowledge.disks import fill_s
 from scenarios.model import Options, Usage, directory_action
-from scenarios.plan import Metric, PlannedStep, Variant, Workload, Written
+from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
 
 DEFAULT_BUDGET_S = 60.0
 ROUND_S = 3.0  # of all loads, on one CPU and on all: 2.3 s on an idle virtual machine with two
@@ -89,33 +90,7 @@ class Layout(OwnDirectory):
     def prepare_s(self) -> float:
         return fill_s(self.file_bytes) + 1.0 if self.fit is not None else 1.0
 
-    def fields(self, host: Host, options: Options) -> dict[str, Any]:
-        """Of the plan, all but the scenario's own words."""
-        steps = [
-            PlannedStep("fingerprint", FINGERPRINT, FINGERPRINT_S),
-            PlannedStep("rounds", f"{len(self.workloads)} loads in turn", self.budget_s),
-        ]
-        if self.fit is not None:
-            steps.insert(1, PlannedStep("prepare", "write the test files", self.prepare_s))
-        refusal = self.refusal if self.explicit else ""
-        return {
-            "options": dict(options.values),
-            "variants": self.variants,
-            "workloads": self.workloads,
-            "steps": tuple(steps),
-            "actions": (directory_action(host, self.directory),) if self.fit is not None else (),
-            "writes": (Written(device=self.device, bytes=self.most_bytes, where=self.directory),)
-            if self.fit is not None
-            else (),
-            "rights": (f"write permission in {self.directory}",) if self.fit is not None else (),
-            "seconds": self.budget_s + self.prepare_s + FINGERPRINT_S,
-            "measuring_s": self.budget_s,
-            "sentences": self._sentences(),
-            "left_out": (f"disk and files: {self.refusal}",) if self.refusal else (),
-            "refusal": refusal,
-        }
-
-    def _sentences(self) -> tuple[str, ...]:
+    def sentences(self) -> tuple[str, ...]:
         lines = [
             "measures the loads in turn, in slices of a few hundredths of a second",
             "sends packets within this host only (127.0.0.1)",
@@ -127,3 +102,33 @@ class Layout(OwnDirectory):
                 *self.fit.notes,
             ]
         return tuple(lines)
+
+
+# Made once: the run has the very plan that was agreed to.
+@lru_cache(maxsize=1)
+def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, Layout]:
+    it = Layout(host, options)
+    steps = [
+        PlannedStep("fingerprint", FINGERPRINT, FINGERPRINT_S),
+        PlannedStep("rounds", f"{len(it.workloads)} loads in turn", it.budget_s),
+    ]
+    if it.fit is not None:
+        steps.insert(1, PlannedStep("prepare", "write the test files", it.prepare_s))
+
+    plan = planned(
+        options=dict(options.values),
+        variants=it.variants,
+        workloads=it.workloads,
+        steps=tuple(steps),
+        actions=(directory_action(host, it.directory),) if it.fit is not None else (),
+        writes=(Written(device=it.device, bytes=it.most_bytes, where=it.directory),)
+        if it.fit is not None
+        else (),
+        rights=(f"write permission in {it.directory}",) if it.fit is not None else (),
+        seconds=it.budget_s + it.prepare_s + FINGERPRINT_S,
+        measuring_s=it.budget_s,
+        sentences=it.sentences(),
+        left_out=(f"disk and files: {it.refusal}",) if it.refusal else (),
+        refusal=it.refusal if it.explicit else "",
+    )
+    return plan, it

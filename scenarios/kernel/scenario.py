@@ -31,6 +31,7 @@ from scenarios.kernel.plan import (
     ROUND_S,
     SIZE_BYTES,
     Layout,
+    make,
 )
 from scenarios.model import Earlier, Options, Refused, Run, Scenario, SoFar, own_directory
 from scenarios.plan import Plan
@@ -52,7 +53,7 @@ class Kernel(Scenario):
         self.stretch = stretch
 
     def plan(self, host: Host, options: Options) -> Plan:
-        return self.planned(**Layout(host, options).fields(host, options))
+        return make(host, options, self.planned)[0]
 
     def one_of_several(self, options: Options) -> bool:
         return reboots.side_of(options) is not None
@@ -65,8 +66,7 @@ class Kernel(Scenario):
         return reboots.so_far(earlier)
 
     async def run(self, run: Run) -> None:
-        layout = Layout(run.host, run.options)
-        plan = self.planned(**layout.fields(run.host, run.options))
+        plan, layout = make(run.host, run.options, self.planned)
         if plan.refusal:
             raise Refused(plan.refusal)
         with run.step("fingerprint", FINGERPRINT):

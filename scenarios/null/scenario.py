@@ -49,13 +49,10 @@ class Null(Scenario):
         self.stretch = stretch
 
     def plan(self, host: Host, options: Options) -> Plan:
-        return self._lay_out(host, options)[0]
-
-    def _lay_out(self, host: Host, options: Options) -> tuple[Plan, NullDirectory]:
-        return make(host, options, self.planned)
+        return make(host, options, self.planned)[0]
 
     async def run(self, run: Run) -> None:
-        plan, place = self._lay_out(run.host, run.options)
+        plan, place = make(run.host, run.options, self.planned)
         if plan.refusal:
             raise Refused(plan.refusal)
         if place.refusal:

@@ -75,15 +75,12 @@ class Storage(Scenario):
         self.only = only
 
     def plan(self, host: Host, options: Options) -> Plan:
-        return self._lay_out(host, options)[0]
-
-    def _lay_out(self, host: Host, options: Options) -> tuple[Plan, Layout]:
         if not host.live:
             raise Usage("a captured tree cannot be measured; leave out --root")
-        return make(host, options, self.planned, self.only)
+        return make(host, options, self.planned, self.only)[0]
 
     async def run(self, run: Run) -> None:
-        plan, layout = self._lay_out(run.host, run.options)
+        plan, layout = make(run.host, run.options, self.planned, self.only)
         if plan.refusal:
             raise Refused(plan.refusal)
         loads = [w for w in plan.workloads if not self.only or w.id in self.only]

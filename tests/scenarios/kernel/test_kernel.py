@@ -41,11 +41,10 @@ def test_two_directories_are_the_storage_scenarios() -> None:
 
 def test_without_a_directory_neither_disk_nor_files_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scenarios.files.directories.default_directories", lambda host: ())
-    layout = Layout(Host(), Options({}))
-    loads = {w.id for w in layout.workloads}
+    plan = Kernel().plan(Host(), Options({}))
+    loads = {w.id for w in plan.workloads}
     assert "syscall" in loads and not {"file-create", "randread-4k"} & loads
-    fields = layout.fields(Host(), Options({}))
-    assert fields["actions"] == () and fields["writes"] == () and fields["left_out"]
+    assert plan.actions == () and plan.writes == () and plan.left_out
 
 
 def test_a_captured_tree_is_refused(tmp_path: Path) -> None:
