@@ -41,7 +41,7 @@ class Cpuwatch(Scenario):
             options=dict(options.values),
             steps=(PlannedStep("watch", "watch the job", seconds),),
             seconds=seconds,
-            sentences=(f"reads {_words(target)} once a second; starts no load, moves no process",),
+            sentences=(f"reads {_words(target, host)} once a second; starts no load, moves no process",),
         )
 
     async def run(self, run: Run) -> None:
@@ -123,9 +123,11 @@ def _share(before: float | None, after: float | None, seconds: float) -> float |
     return min(1.0, max(0.0, (after - before) / seconds))
 
 
-def _words(target: JobTarget) -> str:
+def _words(target: JobTarget, host: Host | None = None) -> str:
     if target.kind == "pid":
-        return f"process {target.value} and its children"
+        named = host.text(f"/proc/{target.value}/comm", 64) if host is not None else ""
+        what = f"{named.strip()} [{target.value}]" if present(named) and named else f"process {target.value}"
+        return f"{what} and its children"
     return (
         f"control group {target.value}"
         if target.kind == "cgroup"

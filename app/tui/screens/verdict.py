@@ -34,6 +34,7 @@ from app.tui.widgets.home.findings_panel import Suspects
 from app.tui.widgets.imported import imported_lines
 from app.tui.widgets.measuring.group_plot import Chosen, GroupPlot, ValuesPlot, courses
 from app.tui.widgets.measuring.load_cards import battery_lines
+from app.tui.widgets.measuring.loads_panel import about_lines
 from app.tui.widgets.measuring.transport import Transport
 from app.tui.widgets.on_top import on_top, on_top_lines, trace_lines
 from app.tui.widgets.panel import Box, Panel
@@ -47,6 +48,7 @@ ENOUGH = 28  # lines of a screen that has room for every step's title and comman
 MOST_NEXT = 12  # lines of trust, and of what comes next
 AROUND = 3  # lines of head, transport and keys
 MOST_TABLE, LEAST_FOUND = 13, 4  # lines of the table, and of the findings with their border
+MOST_FREE = 5  # lines that a finding may leave free
 MANY = 6  # rows of a table on a low screen: Enter has how each came about
 LOW_LINES = 1  # of how a verdict came about, on a low screen; Enter shows all of it
 
@@ -202,11 +204,13 @@ class Preview(Panel):
     DEFAULT_CSS = "Preview { height: 1fr; display: none; }"
 
     def draw(self, width: int, height: int) -> list[Line]:
-        picker = self.screen.query_one(Suspects)
-        finding = self.shell.feed.session.findings.get(picker.selected)
+        session = self.shell.feed.session
+        finding = session.findings.get(self.screen.query_one(Suspects).selected)
         if finding is None:
-            return [text("")]
-        rows = finding_lines(finding, self.shell.feed.session, width - 4)
+            return framed(text("THIS RUN", "title"), [], about_lines(session, width - 4), width, height)
+        rows = finding_lines(finding, session, width - 4)
+        if len(rows) < height - MOST_FREE:
+            rows += [text(""), *about_lines(session, width - 4)][: height - 2 - len(rows)]
         if len(rows) > height - 2:
             rows = [*rows[: height - 3], text("Enter shows all of it", "dim")]
         return framed(text("THE FINDING", "title"), [], rows, width, height)

@@ -258,7 +258,7 @@ def battery_lines(session: Session, width: int, most: int) -> list[Line]:
     if not pairs:
         return []
     if len(pairs) <= most or width < 2 * LEAST_FIGURE:
-        return row_lines(session, pairs, width, most)
+        return row_lines(session, pairs, width, most, effects=session.ended is None)
     down = -(-len(pairs) // 2)
     left, right = (
         row_lines(session, some, half(width), most, effects=False) for some in (pairs[:down], pairs[down:])

@@ -24,7 +24,7 @@ REDRAWN_S = 0.9  # while time goes by itself: at 4 Hz the levels would cost 80 k
 
 
 def about_lines(session: Session, width: int) -> list[Line]:
-    """The plan in plain words and what it draws, then words that come up; before there is one, the facts read."""
+    """The plan in plain words and what it draws, then words that come up, then the facts read, the newest first."""
     plan, began = session.plan, session.began
     out: list[Line] = []
     if plan is None and began is not None:
@@ -42,7 +42,7 @@ def about_lines(session: Session, width: int) -> list[Line]:
     out += [BLANK, text("WORDS THAT COME UP", "title")]
     for word in WORDS:
         out.append(crop([(f"{word.name:<{longest}}  ", "text"), (word.means, "dim")], width))
-    for fact in reversed(session.facts.values()) if plan is None else ():
+    for fact in reversed(session.facts.values()):
         words = f"{fact.label}  {value_words(fact.value, fact.unit)}"
         out += wrapped(words, width, "dim", hang=2)[:1]
     return out
