@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from probes.imports import iperf3, refuse
-from probes.imports.cluster import hpl, message_sizes
+from probes.imports.cluster import elbencho, hpl, message_sizes
 from probes.imports.cpu import hwloc, mlc, numactl, perf_stat, stream, stress_ng, sysbench, unixbench
 from probes.imports.hep import hep_suite, hepscore, prmon
 from probes.imports.model import Refused, Result, noted
@@ -29,7 +29,7 @@ from probes.imports.storage import (
     mdtest,
     mdtest_ranks,
 )
-from probes.imports.sysstat import iostat, sar, sysstat_json, vmstat
+from probes.imports.sysstat import iostat, pidstat, sar, sysstat_json, vmstat
 
 
 class Kind(NamedTuple):
@@ -61,6 +61,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("sadf", "sadf, iostat or mpstat JSON", sysstat_json.recognised, sysstat_json.parse),
     Kind("iostat-text", "iostat output", iostat.recognised, iostat.parse),
     Kind("vmstat", "vmstat output", vmstat.recognised, vmstat.parse),
+    Kind("pidstat", "pidstat output", pidstat.recognised, pidstat.parse),
     Kind("sar", "sar or mpstat output", sar.recognised, sar.parse),
     Kind("iperf3", "iperf3 JSON", iperf3.recognised, iperf3.parse),
     Kind("sysbench", "sysbench output", sysbench.recognised, sysbench.parse),
@@ -71,6 +72,8 @@ KINDS: tuple[Kind, ...] = (
     Kind("mlc", "Intel MLC output", mlc.recognised, mlc.parse),
     Kind("numactl", "numactl -H", numactl.recognised, numactl.parse),
     Kind("hwloc", "lstopo XML", hwloc.recognised, hwloc.parse),
+    Kind("elbencho", "elbencho JSON", elbencho.recognised, elbencho.parse),
+    Kind("elbencho-csv", "elbencho CSV", elbencho.csv_recognised, elbencho.parse_csv),
     Kind("hpl", "HPL output", hpl.recognised, hpl.parse),
     Kind("hpcg", "HPCG result", hpl.hpcg_recognised, hpl.parse_hpcg),
     Kind("osu", "OSU MPI benchmark", message_sizes.osu_recognised, message_sizes.parse_osu),

@@ -22,7 +22,7 @@ _SCALES: dict[str, tuple[str, float, str]] = {
     "r": ("read IOPS", 1, "IOPS"), "w": ("write IOPS", 1, "IOPS"), "tps": ("IOPS", 1, "IOPS"),
     "rkB": ("read rate", KIB, "B/s"), "wkB": ("write rate", KIB, "B/s"),
     "rMB": ("read rate", MIB, "B/s"), "wMB": ("write rate", MIB, "B/s"),
-    "kB_read": ("read rate", KIB, "B/s"), "kB_wrtn": ("write rate", KIB, "B/s"),
+    "kB_read/s": ("read rate", KIB, "B/s"), "kB_wrtn/s": ("write rate", KIB, "B/s"),  # without /s: of the interval
     "rd_sec": ("read rate", 512, "B/s"), "wr_sec": ("write rate", 512, "B/s"),
     "r_await": ("read latency", 1e-3, "s"), "w_await": ("write latency", 1e-3, "s"), "await": ("latency", 1e-3, "s"),
     "util": ("utilisation", 0.01, ""),
@@ -196,7 +196,7 @@ def _of_cpu(columns: Mapping[str, Stat]) -> Iterable[Measure]:
 
 def _of_device(subject: str, columns: Mapping[str, Stat]) -> Iterable[Measure]:
     for column, stat in columns.items():
-        named = _SCALES.get(_bare(column))
+        named = _SCALES.get(column) or _SCALES.get(_bare(column))
         if named is not None:
             metric, factor, unit = named
             less = unit in ("s", "")

@@ -1,0 +1,174 @@
+"""elbencho's `--jsonfile` (a document a phase, all values texts) and `--csvfile` (a row a phase).
+
+`first`: when the fastest thread was done; `last`: the slowest, which is the figure of a whole phase (docs/csv-docs.md
+and source/Statistics.cpp of the tool). Phases of the same load that were appended to one file are its repetitions. A
+mixed phase has its reads apart.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from statistics import fmean
+from typing import NamedTuple
+
+from probes.imports import json_text
+from probes.imports.dates import iso
+from probes.imports.json_text import mapping, text
+from probes.imports.model import Contradiction, Measure, Refused, Result, compared, noted
+from probes.imports.numbers import MIB, number
+from probes.imports.source import Source
+from probes.types import Json
+
+_MOST = 10_000  # phases
+_KINDS = {"IOPS": ("IOPS", "more"), "bandwidth": ("B/s", "more"), "entries": ("1/s", "more"),
+          "latency": ("s", "less"), "entry latency": ("s", "less")}  # fmt: skip
+_CONDITIONS = (
+    "hosts",
+    "threads",
+    "dirs",
+    "files",
+    "file size",
+    "block size",
+    "direct IO",
+    "random",
+    "IO depth",
+)
+
+
+class Phase(NamedTuple):
+    """`values` by metric, in hostdx's units; `moved`: bytes of the whole phase, where the file tells them."""
+
+    name: str
+    conditions: tuple[tuple[str, str], ...]
+    values: dict[str, float]
+    seconds: float
+    moved: float | None
+    began: str | None
+    version: str | None
+
+
+def recognised(source: Source) -> bool:
+    return source.has(b'"phase_type"', b'"last_done"')
+
+
+def csv_recognised(source: Source) -> bool:
+    return source.head.startswith(b"ISO date,") and b"MiB/s [last]" in source.head
+
+
+def parse(source: Source) -> Result:
+    found = (
+        phase for _, _, each in json_text.documents(source.data, dict, "elbencho") for phase in _of_json(each)
+    )
+    return _result("elbencho", found, 1)
+
+
+def parse_csv(source: Source) -> Result:
+    try:
+        return _result("elbencho-csv", _of_csv(source), MIB)
+    except csv.Error as error:
+        raise Refused(f"elbencho: CSV cannot be read: {error}", "check the file") from None
+
+
+def _of_json(each: dict[str, Json]) -> Iterator[Phase]:
+    config, last = mapping(each.get("config")), mapping(each.get("last_done"))
+    named = {name: config.get(name.replace(" ", "_").lower()) for name in _CONDITIONS}
+    named["random"] = config.get("random_offsets")
+    latency = mapping(last.get("latency"))
+    for mixed in ("", "rwmix_read"):
+        part, io, entries = (
+            mapping(one.get(mixed)) if mixed else one
+            for one in (last, mapping(latency.get("IO")), mapping(latency.get("entries")))
+        )
+        read = {
+            "IOPS": number(part.get("iops")), "bandwidth": number(part.get("bytes/s")),
+            "entries": number(part.get("entries/s")), "latency": _us(io.get("avg_us")),
+            "entry latency": _us(entries.get("avg_us")),
+        }  # fmt: skip
+        yield _phase(
+            each.get("phase_type"), mixed, named, read, number(last.get("elapsed_time_ms")),
+            number(part.get("bytes")), each.get("iso_start_date"), config.get("version"),
+        )  # fmt: skip
+
+
+def _of_csv(source: Source) -> Iterator[Phase]:
+    columns: list[str] = []
+    for fields in csv.reader(source.lines()):
+        if fields[:1] == ["ISO date"]:
+            columns = fields
+            continue
+        row: dict[str, str] = dict(zip(columns, fields, strict=False))
+        for mixed in ("", "rwmix read "):
+            rate, mib = number(row.get(f"{mixed}MiB/s [last]")), number(row.get(f"{mixed}MiB [last]"))
+            read = {
+                "IOPS": number(row.get(f"{mixed}IOPS [last]")), "bandwidth": rate and rate * MIB,
+                "entries": number(row.get(f"{mixed}entries/s [last]")),
+                "latency": _us(row.get(f"{mixed}IO lat us [avg]")),
+                "entry latency": _us(row.get(f"{mixed}Ent lat us [avg]")),
+            }  # fmt: skip
+            yield _phase(
+                row.get("operation"), mixed, {name: row.get(name) for name in _CONDITIONS}, read,
+                number(row.get("time ms [last]")), mib and mib * MIB, row.get("ISO date"), row.get("version"),
+            )  # fmt: skip
+
+
+def _us(value: Json) -> float | None:
+    found = number(value)
+    return found / 1e6 if found is not None else None
+
+
+def _phase(
+    name: Json, mixed: str, named: dict[str, Json] | dict[str, str | None], read: dict[str, float | None],
+    elapsed_ms: float | None, moved: float | None, began: Json, version: Json,
+) -> Phase:  # fmt: skip
+    words = {"true": "1", "false": "0"}
+    conditions = [(key, words.get(value, value)) for key, one in named.items() if (value := text(one, 60))]
+    return Phase(
+        name=f"{(text(name, 40) or '?').lower()}{' reads' if mixed else ''}", conditions=tuple(conditions),
+        values={metric: value for metric, value in read.items() if value is not None and value > 0},
+        seconds=(elapsed_ms or 0.0) / 1000, moved=moved, began=text(began, 60), version=text(version, 40),
+    )  # fmt: skip
+
+
+def _result(kind: str, found: Iterator[Phase], digit: float) -> Result:
+    """`digit`: the last digit of a printed rate, in B/s."""
+    alike: dict[tuple[str, tuple[tuple[str, str], ...]], list[Phase]] = {}
+    phases: list[Phase] = []
+    for phase in found:
+        if phase.values and len(phases) < _MOST:
+            phases.append(phase)
+            alike.setdefault((phase.name, phase.conditions), []).append(phase)
+    if not phases:
+        raise Refused("elbencho: no finished phase in it", "the run did not end: import a finished one")
+    names = [name for name, _ in alike]
+    measures: list[Measure] = []
+    contradicted: list[Contradiction] = []
+    for order, ((name, conditions), runs) in enumerate(alike.items(), 1):
+        prefix = f"run {order}: " if names.count(name) > 1 else ""
+        for metric, (unit, better) in _KINDS.items():
+            values = [run.values[metric] for run in runs if metric in run.values]
+            if values:
+                measures.append(
+                    Measure(
+                        workload=f"{prefix}elbencho {name}", metric=metric, value=fmean(values), unit=unit,
+                        better="less" if better == "less" else "more", seconds=sum(run.seconds for run in runs),
+                        runs=tuple(values[:1000]) if len(values) > 1 else (), conditions=dict(conditions),
+                    )
+                )  # fmt: skip
+        for run in runs[:100]:
+            if run.moved and run.seconds >= 0.1 and (rate := run.values.get("bandwidth")):
+                slack = digit / rate + digit / run.moved + 0.001 / run.seconds + 1e-3
+                contradicted += compared(
+                    "elbencho.rate", f"{prefix}{name}", rate, run.moved / run.seconds, "bytes ÷ time", slack,
+                    unit="B/s",
+                )  # fmt: skip
+    return Result(
+        kind=kind, tool="elbencho", version=phases[0].version, began=iso(_undated(phases[0].began)),
+        measures=tuple(measures[:_MOST]), facts=tuple(noted(("phases", len(phases)))),
+        contradictions=tuple(contradicted[:100]), recomputed=("rate from bytes and time",),
+    )  # fmt: skip
+
+
+def _undated(began: str | None) -> str | None:
+    """`2026-05-22T14:03:11.123+0200` without its zone: it stays local, as the file has it."""
+    return began[:19] if began else None
