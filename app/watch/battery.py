@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import msgspec
 
+from app.failure import USAGE, Failure
 from probes.host import Host
 from probes.types import Json
 from scenarios import registry
@@ -33,6 +36,18 @@ def arguments(wanted: Wanted) -> tuple[str, ...]:
     if wanted.textfile:
         given += ["--textfile", wanted.textfile]
     return tuple(given)
+
+
+def checked(wanted: Wanted) -> None:
+    """A timer for what is not there would fail every night. Raises Failure."""
+    host = Host()
+    try:
+        places = {"--dir": wanted.directory, "--textfile": os.path.dirname(wanted.textfile)}  # noqa: PTH120
+        for option, place in places.items():
+            if place and not host.exists(f"{place}/.", may_hang=True):
+                raise Failure(f"watch: {option}: no directory at {place}; make it, or name another", USAGE)
+    finally:
+        host.close()
 
 
 def battery() -> Scenario:

@@ -99,8 +99,10 @@ watch.params.append(color_option())
 
 
 def _install(at: str, wanted: Wanted, *, yes: bool, dry_run: bool, units: bool) -> int:
+    from app.watch.battery import checked
     from app.watch.timer import NAME, REMOVE, Timer, install, systemd_runs
 
+    checked(wanted)
     timer = Timer(at=at, wanted=wanted)
     if dry_run:
         from app.report.plan_text import plan_lines

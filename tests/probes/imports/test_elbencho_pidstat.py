@@ -138,8 +138,9 @@ def test_elbencho_says_what_contradicts_itself() -> None:
 
 COLUMNS = """ISO date,label,path type,paths,hosts,threads,dirs,files,file size,block size,direct IO,random
 random aligned,IO depth,shared paths,truncate,operation,time ms [first],time ms [last],CPU% [first],CPU% [last]
-entries/s [first],entries/s [last],IOPS [first],IOPS [last],MiB/s [first],MiB/s [last],entries [first],entries [last],MiB [first]
-MiB [last],Ent lat us [min],Ent lat us [avg],Ent lat us [max],IO lat us [min],IO lat us [avg],IO lat us [max]
+entries/s [first],entries/s [last],IOPS [first],IOPS [last],MiB/s [first],MiB/s [last],entries [first],entries [last]
+MiB [first],MiB [last],Ent lat us [min],Ent lat us [avg],Ent lat us [max]
+IO lat us [min],IO lat us [avg],IO lat us [max]
 version,command"""
 LOAD = "2026-05-22T14:03:11+0200,,dir,1,1,4,1,10,1048576,1048576,1,0,,1,1,0"
 CSV = f"""{COLUMNS.replace(chr(10), ",")}
