@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from app import locks
 from app.failure import Failure
 from app.recording import baselines
 from app.recording.nights import INDEX, Nights
@@ -219,3 +220,17 @@ def test_a_night_is_not_for_a_busy_host(tmp_path: Path, files: dict[str, str], b
         path.write_text(words)
     (tmp_path / "root").mkdir(exist_ok=True)
     assert bool(nights.busy(Host(tmp_path / "root"))) == busy
+
+
+def test_a_run_under_way_is_not_disturbed_and_the_next_night_runs(host: Clocked) -> None:
+    lock = locks.measuring("storage", "02:29:00 UTC", lambda text: None)
+    try:
+        measure = nights.measured(
+            Wanted(), ["hostdx", "watch", "--night"], lambda event: None, lambda text: None
+        )
+        found = nights.night(Wanted(), measure, lambda text: None, busy=lambda: "", now=lambda: host.now)
+    finally:
+        lock.release()
+    assert found.skipped and found.history.measured == 0
+    host.now += timedelta(days=1)
+    assert host.nights(1).history.measured == 1

@@ -96,8 +96,8 @@ def test_without_a_recorded_change_there_is_no_suspect() -> None:
 
 
 def test_a_package_does_not_keep_the_first_baseline_from_being_made() -> None:
-    takes = [*steady(10), *steady(25, seed=2, first=10, **{"system/glibc": "2.37"})]
-    takes[0] = taken(0, {"syscall": 1000.0}, **{"system/glibc": "2.36"})
+    old, new = ({"system/glibc": version} for version in ("2.36", "2.37"))
+    takes = [*steady(10, **old), *steady(25, seed=2, first=10, **new)]
     found = folded(takes)
     assert found.baselines == 1
 
@@ -137,6 +137,16 @@ def test_a_low_night_asks_for_a_retest_and_the_better_figure_or_the_mean_counts(
     fork = next(load for load in found.loads if load.key.workload == "fork")
     assert fork.values[-1] == (31, pytest.approx(995.0))
     assert found.nights[-1].runs == 2
+
+
+def test_a_night_that_was_measured_twice_is_the_mean_of_both() -> None:
+    runs = [
+        night_run(n, taken(n, {"syscall": rate * (1 + n % 3 / 1000)}), None)
+        for n in range(BASELINE_NIGHTS + 2)
+        for rate in (1000.0, 1020.0)
+    ]
+    centre = history("n1", runs).loads[0].centre
+    assert centre == pytest.approx(1011, abs=2)
 
 
 def test_nights_that_were_not_measured_are_listed_and_count_for_nothing() -> None:
