@@ -11,8 +11,15 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from datetime import UTC, datetime
+from email.utils import format_datetime
 from pathlib import Path
 
+import pytest
+
+from app.watch.battery import Wanted
+from app.watch.timer import NAME, Timer
+from probes.children.environment import STARTED_AS
 from tests.syntax import ROOT
 
 RECIPES = ROOT / ".packaging"
@@ -23,6 +30,10 @@ SHELLS = {
     "zsh": "usr/share/zsh/site-functions/_hostdx",
     "fish": "usr/share/fish/vendor_completions.d/hostdx.fish",
 }
+UNITS = "usr/lib/systemd/system"
+TMPFILES = "usr/lib/tmpfiles.d/hostdx.conf"
+DOC = "usr/share/doc/hostdx"
+OVERRIDES = "usr/share/lintian/overrides/hostdx"
 VENDORS = "usr/share/zsh/vendor-completions/_hostdx"  # where Debian's zsh looks
 
 
@@ -40,12 +51,18 @@ def staged(bundle: Path, root: Path, machine: str) -> Path:
             [sys.executable, str(bundle), *words], env=os.environ | cache, capture_output=True, check=True
         ).stdout
         _write(root / path, gzip.compress(said, mtime=0) if path.endswith(".gz") else said)
+    with pytest.MonkeyPatch.context() as patched:  # as the package's own program would print them
+        patched.setenv(STARTED_AS, "/usr/bin/hostdx")
+        timer = Timer(at="02:30", wanted=Wanted())
+        _write(root / UNITS / f"{NAME}.service", timer.service.encode())
+        _write(root / UNITS / f"{NAME}.timer", timer.timer.encode())
+    _write(root / TMPFILES, (RECIPES / "tmpfiles.conf").read_bytes())
     _write(root / "usr/bin/hostdx", (RECIPES / "hostdx.sh").read_bytes(), 0o755)
     _write(root / "etc/hostdx/README", (RECIPES / "etc-README").read_bytes())
     (root / "etc/hostdx/knowledge.d").mkdir()
-    _write(root / "usr/share/doc/hostdx/copyright", (ROOT / "LICENSE").read_bytes())
+    _write(root / DOC / "copyright", (ROOT / "LICENSE").read_bytes())
     changes = gzip.compress((ROOT / "CHANGELOG.md").read_bytes(), mtime=0)
-    _write(root / "usr/share/doc/hostdx/changelog.gz", changes)
+    _write(root / DOC / "changelog.gz", changes)
     for path in root.rglob("*"):
         path.chmod(0o755 if path.is_dir() or path.parent.name == "bin" else 0o644)
         os.utime(path, (manifest["time_s"],) * 2)
@@ -58,6 +75,15 @@ def deb(tree: Path, into: Path, version: str, machine: str) -> Path:
     (work / VENDORS).parent.mkdir(parents=True)
     (work / SHELLS["zsh"]).rename(work / VENDORS)
     (work / SHELLS["zsh"]).parent.rmdir()
+    _write(work / OVERRIDES, (RECIPES / "deb/overrides").read_bytes())
+    _write(work / DOC / "copyright", (RECIPES / "deb/copyright").read_bytes())
+    (work / DOC / "changelog.gz").rename(work / DOC / "CHANGELOG.md.gz")
+    made_at = datetime.fromtimestamp((work / MAN).stat().st_mtime, UTC)
+    changes = (
+        f"hostdx ({version}) unstable; urgency=medium\n\n  * See CHANGELOG.md.gz.\n\n"
+        f" -- hostdx <hostdx@localhost>  {format_datetime(made_at)}\n"
+    )
+    _write(work / DOC / "changelog.gz", gzip.compress(changes.encode(), mtime=0))
     files = sorted(path for path in work.rglob("*") if path.is_file())
     size = sum(path.stat().st_size for path in files) >> 10
     sums = "".join(

@@ -13,7 +13,7 @@ import pytest
 
 from tests.app.launcher import environment
 from tests.needs import ROOT, needs, not_here, program
-from tests.release.packages import MAN, SHELLS, VENDORS, deb, staged
+from tests.release.packages import MAN, SHELLS, TMPFILES, UNITS, VENDORS, deb, staged
 
 pytestmark = [pytest.mark.real, pytest.mark.beside]
 
@@ -59,6 +59,9 @@ def test_installed_upgraded_removed_and_purged(bundle: Path, root: Path, tmp_pat
         root
     )
     assert any(path.endswith(".pyc") for path in files(root))
+    assert {TMPFILES, f"{UNITS}/hostdx-watch.timer", f"{UNITS}/hostdx-watch.service"} <= files(root)
+    assert not (root / "etc/systemd").exists()  # the timer is off
+    assert "ExecStart=/usr/bin/hostdx watch --night" in (root / UNITS / "hostdx-watch.service").read_text()
     hostdx = str(root / "usr/bin/hostdx")
     said = subprocess.run(
         [hostdx, "--version", "--json"], env=environment(tmp_path), capture_output=True, text=True, check=True
@@ -78,6 +81,18 @@ def test_installed_upgraded_removed_and_purged(bundle: Path, root: Path, tmp_pat
     assert files(root) == {"etc/hostdx/README", "etc/hostdx/knowledge.d/site.toml"}
     dpkg(root, "--purge", "hostdx")
     assert files(root) == {"etc/hostdx/knowledge.d/site.toml"} and not journal.exists()
+
+
+@needs(program("dpkg-deb", "lintian"))
+def test_lintian_has_nothing_to_say_that_is_not_excused(bundle: Path, tmp_path: Path) -> None:
+    made = deb(staged(bundle, tmp_path / "tree", os.uname().machine), tmp_path, "0.0.1", os.uname().machine)
+    said = subprocess.run(
+        ["lintian", "--allow-root", "--no-tag-display-limit", str(made)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert said.stdout == ""
 
 
 @needs(ROOT, program("dpkg", "dpkg-deb", "find"))

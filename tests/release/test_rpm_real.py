@@ -12,7 +12,7 @@ import pytest
 
 from tests.app.launcher import environment
 from tests.needs import ROOT, needs, program
-from tests.release.packages import MAN, SHELLS, rpm, staged
+from tests.release.packages import MAN, RECIPES, SHELLS, TMPFILES, UNITS, rpm, staged
 
 pytestmark = [pytest.mark.real, pytest.mark.beside, needs(ROOT, program("rpmbuild", "rpm"))]
 
@@ -39,6 +39,7 @@ def test_installed_upgraded_and_removed(bundle: Path, tmp_path: Path) -> None:
     alone = ["rpm", f"--root={root}", "--noscripts", "--nodeps"]
     subprocess.run([*alone, "--install", str(first)], check=True)
     assert {"usr/bin/hostdx", "etc/hostdx/README", MAN, *SHELLS.values()} <= files(root)
+    assert {TMPFILES, f"{UNITS}/hostdx-watch.timer"} <= files(root) and not (root / "etc/systemd").exists()
     if any(Path(f"/usr/bin/python3.{minor}").exists() for minor in range(11, 15)):
         argv = [str(root / "usr/bin/hostdx"), "--version", "--json"]
         said = subprocess.run(argv, env=environment(tmp_path), capture_output=True, text=True, check=True)
@@ -52,3 +53,13 @@ def test_installed_upgraded_and_removed(bundle: Path, tmp_path: Path) -> None:
     left = {path for path in files(root) if not path.endswith(".pyc")}
     assert left == {"etc/hostdx/README.rpmsave"}
     shutil.rmtree(root)
+
+
+@needs(program("rpmlint"))
+def test_rpmlint_has_nothing_to_say_that_is_not_excused(bundle: Path, tmp_path: Path) -> None:
+    made = rpm(staged(bundle, tmp_path / "tree", os.uname().machine), tmp_path, "0.0.1", os.uname().machine)
+    argv = ["rpmlint", "-c", str(RECIPES / "rpmlint.toml"), str(made)]
+    said = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert said.returncode == 0 and not [
+        line for line in said.stdout.splitlines() if line.startswith("hostdx")
+    ]
