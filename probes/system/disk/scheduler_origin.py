@@ -175,13 +175,7 @@ def fits(host: Host, line: str, device: str) -> bool:
             own = text if present(text) else ""
         else:
             continue
-        matches = any(re.fullmatch(_glob(pattern), own) for pattern in value.split("|"))
+        matches = any(fnmatchcase(own, pattern) for pattern in value.split("|"))
         if matches != (operator == "=="):
             return False
     return True
-
-
-def _glob(pattern: str) -> str:
-    """A udev glob as a regular expression: *, ? and [set] as in fnmatch, the rest literal."""
-    out = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
-    return re.sub(r"\\\[(.*?)\\\]", lambda m: "[" + m.group(1).replace("\\", "") + "]", out)
