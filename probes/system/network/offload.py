@@ -5,12 +5,10 @@ The reverse-path check runs once for what GRO has merged, so this decides whethe
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
 from probes.host import Host
-from probes.system.network.ethtool import asked
+from probes.system.network.ethtool import asked, features
 from probes.types import Absent
 
 _GGRO, _SGRO = 0x2B, 0x2C  # linux/ethtool.h
@@ -18,9 +16,6 @@ _GTSO, _STSO = 0x1E, 0x1F
 _GGSO, _SGSO = 0x23, 0x24
 _GFLAGS = 0x25
 _LRO = 1 << 15  # ETH_FLAG_LRO
-_FEATURE = re.compile(
-    r"^\s*(generic-receive-offload|large-receive-offload|rx-gro-hw): (on|off)", re.MULTILINE
-)
 
 
 class Offload(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,10 +36,10 @@ def offload(host: Host, interface: str) -> Offload | Absent:
     """By the kernel's own answer on a live host, by `ethtool -k` in a captured tree."""
     if host.live:
         return _live(interface)
-    text = host.command("ethtool", "-k", interface)
-    if isinstance(text, Absent):
-        return text
-    said = {name: value == "on" for name, value in _FEATURE.findall(text)}
+    told = features(host, interface)
+    if isinstance(told, Absent):
+        return told
+    said = {name: on for name, (on, _) in told.items()}
     missing = Absent("ethtool -k does not name it", "invalid", f"ethtool -k {interface}")
     gro = said.get("generic-receive-offload")
     return Offload(
