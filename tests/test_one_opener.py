@@ -59,7 +59,7 @@ ALLOWED = {
     **dict.fromkeys(
         (
             "app/undo/kinds/attribute.py", "app/undo/kinds/namespace_holders.py", "app/undo/kinds/own_groups.py",
-            "probes/bench/run/thermal_sampler.py", "probes/bench/run/energy.py", "probes/bench/run/group_counters.py",
+            "probes/bench/run/energy.py", "probes/bench/run/group_counters.py",
             "probes/bench/net/lab.py", "probes/bench/net/quiet_cpu.py", "probes/bench/net/scheduling_delay.py",
             "probes/bench/run/process_tree.py", "probes/bench/run/supervisor.py", "probes/system/apic.py",
             "probes/system/kernel_log.py", "probes/system/pcie_tags.py", "probes/system/running/processes.py",
