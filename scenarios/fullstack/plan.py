@@ -50,6 +50,7 @@ class Layout:
         self.streams = options.integer("streams", 4)
         asked = options.string("direction", "both")
         self.directions: tuple[Direction, ...] = tuple(w for w in ("out", "in") if asked in ("both", w))
+        self.only_streams = options.string("only", "all") == "streams"
         self.budget_s = options.number("budget") or BUDGET_S
         if self.budget_s < LEAST_BUDGET_S:
             raise Usage(f"--budget {self.budget_s:g} is too short; give {LEAST_BUDGET_S:g} or more")
@@ -65,7 +66,8 @@ class Layout:
     def loads(self, *, direct: bool = True) -> tuple[Load, ...]:
         own = self.where == "namespaces"
         found = self.machine
-        return loads(self.directions, direct=direct, own_links=own, near=found.near, far=found.far)
+        every = loads(self.directions, direct=direct, own_links=own, near=found.near, far=found.far)
+        return tuple(load for load in every if load.pairs or not self.only_streams)
 
     @property
     def network(self) -> str:

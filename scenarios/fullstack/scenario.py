@@ -50,6 +50,7 @@ class Opened(Bench, Protocol):
     async def close(self) -> None: ...
 
 
+WEIGHT = 3  # a load of many sides gets so many shares of the budget
 Engine = Callable[[Run, Layout, PrivateDirectory], Opened]
 PeerStart = Callable[[str, str, float], Awaitable[RemotePeer]]
 
@@ -177,7 +178,7 @@ async def _measure(run: Run, layout: Layout, bench: Opened, found: Machine, watc
     streams = [load for load in every if load.pairs]
     others = [load for load in every if not load.pairs]
     for number, load in enumerate(streams):  # each with pairs of its own
-        share = Budget(budget.left_s * 2 / (2 * (len(streams) - number) + len(others)), run.clock)
+        share = Budget(budget.left_s * WEIGHT / (WEIGHT * (len(streams) - number) + len(others)), run.clock)
         await campaign(run, share, [entry(load)], family=family, pairs=load.pairs, steps=False)
     await campaign(run, budget, [entry(load) for load in others], family=family, steps=False)
     limits = [

@@ -49,7 +49,7 @@ from probes.system.processor.cpu_times import CpuTimes, cpu_times
 from probes.types import Absent
 
 CONNECT_S = 10.0
-STUCK_S = 45.0  # a transfer of CHUNK that takes longer stands still
+STUCK_S = 30.0  # a transfer of CHUNK that takes longer stands still
 LEAD_S = 0.002
 PEER_S = 3600.0
 

@@ -1,0 +1,202 @@
+"""Whole runs of fullstack with a planted cap, and its rates beside fio's and iperf3's: `... tbf|blkio|rates DIR [N]`.
+
+As root. tbf: a token bucket on the private link; blkio: a limit of a control group (version 1) on a loop device; rates:
+disk and network alone, in turn with fio and iperf3, on the loopback and DIR.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+from tests.app.launcher import argv, environment
+from tests.real.trim_disk import TrimDisk
+from tests.scenarios.fullstack.test_fullstack_real import stations
+
+NETWORK_BIT, DISK_BYTES = 1_200_000_000, 100 << 20  # a second
+GROUP = Path("/sys/fs/cgroup/blkio/hostdx-fullstack-benchmark")
+RUN = (
+    "--direction",
+    "out",
+    "--only",
+    "streams",
+    "--streams",
+    "2",
+    "--size",
+    "128M",
+    "--yes",
+    "--json",
+    "--quiet",
+    "--budget",
+)
+
+
+def run(place: Path, directory: Path, budget: str, tbf: bool, group: Path | None = None) -> dict[str, object]:
+    def join() -> None:
+        if group is not None:
+            (group / "cgroup.procs").write_text(str(os.getpid()))
+
+    began = time.monotonic()
+    process = subprocess.Popen(
+        argv("run", "fullstack", "--dir", str(directory), *RUN, budget), env=environment(place),
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, preexec_fn=join,
+    )  # fmt: skip
+    while tbf and not (found := stations(process.pid)):
+        assert process.poll() is None
+        time.sleep(0.01)
+    if tbf:
+        _plant(found[0])
+    out, _ = process.communicate()
+    told: dict[str, object] = json.loads(out)
+    told["took"] = time.monotonic() - began
+    return told
+
+
+def _plant(station: int) -> None:
+    """On each link that it holds."""
+    shape = f"tc qdisc add dev hdxs root tbf rate {NETWORK_BIT}bit burst 1mb latency 50ms"
+    done = [
+        subprocess.run(
+            ["nsenter", f"--net={fd}", *shape.split()], capture_output=True, check=False
+        ).returncode
+        for fd in Path(f"/proc/{station}/fd").iterdir()
+        if "net:" in str(fd.readlink())
+    ]
+    assert 0 in done
+
+
+def capped(kind: str, count: int) -> None:
+    named = 0
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-fullstack-") as made:
+        place = Path(made)
+        with TrimDisk(place, "ext4", 3) as disk:
+            group = GROUP if kind == "blkio" else None
+            if group is not None:
+                group.mkdir(exist_ok=True)
+                device = Path(f"/sys/block/{disk.device}/dev").read_text().strip()
+                (group / "blkio.throttle.read_bps_device").write_text(f"{device} {DISK_BYTES}")
+            try:
+                for number in range(count):
+                    told = run(place, disk.mountpoint, "30", kind == "tbf", group)
+                    streams = told["streams"]
+                    assert isinstance(streams, dict)
+                    limits = [
+                        (one["what"], one["path"], round(one["rate"] / 1e6)) for one in streams["limits"]
+                    ]
+                    levels = {one["side"]: round(one["rate"] / 1e6) for one in streams["levels"]}
+                    right = (
+                        bool(limits) and limits[0][0] in ("network",)
+                        if kind == "tbf"
+                        else bool(limits) and limits[0][0] == "disk cap"
+                    )
+                    named += right
+                    print(
+                        number,
+                        right,
+                        limits,
+                        levels,
+                        [one["reason"] for one in streams["limits"]],
+                        f"{told['took']:.0f} s",
+                        flush=True,
+                    )
+            finally:
+                if group is not None:
+                    time.sleep(0.5)
+                    group.rmdir()
+    print(f"{kind}: named in {named} of {count}")
+
+
+FIO = (
+    "fio --name=x --filename={file} --rw=read --bs=1m --direct=1 --ioengine=psync --numjobs={n} --thread --size={size} "
+    "--offset_increment={size} --time_based --runtime={seconds} --group_reporting --output-format=json"
+)
+
+
+def rates(directory: Path, count: int) -> None:
+    """Turns of 3 s: ours, fio, ours, iperf3; the ratio in each turn, its median and extent."""
+    import asyncio
+
+    found = asyncio.run(_rates(directory, count))
+    for name, pairs in found.items():
+        ratios = sorted(ours / theirs for ours, theirs in pairs)
+        told = ", ".join(f"{a:.0f}/{b:.0f}" for a, b in pairs)
+        print(
+            f"{name}: median {median(ratios):.3f} ({ratios[0]:.3f} to {ratios[-1]:.3f}) of {count}: {told} MB/s"
+        )
+
+
+async def _rates(directory: Path, count: int) -> dict[str, list[tuple[float, float]]]:
+    from probes.bench.disk.budget import WriteBudget
+    from probes.bench.streams.bench import StreamBench
+    from probes.bench.streams.messages import Open, Side
+    from probes.host import Host
+    from probes.private_directory import PrivateDirectory, inode_of
+    from probes.system.disk.mounts import Placement, placement
+
+    streams, size = 2, 256 << 20
+    held = os.open(directory, os.O_RDONLY)
+    private = PrivateDirectory.open(str(directory), inode_of(held))
+    place = placement(Host(), str(directory))
+    assert isinstance(place, Placement)
+    bench = StreamBench(Host(), private, place.leaves, streams * size, streams, WriteBudget(), ["out"])
+    found: dict[str, list[tuple[float, float]]] = {"disk": [], "network": []}
+    file = directory / "fio"
+    try:
+        await bench.prepare(None)
+        subprocess.run(
+            ["dd", "if=/dev/urandom", f"of={file}", "bs=1M", "count=512", "oflag=direct"],
+            check=True,
+            capture_output=True,
+        )
+        await bench.open("hostdx-fullstack-rates", Open(where="loopback"))
+        sides = [Side(job="disk"), Side(job="network")]
+        for turn in range(count):
+            for number, name in enumerate(found):
+                ours: list[float] = []
+                theirs: list[float] = []
+                for whose in ("ot", "to")[turn % 2]:
+                    if whose == "o":
+                        train = await bench.train(sides, [number], 3.0)
+                        ours += train.values["MB/s"]
+                    else:
+                        theirs.append(_fio(file, streams, size) if name == "disk" else _iperf3(streams))
+                found[name].append((ours[0], theirs[0]))
+    finally:
+        await bench.close()
+        file.unlink(missing_ok=True)
+        private.close()
+        os.close(held)
+    return found
+
+
+def _told(words: Sequence[str]) -> dict[str, object]:
+    found: dict[str, object] = json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
+    return found
+
+
+def _fio(file: Path, streams: int, size: int) -> float:
+    found = _told(FIO.format(file=file, n=streams, size=size, seconds=3).split())
+    return float(found["jobs"][0]["read"]["bw_bytes"]) / 1e6  # type: ignore[index]
+
+
+def _iperf3(streams: int) -> float:
+    server = subprocess.Popen(["iperf3", "-s", "-1", "-p", "47110"], stdout=subprocess.DEVNULL)
+    time.sleep(0.5)
+    found = _told(f"iperf3 -c 127.0.0.1 -p 47110 -P {streams} -t 3 -l 1M -J".split())
+    server.wait()
+    return float(found["end"]["sum_received"]["bits_per_second"]) / 8e6  # type: ignore[index]
+
+
+if __name__ == "__main__":
+    times = int(sys.argv[3]) if len(sys.argv) > 3 else 10
+    if sys.argv[1] == "rates":
+        rates(Path(sys.argv[2]), times)
+    else:
+        capped(sys.argv[1], times)

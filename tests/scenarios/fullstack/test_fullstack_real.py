@@ -1,0 +1,269 @@
+"""Whole runs on a disk and links of our own: measured, killed at both ends, cut off; nothing is left of any."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from probes.process_stat import own_stat
+from tests.app.launcher import argv, environment, hostdx, started
+from tests.needs import NET_NAMESPACE, ROOT, needs, program
+from tests.real.iosched_kill import journals, ours
+from tests.real.network_state import namespaces_in_use
+from tests.real.polled import within
+from tests.real.trim_disk import TrimDisk
+
+pytestmark = [pytest.mark.real, pytest.mark.beside, needs(ROOT, NET_NAMESPACE, program("ip", "nsenter"))]
+STATION, TEXT = b"probes.bench.streams.station", b"hostdx_peer"
+SHORT = ("--streams", "2", "--size", "96M", "--yes", "--budget")
+SSH = '#!/bin/sh\nexec {ssh} -F {config} "$@"\n'
+CONFIG = """Host node
+Hostname 127.0.0.1
+ProxyCommand /usr/sbin/sshd -i -e -f {place}/sshd.conf
+IdentityFile {place}/user
+UserKnownHostsFile /dev/null
+StrictHostKeyChecking no
+LogLevel ERROR
+User root
+"""
+SSHD = """HostKey {place}/host
+AuthorizedKeysFile {place}/user.pub
+PermitRootLogin yes
+StrictModes no
+UsePAM no
+PidFile none
+"""
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-test-") as made:
+        yield Path(made)
+
+
+@pytest.fixture
+def disk(place: Path) -> Iterator[TrimDisk]:
+    with TrimDisk(place, "ext4", 3) as made:
+        yield made
+
+
+def arguments(disk: TrimDisk, budget: str, *more: str) -> tuple[str, ...]:
+    return ("run", "fullstack", "--dir", str(disk.mountpoint), *SHORT, budget, *more)
+
+
+def processes(word: bytes) -> set[int]:
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if word in path.read_bytes() and int(path.parts[2]) != os.getpid():
+                found.add(int(path.parts[2]))
+        except OSError:
+            continue
+    return found
+
+
+def stations(runner: int) -> list[int]:
+    """Of that run, once they stream: with the peer that was forked from it."""
+    found = []
+    for pid in processes(STATION):
+        stat = own_stat(str(pid))
+        if stat is not None and stat.parent == runner and len(list(Path(f"/proc/{pid}/task").iterdir())) > 2:
+            found.append(pid)
+    return found
+
+
+def left(place: Path, disk: TrimDisk) -> list[str]:
+    """What a run left behind, after `hostdx undo` where the supervisor was not faster."""
+    within(lambda: not ours(place), 30)
+    if journals(place):
+        hostdx(place, "undo")
+    names = [str(name) for name in disk.names]
+    return [*names, *(str(j) for j in journals(place)), *(str(pid) for pid in ours(place))]
+
+
+def test_both_directions_to_the_end(place: Path, disk: TrimDisk) -> None:
+    before = namespaces_in_use()
+    done = hostdx(place, *arguments(disk, "60"), "--json", "--quiet", timeout=200)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    sides = {(one["direction"], one["side"]): one for one in found["streams"]["levels"]}
+    assert {
+        ("out", "disk"),
+        ("out", "network"),
+        ("out", "sendfile"),
+        ("in", "splice"),
+        ("in", "direct"),
+    } <= set(sides)
+    assert all(one["rate"] > 0 and one["cpu_s_per_gb"] > 0 for one in sides.values())
+    assert {one["direction"] for one in found["streams"]["limits"]} == {"out", "in"}
+    assert found["streams"]["private"]
+    assert left(place, disk) == []
+    assert within(lambda: namespaces_in_use() <= before)
+
+
+@pytest.mark.parametrize("whom", ["runner", "station", "interrupt"])
+def test_nothing_is_left_where_it_is_killed(place: Path, disk: TrimDisk, whom: str) -> None:
+    before, free = namespaces_in_use(), os.statvfs(disk.mountpoint).f_bavail
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    running = started(place, *arguments(disk, "60"), **quiet)
+    assert within(lambda: stations(running.pid), 60)
+    (station,) = stations(running.pid)
+    if whom == "station":
+        os.kill(station, signal.SIGKILL)
+    else:
+        running.send_signal(signal.SIGKILL if whom == "runner" else signal.SIGINT)
+    running.wait(timeout=60)
+    assert running.returncode == {"runner": -9, "station": 3, "interrupt": 130}[whom]
+    assert left(place, disk) == []
+    assert within(lambda: namespaces_in_use() <= before)
+    subprocess.run(["sync", "-f", str(disk.mountpoint)], check=True)
+    assert within(lambda: os.statvfs(disk.mountpoint).f_bavail > free - (16 << 20) // 4096)
+
+
+@pytest.fixture
+def ssh(place: Path) -> dict[str, str]:
+    """The environment in which `ssh node` is a real sshd of the test's own, without a network in between."""
+    for name in ("host", "user"):
+        subprocess.run(["ssh-keygen", "-q", "-N", "", "-t", "ed25519", "-f", place / name], check=True)
+    Path("/run/sshd").mkdir(exist_ok=True)
+    (place / "sshd.conf").write_text(SSHD.format(place=place))
+    (place / "ssh.conf").write_text(CONFIG.format(place=place))
+    (place / "bin").mkdir()
+    (place / "bin/ssh").write_text(SSH.format(ssh="/usr/bin/ssh", config=place / "ssh.conf"))
+    (place / "bin/ssh").chmod(0o755)
+    return environment(place) | {"PATH": f"{place}/bin:{os.environ['PATH']}"}
+
+
+def run_with(env: dict[str, str], *words: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        argv(*words), env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        start_new_session=True,
+    )  # fmt: skip
+
+
+@needs(program("ssh", "sshd"))
+@pytest.mark.parametrize("whom", ["nobody", "runner", "peer", "station"])
+def test_a_peer_over_ssh_ends_with_its_run(
+    place: Path, disk: TrimDisk, ssh: dict[str, str], whom: str
+) -> None:
+    before = processes(TEXT)
+    more = ("--peer", "node", "--direction", "out", "--json", "--quiet")
+    running = run_with(ssh, *arguments(disk, "12" if whom == "nobody" else "60", *more))
+    assert within(lambda: stations(running.pid), 60)
+    own = processes(TEXT) - before
+    peers = {pid for pid in own if b"ssh" not in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]}
+    assert peers
+    if whom == "runner":
+        running.kill()
+    elif whom in ("peer", "station"):
+        for pid in peers if whom == "peer" else stations(running.pid):
+            os.kill(pid, signal.SIGKILL)
+    out, err = running.communicate(timeout=120)
+    assert running.returncode == {"nobody": 0, "runner": -9, "peer": 3, "station": 3}[whom], err
+    if whom == "nobody":
+        assert not json.loads(out)["streams"]["private"]
+    assert within(lambda: not (processes(TEXT) - before), 30)
+    assert left(place, disk) == []
+
+
+UP = """set -e
+ip link set lo up
+ip link add near type veth peer name far netns {other}
+ip addr add 10.77.0.1/24 dev near
+ip link set near up
+nsenter -t {other} -n ip addr add 10.77.0.2/24 dev far
+nsenter -t {other} -n ip link set far up
+nsenter -t {other} -n ip link set lo up
+"""
+
+
+def holder() -> subprocess.Popen[bytes]:
+    made = subprocess.Popen(
+        ["unshare", "--net", "sh", "-c", "echo up; exec sleep infinity"], stdout=subprocess.PIPE
+    )
+    assert made.stdout is not None and made.stdout.readline() == b"up\n"
+    return made
+
+
+@pytest.fixture
+def two_hosts() -> Iterator[tuple[int, int]]:
+    """Two name spaces with a cable between them: the process that holds each."""
+    here, there = holder(), holder()
+    try:
+        script = UP.format(other=there.pid)
+        subprocess.run(["nsenter", "-t", str(here.pid), "-n", "sh", "-c", script], check=True)
+        yield here.pid, there.pid
+    finally:
+        for one in (here, there):
+            one.kill()
+            one.communicate()
+
+
+@pytest.mark.parametrize("how", ["end", "kill", "cut"])
+def test_a_peer_by_hand_and_its_cable(
+    place: Path, disk: TrimDisk, two_hosts: tuple[int, int], how: str
+) -> None:
+    here, there = two_hosts
+    other = place / "other"
+    other.mkdir()
+    inside = ["nsenter", "-t", str(there), "-n"]
+    peer = subprocess.Popen(
+        [*inside, *argv("peer", "--bind", "10.77.0.2", "--seconds", "300")], env=environment(other),
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert peer.stderr is not None
+    told = ""
+    while not (named := re.search(r"--peer (\S+) --token (\S+)", told)):
+        told += peer.stderr.readline()
+    more = ("--peer", named[1], "--token", named[2], "--direction", "out", "--quiet")
+    running = subprocess.Popen(
+        ["nsenter", "-t", str(here), "-n", *argv(*arguments(disk, "12" if how == "end" else "100", *more))],
+        env=environment(place), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert within(lambda: stations(running.pid), 60)
+    assert connections(there) > 0
+    if how == "kill":
+        peer.kill()
+    elif how == "cut":
+        time.sleep(1.0)
+        subprocess.run([*inside, "ip", "link", "set", "far", "down"], check=True)
+    running.communicate(timeout=150)
+    assert running.returncode == (0 if how == "end" else 3)
+    peer.communicate(timeout=60)
+    assert peer.returncode == (-9 if how == "kill" else 0)
+    assert within(lambda: connections(there) == 0, 40)
+    assert left(place, disk) == []
+
+
+def connections(there: int) -> int:
+    """Listening or connected, in that name space."""
+    found = subprocess.run(
+        ["nsenter", "-t", str(there), "-n", "cat", "/proc/net/tcp"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = found.stdout.splitlines()[1:]
+    return sum(line.split()[3] in ("01", "0A") for line in lines)
+
+
+def test_the_token_of_another_peer_is_refused(place: Path, disk: TrimDisk) -> None:
+    with subprocess.Popen(
+        argv("peer", "--bind", "127.0.0.1"), env=environment(place), stderr=subprocess.PIPE, text=True
+    ) as peer:
+        assert peer.stderr is not None
+        told = ""
+        while not (named := re.search(r"--peer (\S+) --token (\S+)", told)):
+            told += peer.stderr.readline()
+        done = hostdx(place, *arguments(disk, "12"), "--peer", named[1], "--token", "0" * 32)
+        assert done.returncode == 3 and disk.names == set()
+        peer.kill()
