@@ -11,7 +11,7 @@ from scenarios.experiment.groups import Pair
 from scenarios.plan import Metric, Variant, Workload
 
 SLICE_S = 0.05
-OPERATIONS = 16  # of CHUNK in a slice, for each stream
+OPERATIONS = 10  # of CHUNK in a slice, for each stream
 GROUPS = 5  # at least: a group has a dozen slices of a quarter of a second where a disk or a link is slow
 MTUS = (1500, 9000)
 DISK, NETWORK = "disk", "network"

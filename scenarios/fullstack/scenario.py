@@ -114,6 +114,7 @@ class Fullstack(Scenario):
         name, address, port, token = "hostdx-fullstack", "", 0, ""
         if layout.where == "namespaces":
             name = (await stack.enter_async_context(run.change(NAMESPACES))).value
+            stack.push_async_callback(bench.close)  # before these are undone
         elif layout.peer:
             peer = await self.peer(layout.peer, layout.token, run.plan.seconds + PEER_SPARE_S)
             stack.push_async_callback(peer.close)

@@ -201,6 +201,7 @@ class StreamBench:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
             await self._process.wait()
+            self._process = None
         await self._pool.close()
         self._files.close()
 

@@ -30,7 +30,7 @@ SINK, SOURCE, USED = b"w", b"r", b"u"
 WELCOME, DONE = b"!", b"+"
 MOST_BYTES = 16 << 20  # of a request
 MOST_STREAMS = 64
-CHUNK = 1 << 20  # of our requests
+CHUNK = 512 << 10  # of our requests
 
 
 class Ended(OSError):

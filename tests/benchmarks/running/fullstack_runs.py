@@ -114,7 +114,7 @@ def capped(kind: str, count: int) -> None:
 
 
 FIO = (
-    "fio --name=x --filename={file} --rw=read --bs=1m --direct=1 --ioengine=psync --numjobs={n} --thread --size={size} "
+    "fio --name=x --filename={file} --rw=read --bs=512k --direct=1 --ioengine=psync --numjobs={n} --thread --size={size} "
     "--offset_increment={size} --time_based --runtime={seconds} --group_reporting --output-format=json"
 )
 
@@ -189,7 +189,7 @@ def _fio(file: Path, streams: int, size: int) -> float:
 def _iperf3(streams: int) -> float:
     server = subprocess.Popen(["iperf3", "-s", "-1", "-p", "47110"], stdout=subprocess.DEVNULL)
     time.sleep(0.5)
-    found = _told(f"iperf3 -c 127.0.0.1 -p 47110 -P {streams} -t 3 -l 1M -J".split())
+    found = _told(f"iperf3 -c 127.0.0.1 -p 47110 -P {streams} -t 3 -l 512K -J".split())
     server.wait()
     return float(found["end"]["sum_received"]["bits_per_second"]) / 8e6  # type: ignore[index]
 
