@@ -114,8 +114,8 @@ def capped(kind: str, count: int) -> None:
 
 
 FIO = (
-    "fio --name=x --filename={file} --rw=read --bs=512k --direct=1 --ioengine=psync --numjobs={n} --thread --size={size} "
-    "--offset_increment={size} --time_based --runtime={seconds} --group_reporting --output-format=json"
+    "fio --name=x --filename={file} --rw=read --bs=512k --direct=1 --ioengine=psync --numjobs={n} --thread "
+    "--size={size} --offset_increment={size} --time_based --runtime={seconds} --group_reporting --output-format=json"
 )
 
 
