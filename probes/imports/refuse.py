@@ -43,10 +43,6 @@ _NOT_READ: tuple[tuple[re.Pattern[bytes], str], ...] = (
     (re.compile(rb"^transaction type: ", re.MULTILINE), "pgbench"),
     (re.compile(rb"^pgbench \(|^starting vacuum\.\.\.", re.MULTILINE), "pgbench"),
     (re.compile(rb"^Vdbench distribution:|Vdbench summary report", re.MULTILINE), "Vdbench"),
-    (
-        re.compile(rb"^ELBENCHO|^OPERATION\s+RESULT TYPE\s+FIRST DONE", re.MULTILINE),
-        "elbencho's table (run it with --jsonfile or --csvfile)",
-    ),
 )
 _FIO_TEXT = re.compile(rb"^\S.{0,200}: \(g(?:roupid)?=\d+", re.MULTILINE)
 _JSON = re.compile(rb"\s*(?:\{\s*[\"}]|\[\s*[\[{\"\d\]-])")

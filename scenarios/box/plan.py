@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from probes import units
 from probes.bench.corners.bench import MOST_NAMES
@@ -22,12 +23,16 @@ from scenarios.knowledge.disks import fill_s
 from scenarios.model import Options, Usage
 from scenarios.plan import Metric, PlannedStep, Variant, Workload, Written
 
+if TYPE_CHECKING:
+    from probes.bench.corners.programs import Program
+
 DEFAULT_BUDGET_S = 120.0
 LEAST_BUDGET_S = 10.0
 MOST_BYTES = GIB  # of all test files together
 LEAST_SIDE_BYTES = 32 << 20
 MOST_WORKERS = 64
 USUAL_WORKERS = 16
+OTHER_S = 20.0
 INODES_SHARE = 0.01  # of the free ones, in use at once on a side
 READS = "read-1m-qd8"  # the engine's load that asks for a directory as this scenario does
 TITLES = {
@@ -54,6 +59,13 @@ class Layout:
         self.most_bytes = options.integer("most-bytes") or MOST_WRITTEN_A_RUN
         self.side_bytes = self.place.size_bytes // 3 // (1 << 20) * (1 << 20)
         self.workers = options.integer("workers") or usual_workers(host)
+        self.program: Program | None = None
+        self.without = ""  # why --engine cannot be followed
+        if asked := options.string("engine"):
+            from probes.bench.corners.programs import found  # all importers come with it
+
+            known = found(asked)
+            self.program, self.without = (None, known) if isinstance(known, str) else (known, "")
         self.budget_s = options.number("budget") or DEFAULT_BUDGET_S
         if self.budget_s < LEAST_BUDGET_S:
             raise Usage(
@@ -93,15 +105,20 @@ class Layout:
         return 2 * self.side_bytes
 
     @property
+    def program_bytes(self) -> int:
+        """That the site's own program writes at most."""
+        return 2 * self.side_bytes if self.program is not None else 0
+
+    @property
     def refusal(self) -> str:
-        if self.place.refusal:
-            return self.place.refusal
+        if self.without or self.place.refusal:
+            return self.without or self.place.refusal
         if self.side_bytes < LEAST_SIDE_BYTES:
             return (
                 f"{self.directory}: too little space: the test files take at most 5 % of what is free, which must be "
                 f"{units.size(3 * LEAST_SIDE_BYTES)} at least; free some, or name another directory"
             )
-        if 2 * self.fill_bytes > self.most_bytes:
+        if 2 * self.fill_bytes + self.program_bytes > self.most_bytes:
             return (
                 f"the files that are read take {units.size(self.fill_bytes)}, and this run may write "
                 f"{units.size(self.most_bytes)}; give --most-bytes={math.ceil(2 * self.fill_bytes / GIB)}G or a "
@@ -137,6 +154,11 @@ def steps(layout: Layout) -> tuple[PlannedStep, ...]:
     return (
         PlannedStep("prepare", "write the files that are read", fill_s(layout.fill_bytes) + 2.0),
         PlannedStep("corners", "measure the corners in turn", layout.budget_s),
+        *(
+            PlannedStep("other", f"the same corners by {one.engine}", OTHER_S)
+            for one in (layout.program,)
+            if one
+        ),
     )
 
 
@@ -151,6 +173,11 @@ def sentences(layout: Layout) -> Iterator[str]:
         f"{2 * layout.most_names} names at once, all removed at the end; the large files are unnamed, so that nothing "
         "of them is left after a crash"
     )
+    if layout.program is not None:
+        yield (
+            f"{layout.program.path} does the same corners afterwards, in the same directory, as whoever runs this; it "
+            "is the site's own, and hostdx neither checks nor limits what it does"
+        )
     if layout.shared:
         yield (
             f"{layout.directory} is on {layout.file_system} ({layout.source}): this loads servers that other machines "

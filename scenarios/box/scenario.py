@@ -5,9 +5,11 @@ IO500's easy and hard patterns of bandwidth and metadata, with the built-in engi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+from msgspec.structs import replace
 
 from probes import units
 from probes.bench.corners.bench import CornerBench
@@ -44,13 +46,16 @@ from scenarios.model import (
 )
 from scenarios.plan import Option, Plan
 
+if TYPE_CHECKING:
+    from probes.bench.corners.programs import Program
+
 EngineMaker = Callable[[Run, Layout, PrivateDirectory], CornerBench]
 
 
 def built_in(run: Run, layout: Layout, private: PrivateDirectory) -> CornerBench:
     return CornerBench(
         run.host, private, layout.place.leaves, layout.side_bytes, layout.workers, run.seed,
-        WriteBudget(layout.most_bytes), most_names=layout.most_names,
+        WriteBudget(layout.most_bytes - layout.program_bytes), most_names=layout.most_names,
     )  # fmt: skip
 
 
@@ -118,18 +123,37 @@ class Box(Scenario):
                 except BenchRefused as why:
                     raise Refused(str(why)) from None
                 if layout.shared:
-                    run.note(plan.sentences[2])
+                    run.note(
+                        next(one for one in plan.sentences if one.startswith(f"{layout.directory} is on "))
+                    )
             cycles = Cycles(run, bench, plan.workloads, watch, f"this file system ({layout.file_system})")
+            others: dict[str, float] = {}
             try:
                 with run.step("corners", plan.steps[1].title) as step:
                     await cycles.measure(step, plan.measuring_s, layout.workers)
+                if layout.program is not None:
+                    with run.step("other", plan.steps[2].title):
+                        others |= await by_program(run, layout, layout.program, private, bench)
             except BenchRefused as why:
                 raise Refused(str(why)) from None
             finally:  # what was measured before a stop is an answer too
-                conclude(run, layout, cycles, bench)
+                conclude(run, layout, cycles, bench, others)
 
 
-def conclude(run: Run, layout: Layout, cycles: Cycles, bench: Bench) -> None:
+async def by_program(
+    run: Run, layout: Layout, program: Program, private: PrivateDirectory, bench: CornerBench
+) -> dict[str, float]:
+    """The corners as the site's own program has them."""
+    from probes.bench.corners.programs import Place, corners
+
+    place = Place(private.path, layout.workers, layout.side_bytes // 2, bench.names // 2, bench.direct)
+    values, troubles = await corners(program, private, place)
+    for why in troubles:
+        run.note(why)
+    return values
+
+
+def conclude(run: Run, layout: Layout, cycles: Cycles, bench: Bench, others: Mapping[str, float]) -> None:
     if cycles.ended:
         run.note(f"ended early: {cycles.ended}")
     measured = Measured(
@@ -140,7 +164,12 @@ def conclude(run: Run, layout: Layout, cycles: Cycles, bench: Bench) -> None:
         direct=bench.direct,
         file_bytes=2 * layout.side_bytes,
         names=bench.names,
-        levels=cycles.levels(),
+        levels=tuple(
+            replace(one, tool=layout.program.engine, other=others[one.corner])
+            if layout.program is not None and one.corner in others
+            else one
+            for one in cycles.levels()
+        ),
     )
     verdicts = cycles.verdicts()
     for verdict in verdicts:

@@ -125,9 +125,16 @@ def take(events: Iterable[ev.AnyEvent | BlockValues], name: str) -> Take:
     findings: dict[str, None] = {}
     looked = False
     for event in events:
-        match event:
-            case BlockValues() | ev.Block() if event.phase == "steady":
-                blocks[event.workload, event.variant].add(event)
+        match event:  # the many first
+            case BlockValues() | ev.Block():
+                if event.phase == "steady":
+                    blocks[event.workload, event.variant].add(event)
+            case ev.FactRead() | ev.AbsentFact() if len(facts) + len(absent) >= MOST_FACTS:
+                left_out += 1
+            case ev.FactRead():
+                facts[event.subject, event.name] = event.value
+            case ev.Pulse() | ev.Progress():
+                pass
             case ev.Train(phase="steady"):
                 for block in blocks_in(event):
                     blocks[event.workload, block.variant].add(block)
@@ -138,10 +145,6 @@ def take(events: Iterable[ev.AnyEvent | BlockValues], name: str) -> Take:
                 groups.add((event.workload, event.index))
                 if event.disturbed:
                     disturbed.add((event.workload, event.index))
-            case ev.FactRead() | ev.AbsentFact() if len(facts) + len(absent) >= MOST_FACTS:
-                left_out += 1
-            case ev.FactRead():
-                facts[event.subject, event.name] = event.value
             case ev.AbsentFact():
                 absent.add((event.subject, event.name))
             case ev.Checked():
@@ -204,7 +207,7 @@ def _figures(
             if len(values) != len(measured.groups):
                 continue
             key = FigureKey(workload, metric.name, variant if workload in many else "")
-            figure = _figure([values[n] for n in kept], metric)
+            figure = _figure(values if len(kept) == len(values) else [values[n] for n in kept], metric)
             if figure is not None:
                 figures[key] = figure
                 planned = workloads[workload]

@@ -60,6 +60,7 @@ class FactTable:
         self._facts: dict[FactKey, _Fact] = {}
         self.nodes: list[str] = []
         self.left_out = 0
+        self._varying: tuple[int, list[FactKey]] | None = None  # of so many nodes
 
     def add(self, name: str, facts: Mapping[FactKey, str], unread: Iterable[FactKey] = ()) -> None:
         """`facts` as `spelt`."""
@@ -91,11 +92,23 @@ class FactTable:
     def column(self, key: FactKey, places: Sequence[int]) -> list[int]:
         """The value's number of each of these nodes."""
         ids = self._facts[key].ids
-        end = len(ids)
-        return [ids[n] if n < end else MISSING for n in places]
+        ids.extend([MISSING] * (len(self.nodes) - len(ids)))
+        return list(map(ids.__getitem__, places))
 
-    def known(self) -> Iterable[FactKey]:
-        return self._facts
+    def __len__(self) -> int:
+        return len(self._facts)
+
+    def varying(self) -> list[FactKey]:
+        """The facts that are not the same everywhere: most are, and there they tell nothing."""
+        every = len(self.nodes)
+        if self._varying is None or self._varying[0] != every:
+            found = [
+                key
+                for key, fact in self._facts.items()
+                if len(fact.spelt) > 1 or len(fact.ids) < every or min(fact.ids) < 0
+            ]
+            self._varying = every, found
+        return self._varying[1]
 
     def spelling(self, key: FactKey, number: int) -> str:
         return self._facts[key].spelt[number] if number >= 0 else ""

@@ -126,7 +126,7 @@ def partings(table: FactTable, lower: Sequence[int], upper: Sequence[int]) -> tu
     if total < LEAST_NODES:
         return ()
     found: list[tuple[float, bool, FactKey, Counter[int], Counter[int]]] = []
-    for key in table.known():
+    for key in table.varying():
         a, b = (Counter(table.column(key, part)) for part in (lower, upper))
         if UNREAD in a or UNREAD in b or len(a.keys() | b.keys()) < 2:
             continue
@@ -156,8 +156,7 @@ def rare(table: FactTable, places: Sequence[int]) -> tuple[Rare, ...]:
     if len(places) < LEAST_NODES:
         return ()
     found: list[tuple[float, FactKey, int, Counter[int]]] = []
-    keys = list(table.known())
-    for key in keys:
+    for key in table.varying():
         counts = Counter(table.column(key, places))
         del counts[UNREAD]
         known = sum(counts.values())
@@ -165,7 +164,7 @@ def rare(table: FactTable, places: Sequence[int]) -> tuple[Rare, ...]:
             continue
         for value, count in counts.items():
             if value != MISSING and count <= max(1, _RARE * known):
-                sure = suspicion(peers=known - 1, values=len(counts), entries=len(keys), matching=count - 1)
+                sure = suspicion(peers=known - 1, values=len(counts), entries=len(table), matching=count - 1)
                 found.append((sure, key, value, counts))
     found.sort(key=lambda one: (-one[0], one[1]))
     return tuple(_rare(table, places, *one) for one in found[:MOST_RARE])

@@ -22,7 +22,7 @@ from probes.bench.engine.pool import Pool, WorkerFailed
 from probes.bench.engine.spec import BlockReply, Spec
 from probes.bench.measured import BenchRefused, Measured, NotApplicable
 from probes.host import Host
-from probes.private_directory import HOLD, PrivateDirectory
+from probes.private_directory import PrivateDirectory
 from probes.system.disk.diskstats import grown, moved_bytes
 from probes.system.disk.failing import whose_error
 
@@ -73,10 +73,10 @@ class CornerBench:
         self.direct = False
         self._files = FileSet()
         self._pool = Pool(())
-        self._folders: dict[Side, list[int]] = {"easy": [], "hard": []}
         self._rates: dict[str, float] = {}  # operations a second of all workers, by corner
         self._at: dict[str, int] = {}  # the record that a worker reads next, by corner
         self._made: dict[Side, list[int]] = {}  # names of each worker in this cycle
+        self._held = 0  # records of each worker in the shared file
         self._cycle = 0
         self._since_ns = 0
         self._fixed: dict[str, int] = {}
@@ -89,17 +89,43 @@ class CornerBench:
     async def prepare(self, progress: Progress | None) -> None:
         """Makes and fills the files that are read. Raises BenchRefused with one line; `close` frees all of it."""
         laid = await asyncio.to_thread(self._lay)
-        self._pool = Pool((*(file.fd for file in self._files), *self._all_folders()))
+        self._pool = Pool((*(file.fd for file in self._files), self.private.fd))
 
         def written() -> int | None:
             return moved_bytes(self.host, self.leaves, "write")
 
-        named = [(self.private.path, file) for file in laid]
+        shared = self._files.of("read hard")
+        named = [(self.private.path, file) for file in laid if file not in shared]
         await fill(self._pool, named, self.budget, written, progress)
         for file in (*self._files.of("read hard"), *self._files.of("write hard")):
             # 47,008 is no multiple of a sector: these go through the page cache from now on
             fcntl.fcntl(file.fd, fcntl.F_SETFL, fcntl.fcntl(file.fd, fcntl.F_GETFL) & ~os.O_DIRECT)
         await self._pool.ensure(self.workers)
+        await self._fill_shared()
+
+    async def _fill_shared(self) -> None:
+        """As ior-hard writes it: how its records lie on the disk is a part of how fast they are read."""
+        corner = BY_ID["ior-hard-write"]
+        count = self.size_bytes // (corner.record_bytes * self.workers)
+        self.budget.check(count * self.workers * corner.record_bytes)
+        [file] = self._files.of("read hard")
+        common = self._common(corner) | {
+            "slices": [10 * LONGEST_S],
+            "at_most_s": 10 * LONGEST_S,
+            "stretch": 0.0,
+        }
+        try:
+            replies = await self._pool.block(
+                [common | self._piece(corner, file.fd, rank, 0, count) for rank in range(self.workers)],
+                LEAD_S,
+            )
+        except WorkerFailed as why:
+            raise self._refused(why) from why
+        self._held = min(reply["n"] for reply in replies)
+        self.budget.spend(sum(reply["n"] for reply in replies) * corner.record_bytes, None)
+
+    def _refused(self, why: WorkerFailed) -> BenchRefused:
+        return BenchRefused(f"{self.private.path}: {why}{whose_error(self.private.path, why.errno)}")
 
     def _lay(self) -> list[TestFile]:
         self._files.begin()
@@ -112,21 +138,11 @@ class CornerBench:
         if len(files) < len(wanted):
             raise BenchRefused(f"{self.private.path}: closed while the test files were made")
         self.direct = all(file.direct for file in self._files.of("write easy"))
-        try:
-            for rank in range(self.workers):
-                self._folders["easy"].append(self._folder(f"easy-{rank}"))
-            self._folders["hard"].append(self._folder("hard"))
-        except OSError as error:
-            said = f"{error.strerror}{whose_error(self.private.path, error.errno)}"
-            raise BenchRefused(f"{self.private.path}: {said}; name another directory") from error
         return [file for file in files if file.bytes]
 
-    def _folder(self, name: str) -> int:
-        os.mkdir(name, 0o700, dir_fd=self.private.fd)
-        return os.open(name, HOLD, dir_fd=self.private.fd)
-
-    def _all_folders(self) -> list[int]:
-        return [fd for side in self._folders.values() for fd in side]
+    def _folder(self, side: Side, rank: int) -> str:
+        """A new one in each cycle, as mdtest has them."""
+        return f"hard.{self._cycle}" if side == "hard" else f"easy.{self._cycle}.{rank}"
 
     def begin(self, cycle: int, *, last_pilot: bool) -> None:
         """Before a cycle. After the last pilot every block keeps its size: the interval is over like blocks."""
@@ -148,10 +164,10 @@ class CornerBench:
         try:
             replies = await self._pool.block(specs, LEAD_S)
         except WorkerFailed as why:
-            said = f"{self.private.path}: {why}{whose_error(self.private.path, why.errno)}"
-            raise BenchRefused(said) from why
+            raise self._refused(why) from why
         after = moved_bytes(self.host, self.leaves, kind) if before is not None else None
-        measured = _measured(corner, replies, grown(before, after))
+        each = self.names if corner.what == "find" else 1
+        measured = _measured(corner, replies, each, grown(before, after))
         self._went(corner, specs, replies, measured)
         if corner.what == "read" and (cached := cache_check(measured)):
             raise Cached(f"cached: {cached}")
@@ -167,28 +183,35 @@ class CornerBench:
         if corner.what == "read":
             self._at[corner.id] = self._at.get(corner.id, 0) + max(spec["most"] or 0 for spec in specs)
 
-    def _specs(self, corner: Corner) -> list[Spec]:
-        common: Spec = {
+    def _common(self, corner: Corner) -> Spec:
+        return {
             "kind": "corner", "corner": corner.what, "seed": self.seed + self._cycle, "slices": [LONGEST_S],
             "at_most_s": LONGEST_S, "stretch": self.stretch.get(corner.id, 0.0), "block_bytes": corner.record_bytes,
         }  # fmt: skip
+
+    def _specs(self, corner: Corner) -> list[Spec]:
+        common = self._common(corner)
         if corner.moves:
             return [{**common, **self._records(corner, rank)} for rank in range(self.workers)]
         if corner.what == "find":
-            made = sum(sum(names) for names in self._made.values())
-            common |= {"fds": self._all_folders(), "wanted": FOUND, "since_ns": self._since_ns}
-            made *= self._passes(corner, made)
-            return [{**common, "block_bytes": HARD_FILE_BYTES, "least": made, "most": made}]
-        assert corner.side != "all"
-        folders, side = self._folders[corner.side], corner.side
+            folders = [self._folder("easy", rank) for rank in range(self.workers)] + [self._folder("hard", 0)]
+            passes = self._passes(corner, self.names)
+            common |= {
+                "fds": [self.private.fd],
+                "folders": folders,
+                "wanted": FOUND,
+                "since_ns": self._since_ns,
+            }
+            return [{**common, "block_bytes": HARD_FILE_BYTES, "least": passes, "most": passes}]
+        side = corner.side
         new = [self._names(corner)] * self.workers
         made_by = new if corner.what == "create" else self._made[side]
         passes = self._passes(corner, sum(made_by)) if corner.what == "stat" else 1
         common |= {"slices": [10 * LONGEST_S], "at_most_s": 10 * LONGEST_S}
         return [
             {
-                **common, "fds": [folders[rank % len(folders)]], "stem": f"{self._cycle}.{rank}", "names": count,
-                "least": passes * count, "most": passes * count,
+                **common, "fds": [self.private.fd], "folders": [self._folder(side, rank)], "names": count,
+                "stem": f"{self._cycle}.{rank}", "least": passes * count, "most": passes * count,
             }
             for rank, count in enumerate(made_by)
         ]  # fmt: skip
@@ -198,18 +221,22 @@ class CornerBench:
         files = self._files.of(f"{corner.what} {corner.side}")
         turned = (rank + 1) % self.workers if corner.what == "read" else rank
         file = files[turned % len(files)]
-        size, shared = corner.record_bytes, len(files) == 1
-        stride = size * (self.workers if corner.side == "hard" else 1)
         count = self._count(corner)
         at = 0
         if corner.what == "read":
-            held = file.bytes // stride
+            held = self._held if corner.side == "hard" else file.bytes // corner.record_bytes
             count = min(count, held)
             at = self._at.get(corner.id, 0)
             if at + count > held:
                 at = self._at[corner.id] = 0
-        first = at * stride + (turned * size if shared and corner.side == "hard" else 0)
-        return {"fds": [file.fd], "first": first, "stride": stride, "least": count, "most": count}
+        return self._piece(corner, file.fd, turned, at, count)
+
+    def _piece(self, corner: Corner, fd: int, rank: int, at: int, count: int) -> Spec:
+        """From its record `at` on: of a file of its own, or every so many-th of the shared one."""
+        size, hard = corner.record_bytes, corner.side == "hard"
+        stride = size * (self.workers if hard else 1)
+        first = at * stride + (rank * size if hard else 0)
+        return {"fds": [fd], "first": first, "stride": stride, "least": count, "most": count}
 
     def _count(self, corner: Corner) -> int:
         """Records of a worker in a block."""
@@ -256,15 +283,12 @@ class CornerBench:
         """Ends the workers and closes the files; what has names is removed with the private directory."""
         await self._pool.close()
         await asyncio.to_thread(self._files.close)
-        for fd in self._all_folders():
-            os.close(fd)
-        self._folders = {"easy": [], "hard": []}
 
 
-def _measured(corner: Corner, replies: list[BlockReply], device_bytes: int | None) -> Measured:
-    """Everybody's operations over the time of the slowest, as ior and mdtest have it."""
+def _measured(corner: Corner, replies: list[BlockReply], each: int, device_bytes: int | None) -> Measured:
+    """Everybody's operations over the time of the slowest, as ior and mdtest have it. `each`: files of a pass."""
     seconds = max(reply["ns"] for reply in replies) / 1e9
-    operations = sum(reply["n"] for reply in replies)
+    operations = each * sum(reply["n"] for reply in replies)
     moved = operations * corner.record_bytes
     value = (moved if corner.moves else operations) / seconds if seconds > 0 else 0.0
     return Measured(

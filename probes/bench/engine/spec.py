@@ -38,6 +38,7 @@ class Spec(TypedDict, total=False):
     links: bool
     # IO500's corners: records `stride` bytes apart, names, what find looks for
     corner: str
+    folders: Sequence[str]
     stride: int
     wanted: str
     since_ns: int

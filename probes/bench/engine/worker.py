@@ -102,8 +102,12 @@ def serve(
             case "drop":
                 answer(to, done=True, resident=max(map(residency.drop, command["fds"])))
             case "drop names":
-                names = corners.names_of(command)
-                answer(to, done=True, resident=residency.drop_named(command["fds"][0], names, LOOKED_AT))
+                folder = corners.open_folder(command["folders"][0], command["fds"][0])
+                try:
+                    share = residency.drop_named(folder, corners.names_of(command), LOOKED_AT)
+                finally:
+                    os.close(folder)
+                answer(to, done=True, resident=share)
             case "train":
                 answer(to, done=True, **run_train(command, source, meeting, ready))
             case "block":

@@ -146,6 +146,24 @@ SUMMARY time: (of 1 iterations)
 -- finished at 10/22/2020 12:34:49 --
 """
 
+ELBENCHO = """OPERATION   RESULT TYPE         FIRST DONE   LAST DONE
+=========== ================    ==========   =========
+MKDIRS      Elapsed time     :         1ms         2ms
+            Dirs/s           :        1200        1000
+            Dirs total       :           1           2
+---
+WRITE       Elapsed time     :    1m3.241s    1m5.755s
+            Files/s          :          31          30
+            IOPS             :       33395       33352
+            Throughput MiB/s :        1000         512
+            Total MiB        :       32000       33666
+---
+STAT        Elapsed time     :         8ms         8ms
+            Files/s          :     1140625     1142465
+            Files total      :        9636       10000
+---
+"""
+
 _MDTEST_CSV_NAMES = (
     "Directory creation", "Directory stat", "Directory read", "Directory removal", "Directory rename",
     "File creation", "File stat", "File read", "File removal", "Tree creation", "Tree removal",
@@ -322,7 +340,7 @@ DARSHAN = _DARSHAN + "".join(
 
 ALL: dict[str, str] = {
     "io500": IO500, "fio": fio(fio_job()), "hepscore": hepscore(), "prmon-text": PRMON_TEXT, "prmon-json": PRMON_JSON,
-    "ior": IOR, "ior-csv": IOR_CSV, "mdtest": MDTEST, "mdtest-csv": mdtest_csv(),
+    "ior": IOR, "ior-csv": IOR_CSV, "mdtest": MDTEST, "mdtest-csv": mdtest_csv(), "elbencho-table": ELBENCHO,
     "sar": SAR, "iostat-text": IOSTAT, "vmstat": VMSTAT,
     "sadf": SADF, "iperf3": IPERF3, "sysbench": SYSBENCH, "stream": STREAM, "stress-ng": STRESS_NG,
     "perf-json": PERF_JSON, "perf-csv": PERF_CSV, "mlc": MLC, "numactl": NUMACTL, "hwloc": HWLOC,

@@ -14,7 +14,7 @@ import pytest
 
 from probes.bench.corners.corner import CORNERS
 from tests.app.launcher import hostdx, started
-from tests.needs import MEMORY, need
+from tests.needs import MEMORY, need, program
 from tests.real.iosched_kill import journals, ours
 from tests.real.polled import within
 from tests.real.trim_disk import TrimDisk
@@ -59,7 +59,7 @@ def test_nothing_is_left_of_a_run_that_is_broken_off(tmp_path: Path, kind: str, 
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        assert within(lambda: list(disk.mountpoint.glob(".hostdx-*/hard/*")), 60)  # names are being made
+        assert within(lambda: list(disk.mountpoint.glob(".hostdx-*/hard.*/*")), 60)  # names are being made
         began = time.monotonic()
         running.send_signal(how)
         running.wait(timeout=60)
@@ -72,6 +72,24 @@ def test_nothing_is_left_of_a_run_that_is_broken_off(tmp_path: Path, kind: str, 
         # unnamed files too: their space is free again, on btrfs from the next commit on
         subprocess.run(["sync", "-f", str(disk.mountpoint)], check=True)
         assert within(lambda: os.statvfs(disk.mountpoint).f_bavail > free - (64 << 20) // 4096, 30)
+
+
+def test_fio_does_the_same_corners_beside_ours(tmp_path: Path) -> None:
+    need(program("fio"))
+    with TrimDisk(tmp_path, "ext4") as disk:
+        asked = (*arguments(disk.mountpoint, "10"), "--engine", "fio", "--json", "--quiet")
+        done = hostdx(tmp_path, *asked, timeout=180)
+        assert done.returncode == 0, done.stderr
+        levels = {one["corner"]: one for one in json.loads(done.stdout)["corners"]["levels"]}
+        theirs = {corner: one["other"] for corner, one in levels.items() if one["tool"] == "fio"}
+        assert set(theirs) == {corner.id for corner in CORNERS if corner.moves}
+        assert all(value > 0 for value in theirs.values())
+        assert disk.names <= {"lost+found"}
+
+
+def test_a_program_that_is_not_there_is_a_refusal(tmp_path: Path) -> None:
+    done = hostdx(tmp_path, *arguments(tmp_path), "--engine", str(tmp_path / "ior"))
+    assert done.returncode == 3 and len(done.stderr.splitlines()) == 1
 
 
 def test_memory_is_refused(tmp_path: Path) -> None:

@@ -1,15 +1,18 @@
 """The corners of IO500 in one worker (see `bench/corners/corner.py`). Standard library only.
 
 ior's time ends with fsync, as `-e` has it; mdtest's files are neither synced nor held open. The names of a worker are
-its own in the shared directory too, so nobody waits for a name, only for the directory.
+its own in the shared directory too, so nobody waits for a name, only for the directory. As there, each process has its
+own description of a file that it reads (what the kernel reads ahead goes by that), and directories are new ones.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import itertools
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from probes.bench.engine import loops
 from probes.bench.engine.spec import Spec
@@ -26,22 +29,46 @@ def prepared(
     Callable[[Iterator[int], int, loops.Note], int], Callable[[int], None], Callable[[int], Iterator[int]]
 ]:
     """As `operations.prepared`: the loop, what is done after it, and the numbers of the operations."""
-    what, fd = spec["corner"], spec["fds"][0]
-    counting = itertools.count()
-    step = _step(spec, fd, turns, buffers) if what != "find" else None
+    what, counting = spec["corner"], itertools.count()
+    own = _opened(spec)
+    step = _step(spec, own[0], turns, buffers) if what != "find" else None
     if what == "write" and spec["first"] == 0:
-        os.ftruncate(fd, 0)  # every block writes a new file
+        os.ftruncate(own[0], 0)  # every block writes a new file
 
     def loop(offsets: Iterator[int], stop: int, note: loops.Note) -> int:
         if step is None:
-            return _find(spec, note)
+            return _find(spec, own, offsets, note)
         ended = loops.any_operation(step, offsets, stop, note, spec["stretch"])
         if ended and what == "write":
-            os.fsync(fd)
+            os.fsync(own[0])
             ended = time.perf_counter_ns()
         return ended
 
-    return loop, lambda done: None, lambda count: itertools.islice(counting, count)
+    def finish(done: int) -> None:
+        for fd in own:
+            os.close(fd)
+        if what == "delete":
+            with contextlib.suppress(OSError):  # whoever comes last
+                os.rmdir(spec["folders"][0], dir_fd=spec["fds"][0])
+
+    return loop, finish, lambda count: itertools.islice(counting, count)
+
+
+def _opened(spec: Spec) -> list[int]:
+    """The file once more, or the directories below `fds[0]`."""
+    what, fd = spec["corner"], spec["fds"][0]
+    if what == "write":
+        return [os.dup(fd)]
+    if what == "read":
+        return [os.open(f"/proc/self/fd/{fd}", fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_DIRECT | os.O_CLOEXEC)]
+    if what == "create":
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(spec["folders"][0], 0o700, dir_fd=fd)
+    return [open_folder(name, fd) for name in spec["folders"]]
+
+
+def open_folder(name: str, below: int) -> int:
+    return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=below)
 
 
 def names_of(spec: Spec) -> list[str]:
@@ -90,22 +117,18 @@ def _step(spec: Spec, fd: int, turns: Iterator[loops.Buffers], buffers: loops.Bu
     return {"create": create, "stat": stat, "open": read_whole, "delete": delete}[what]
 
 
-def _find(spec: Spec, note: loops.Note) -> int:
-    """All entries of the directories; like GNU find the name is looked at first, and only what has it is asked."""
+def _find(spec: Spec, directories: Sequence[int], passes: Iterator[int], note: loops.Note) -> int:
+    """All entries of the directories, a pass an operation: the name is looked at first, what has it is asked."""
     wanted, size, since = spec["wanted"], spec["block_bytes"], spec["since_ns"]
-    began, seen, found = time.perf_counter_ns(), 0, 0
-    for directory in spec["fds"]:
-        fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=directory)
-        try:
-            with os.scandir(fd) as entries:
-                for entry in entries:
-                    seen += 1
-                    if wanted in entry.name:
-                        state = entry.stat(follow_symlinks=False)
-                        found += state.st_size == size and state.st_mtime_ns >= since
-        finally:
-            os.close(fd)
-    ended = time.perf_counter_ns()
-    for _ in range(seen):
-        note((ended - began) // max(1, seen))
+    now = time.perf_counter_ns
+    ended = 0
+    for _ in passes:
+        began, found = now(), 0
+        for fd in directories:
+            for name in os.listdir(fd):  # noqa: PTH208 (a descriptor)
+                if wanted in name:
+                    state = os.stat(name, dir_fd=fd, follow_symlinks=False)
+                    found += state.st_size == size and state.st_mtime_ns >= since
+        ended = now()
+        note(ended - began)
     return ended

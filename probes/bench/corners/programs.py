@@ -1,0 +1,228 @@
+"""The same corners by a program that the site has: ior, mdtest, elbencho or fio, each corner a start of its own.
+
+What it prints is imported as any result of it is. Sizes are about those of a block of ours; it takes the time itself,
+so its start does not count. find has no such program. What each does otherwise than ours: fio and elbencho open their
+files outside of the time, elbencho writes its shared file without fsync.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import signal
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from probes.bench.corners.corner import CORNERS, HARD_BYTES, HARD_FILE_BYTES, Corner
+from probes.bench.corners.equivalents import equivalent
+from probes.bench.disk.flush import flush
+from probes.bench.engine import residency
+from probes.bench.engine.parent_death import tie_to
+from probes.command import tool
+from probes.imports import kinds
+from probes.imports.model import Refused
+from probes.imports.source import Source
+from probes.private_directory import PrivateDirectory
+
+ENGINES = ("ior", "mdtest", "elbencho", "fio")
+MPI = ("mpirun", "mpiexec")
+LONGEST_S = 60.0  # of a start
+MOST_OUTPUT = 8 << 20  # bytes
+RESIDENT = 0.01
+_MPI_SETTINGS = {  # Open MPI 4 and 5: root, and more processes than cores
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
+_MDTEST = {"create": "file creation", "stat": "file stat", "open": "file read", "delete": "file removal"}
+_ELBENCHO = {"create": "write", "stat": "stat", "open": "read", "delete": "rmfiles"}
+
+
+class Program(NamedTuple):
+    """`engine`: which of ENGINES; `path`: where it lies; `mpi`: what starts its processes, "" where it does itself."""
+
+    engine: str
+    path: str
+    mpi: str
+
+
+class Place(NamedTuple):
+    """As `equivalents.Sizes`, with whether the easy files pass by the page cache."""
+
+    directory: str
+    workers: int
+    side_bytes: int
+    most_names: int
+    direct: bool
+
+
+def found(asked: str) -> Program | str:
+    """By name or path; what is missing in one line."""
+    engine = asked.rpartition("/")[2]
+    if engine not in ENGINES:
+        return f"--engine {asked}: is none of {', '.join(ENGINES)}, nor the path of one"
+    path = tool(asked)
+    if path is None:
+        return f"--engine {asked}: there is no such program here; install it, or give its path"
+    mpi = next((one for name in MPI if (one := tool(name))), "") if engine in ("ior", "mdtest") else ""
+    if engine in ("ior", "mdtest") and not mpi:
+        return f"--engine {asked}: neither {' nor '.join(MPI)} is here, which start its processes"
+    return Program(engine, path, mpi)
+
+
+def can(engine: str, corner: Corner) -> bool:
+    if corner.what == "find" or (engine == "fio" and not corner.moves):
+        return False
+    return engine not in ("ior", "mdtest") or corner.moves == (engine == "ior")
+
+
+def argv(program: Program, corner: Corner, place: Place) -> tuple[str, ...]:
+    if program.engine == "fio":
+        return program.path, *_fio(corner, place)
+    if program.engine == "elbencho":
+        return program.path, *_elbencho(corner, place)
+    words = shlex.split(equivalent(corner, place))
+    direct = ["--posix.odirect"] if place.direct and corner.moves and corner.side == "easy" else []
+    return program.mpi, *words[1:3], program.path, *words[4:], *direct
+
+
+def _fio(corner: Corner, place: Place) -> list[str]:
+    each = place.side_bytes // place.workers // corner.record_bytes * corner.record_bytes
+    given = [
+        "--name=box",
+        f"--directory={place.directory}/box",
+        f"--numjobs={place.workers}",
+        "--group_reporting",
+    ]
+    given += ["--output-format=json", "--ioengine=psync", "--fallocate=none", f"--bs={corner.record_bytes}"]
+    given += ["--create_on_open=1", "--end_fsync=1"] if corner.what == "write" else ["--invalidate=1"]
+    if corner.side == "easy":
+        return [*given, f"--direct={int(place.direct)}", f"--rw={corner.what}", f"--size={each}"]
+    others = HARD_BYTES * (place.workers - 1)  # between a job's records lie everybody else's
+    return [
+        *given, "--filename=shared", f"--rw={corner.what}:{others}", f"--offset_increment={HARD_BYTES}",
+        f"--io_size={each}", f"--size={each * place.workers}",
+    ]  # fmt: skip
+
+
+def _elbencho(corner: Corner, place: Place) -> list[str]:
+    where, workers = f"{place.directory}/box", str(place.workers)
+    if corner.moves:
+        given = [
+            "-w" if corner.what == "write" else "-r",
+            "--nolive",
+            "-t",
+            workers,
+            "-b",
+            str(corner.record_bytes),
+        ]
+        each = place.side_bytes // place.workers // corner.record_bytes * corner.record_bytes
+        if corner.side == "easy":
+            direct = ["--direct"] if place.direct else []
+            return [*given, *direct, "-s", str(each), *(f"{where}/own.{n}" for n in range(place.workers))]
+        return [*given, "--strided", "-s", str(each * place.workers), f"{where}/shared"]
+    does = {"create": ["-d", "-w"], "stat": ["--stat"], "open": ["-r"], "delete": ["-F"]}[corner.what]
+    size = HARD_FILE_BYTES if corner.side == "hard" else 0
+    names = max(1, place.most_names // place.workers)
+    of = [
+        "-n",
+        "1" if corner.side == "easy" else "0",
+        "-N",
+        str(names),
+        "-s",
+        str(size),
+        "-b",
+        str(max(1, size)),
+    ]
+    return [*does, "--nolive", "-t", workers, *of, f"{where}/{corner.side}"]
+
+
+def value(engine: str, corner: Corner, output: bytes) -> float:
+    """B/s or operations a second. Raises Refused."""
+    kind = kinds.named("elbencho-table" if engine == "elbencho" else engine)
+    result = kinds.parse(Source(engine, output), kind)
+    ends = ""
+    if not corner.moves:
+        ends = _MDTEST[corner.what] if engine == "mdtest" else f"{_ELBENCHO[corner.what]} files"
+    if engine == "ior":
+        ends = corner.what
+    for measure in result.measures:
+        if measure.unit == corner.unit and measure.workload.endswith(ends):
+            return measure.value
+    raise Refused(f"{engine}: prints no {corner.metric} of this corner")
+
+
+async def corners(
+    program: Program, private: PrivateDirectory, place: Place
+) -> tuple[dict[str, float], list[str]]:
+    """In a private directory of ours, whose path `place` has. The values by corner, and in a line each why one is
+    missing. A later corner needs what an earlier one made.
+    """
+    values: dict[str, float] = {}
+    troubles: list[str] = []
+    for name in ("", "easy", "hard"):
+        (Path(place.directory) / "box" / name).mkdir(mode=0o700, exist_ok=True)
+    for corner in CORNERS:
+        if not can(program.engine, corner):
+            continue
+        try:
+            if corner.what in ("read", "open") and (share := await _dropped(private)) > RESIDENT:
+                raise Refused(f"cached: {100 * share:.0f} % of the pages stayed in this host's memory")
+            values[corner.id] = value(program.engine, corner, await _output(argv(program, corner, place)))
+        except (Refused, OSError) as why:
+            troubles.append(f"{program.engine}, {corner.id}: {why}")
+    return values, troubles
+
+
+async def _output(words: tuple[str, ...]) -> bytes:
+    """Ends with us. Raises Refused where it fails, lasts or says too much."""
+    child = await asyncio.create_subprocess_exec(
+        *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+        env=_environment(), cwd="/", preexec_fn=partial(tie_to, os.getpid(), signal.SIGTERM),
+    )  # fmt: skip
+    assert child.stdout is not None
+    said = b""
+    try:
+        async with asyncio.timeout(LONGEST_S):
+            while (part := await child.stdout.read(1 << 16)) and len(said) <= MOST_OUTPUT:
+                said += part
+            status = await child.wait() if len(said) <= MOST_OUTPUT else -1
+    except TimeoutError:
+        raise Refused(f"not done after {LONGEST_S:.0f} s") from None
+    finally:
+        if child.returncode is None:
+            child.terminate()
+    if status != 0:
+        words_of = [line for line in said.decode("utf-8", "backslashreplace").splitlines() if line.strip()]
+        raise Refused(f"exit status {status}: {words_of[-1][:200] if words_of else 'it says nothing'}")
+    return said
+
+
+def _environment() -> Mapping[str, str]:
+    return (
+        {key: text for key, text in os.environ.items() if not key.startswith("LC_")}
+        | {"LC_ALL": "C"}
+        | _MPI_SETTINGS
+    )
+
+
+async def _dropped(private: PrivateDirectory) -> float:
+    """What is in memory still of the files that it made, after dropping: the largest share of one."""
+    await flush(private, LONGEST_S)
+    return await asyncio.to_thread(_drop_all, f"{private.path}/box")
+
+
+def _drop_all(folder: str) -> float:
+    most = 0.0
+    for at, _, names in os.walk(folder):
+        for name in names:
+            fd = os.open(f"{at}/{name}", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                most = max(most, residency.drop(fd))
+            finally:
+                os.close(fd)
+    return most
