@@ -179,10 +179,7 @@ def sentences(layout: Layout) -> Iterator[str]:
             "is the site's own, and hostdx neither checks nor limits what it does"
         )
     if layout.shared:
-        yield (
-            f"{layout.directory} is on {layout.file_system} ({layout.source}): this loads servers that other machines "
-            "use too; reads may be served by their memory, which is not seen from here"
-        )
+        yield loads_others(layout)
     yield from layout.place.fit.notes if layout.place.fit is not None else ()
     if layout.keeps_inodes:
         yield (
@@ -190,3 +187,10 @@ def sentences(layout: Layout) -> Iterator[str]:
             "with each cycle here"
         )
     yield f"{len(CORNERS)} corners of IO500 in about {layout.budget_s:.0f} s: not an IO500 score"
+
+
+def loads_others(layout: Layout) -> str:
+    return (
+        f"{layout.directory} is on {layout.file_system} ({layout.source}): this loads servers that other machines "
+        "use too; reads may be served by their memory, which is not seen from here"
+    )

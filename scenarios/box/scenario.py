@@ -26,6 +26,7 @@ from scenarios.box.plan import (
     MOST_WORKERS,
     VARIANTS,
     Layout,
+    loads_others,
     sentences,
     steps,
     workloads,
@@ -123,9 +124,7 @@ class Box(Scenario):
                 except BenchRefused as why:
                     raise Refused(str(why)) from None
                 if layout.shared:
-                    run.note(
-                        next(one for one in plan.sentences if one.startswith(f"{layout.directory} is on "))
-                    )
+                    run.note(loads_others(layout))
             cycles = Cycles(run, bench, plan.workloads, watch, f"this file system ({layout.file_system})")
             others: dict[str, float] = {}
             try:
