@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from probes import units
 from probes.bench.disk.device_bytes import LeafBytes
 from probes.bench.measured import Measured, NotApplicable, WriteBudgetSpent
+from probes.bench.profile import wait_samples
 from probes.bench.run.supervised import OUTPUT_BYTES, JobRun, Supervisors, TreeSample
 from probes.units import duration, size
 from scenarios.experiment.schedule.blocks import Arm
@@ -27,9 +28,11 @@ WALL, CPU, SCORE = "wall", "CPU time", "score"
 ENERGY = "energy"
 LEAST_J = 1e-6  # a count of RAPL's: a run that ended before its counters moved (every ms) is no stall
 USER, SYSTEM, WAITING, BLOCKED = "user CPU", "system CPU", "waiting for a CPU", "block I/O"
+QUOTA, MUTEX = "held back by a CPU quota", "mutex"
 MEMORY = "swap and reclaim"
 OTHER_D = "other waits in state D"
 OWN_RECLAIM = "reclaim of its own"  # in swap and reclaim; as far as it computes, in system CPU as well
+MINOR_FAULTS = "minor faults"
 ALL_WAIT, HITS = "swap and reclaim, all tasks at once", "times at the memory limit"
 SWAPPED_IN, RECLAIMED, REFAULTED = "swapped in", "reclaimed", "refaulted"
 DEVICES_READ, DEVICES_WRITTEN = "devices read, by everybody", "devices written, by everybody"
@@ -37,11 +40,11 @@ DEVICES_READ, DEVICES_WRITTEN = "devices read, by everybody", "devices written, 
 SHOWN = tuple(
     Metric(name, unit, better="less", judged=False)
     for unit, names in (
-        ("s", (USER, SYSTEM, WAITING, BLOCKED, MEMORY, OTHER_D)),
+        ("s", (USER, SYSTEM, WAITING, QUOTA, MUTEX, BLOCKED, MEMORY, OTHER_D)),
         ("B", ("peak RSS", "peak PSS", "read", "written", DEVICES_READ, DEVICES_WRITTEN)),
         ("s", (ALL_WAIT, OWN_RECLAIM)),
         ("B", (SWAPPED_IN, RECLAIMED, REFAULTED)),
-        ("", (HITS, "minor faults", "major faults", "voluntary switches", "involuntary switches")),
+        ("", (HITS, MINOR_FAULTS, "major faults", "voluntary switches", "involuntary switches")),
         ("", ("migrations", "instructions", "cycles", "cache misses")),
         ("J", ("energy, packages", "energy, DRAM")),
     )
@@ -65,12 +68,21 @@ def values_of(job: JobRun) -> dict[str, float]:
         memory, refetching = job.refetching_s + (job.reclaiming_s or 0.0), job.refetching_s
     if blocked is not None:
         blocked = max(0.0, blocked - refetching)
+    waiting = job.waited_s if seen else job.cpu_pressure_s
+    quota = None if waiting is None or job.throttled_s is None else min(waiting, job.throttled_s)
+    mutex = (
+        None
+        if job.d_s is None
+        else sum(wait.thread_s for wait in job.waits if wait.place == wait_samples.MUTEX)
+    )
     values: dict[str, float | None] = {
         WALL: job.wall_s,
         CPU: job.cpu_s,
         USER: job.user_s,
         SYSTEM: job.system_s,
-        WAITING: job.waited_s if seen else job.cpu_pressure_s,
+        WAITING: waiting if waiting is None else waiting - (quota or 0.0),
+        QUOTA: quota,
+        MUTEX: mutex,
         BLOCKED: blocked,
         MEMORY: memory,
         OWN_RECLAIM: job.reclaiming_s,
@@ -91,7 +103,7 @@ def values_of(job: JobRun) -> dict[str, float]:
         "peak RSS": job.peak_rss_bytes,
         "read": job.read_bytes,
         "written": job.written_bytes,
-        "minor faults": job.minor_faults,
+        MINOR_FAULTS: job.minor_faults,
         "major faults": job.major_faults,
         "voluntary switches": job.voluntary_switches,
         "involuntary switches": job.involuntary_switches,

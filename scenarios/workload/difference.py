@@ -8,7 +8,17 @@ from probes.units import number
 from scenarios.results.document import Cell, Strong, Table, say
 from scenarios.results.document import Part as ReportPart
 from scenarios.where.waits import words
-from scenarios.workload.arm import BLOCKED, MEMORY, OTHER_D, SYSTEM, USER, WAITING, WALL
+from scenarios.workload.arm import (
+    BLOCKED,
+    MEMORY,
+    MUTEX,
+    OTHER_D,
+    QUOTA,
+    SYSTEM,
+    USER,
+    WAITING,
+    WALL,
+)
 from scenarios.workload.parts import BlockedOn, Part, Split
 
 REST = "rest"
@@ -19,6 +29,8 @@ WORDS = {
     USER: "user CPU",
     SYSTEM: "system CPU",
     WAITING: "waiting for a CPU",
+    QUOTA: "held back by a CPU quota of its control group",
+    MUTEX: "waiting for a lock of the program (mutex)",
     BLOCKED: "waiting for block I/O",
     MEMORY: "swap and reclaim (memory pressure)",
     OTHER_D: "other waits that cannot be interrupted (state D; a file system's journal, for example)",
@@ -64,7 +76,7 @@ def moved(found: Split) -> tuple[list[Part], list[Part]]:
 def moved_words(found: Split) -> str:
     """`+14 points blocked in unlink and openat on a directory lock (rwsem), +3 points system CPU; user CPU equal`."""
     largest, alike = moved(found)
-    told = ", ".join(f"{_points(part, found)} {_named(part)}" for part in largest)
+    told = ", ".join(f"{_points(part, found)} {_named(part)}{_with(part, found)}" for part in largest)
     if not told:
         told = "no part of it stands out"
     elif not largest[0].differs:
@@ -75,6 +87,12 @@ def moved_words(found: Split) -> str:
 
 def _named(part: Part) -> str:
     return wait_words(part) if isinstance(part, BlockedOn) else named(part.name)
+
+
+def _with(part: Part, found: Split) -> str:
+    if part.name != SYSTEM or found.faults is None:
+        return ""
+    return f" ({number(abs(found.faults))} page faults a run {'more' if found.faults > 0 else 'fewer'})"
 
 
 def wait_words(wait: BlockedOn) -> str:

@@ -35,7 +35,7 @@ class Split(msgspec.Struct, frozen=True, kw_only=True):
     """`parts`: the whole (`wall`) first, then those that are known and the rest. `unknown`: not told from the rest.
 
     `waits` divide block I/O, other waits and the rest by samples, the largest difference first; none where they were
-    not sampled in every run.
+    not sampled in every run. `faults`: page faults a run more (variant - baseline) where system CPU goes with them.
     """
 
     baseline: str
@@ -44,3 +44,4 @@ class Split(msgspec.Struct, frozen=True, kw_only=True):
     parts: tuple[Part, ...]
     unknown: tuple[str, ...]
     waits: tuple[BlockedOn, ...] = ()
+    faults: of.Value | None = None

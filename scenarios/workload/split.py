@@ -25,8 +25,11 @@ from scenarios.workload.arm import (
     BLOCKED,
     HITS,
     MEMORY,
+    MINOR_FAULTS,
+    MUTEX,
     OTHER_D,
     OWN_RECLAIM,
+    QUOTA,
     RECLAIMED,
     REFAULTED,
     SWAPPED_IN,
@@ -41,11 +44,12 @@ from scenarios.workload.parts import BlockedOn, Part, Split
 from scenarios.workload.results import AtLimit
 
 Waits: TypeAlias = Mapping[tuple[str, float], Sequence[Waited]]
-PARTS = (USER, SYSTEM, WAITING, BLOCKED, MEMORY, OTHER_D)
+PARTS = (USER, SYSTEM, WAITING, QUOTA, MUTEX, BLOCKED, MEMORY, OTHER_D)
 LEAST_S = 1e-9  # the clock's own step: less is what the division leaves of nothing
 PAID_IN = (SYSTEM, BLOCKED, MEMORY, OTHER_D)  # what a limit is paid in
-ELSEWHERE = (USER, WAITING, REST)
+ELSEWHERE = (USER, WAITING, QUOTA, MUTEX, REST)
 FAR_LESS = 0.1  # the other side meets a limit at most so often
+FAULT_S = 1e-5  # of system CPU a page fault takes at most (0.3 to 4 µs; more in virtual machines that get a page anew)
 LEAST_WAIT = 0.002  # of the wall time of a run
 MOST_WAITS = 12
 STALLED = 0.1  # of the difference is stalls for memory at least: else it was met, and cheap (old page cache dropped)
@@ -75,7 +79,9 @@ def blocked(parts: Mapping[str, float], waits: Sequence[Waited]) -> dict[str, fl
     }
     found: dict[str, float] = {}
     for hard, total in totals.items():
-        weights = {w.what: w.thread_s if hard else w.alone_s for w in waits if w.hard == hard}
+        weights = {
+            w.what: w.thread_s if hard else w.alone_s for w in waits if w.hard == hard and w.what != MUTEX
+        }
         whole = math.fsum(weights.values())
         for what, weight in weights.items():
             if weight > 0:
@@ -159,8 +165,11 @@ def groups_of(
         sides = groups.setdefault(block.group, {baseline: [], variant: []})
         run = divided(block.values, known)
         own = waits[block.variant, block.values[WALL]] if told else ()
-        sides[block.variant].append({**run, **blocked(run, own)})
-        for wait in own:
+        counts = {name: block.values[name] for name in (MINOR_FAULTS,) if name in block.values}
+        sides[block.variant].append({**run, **blocked(run, own), **counts})
+        for wait in own if told else ():
+            if wait.what == MUTEX:  # it is a part of its own
+                continue
             sums = calls.setdefault(_key(wait.what, wait.hard), {})
             for name, seconds in wait.calls.items():
                 sums[name] = sums.get(name, 0.0) + seconds
@@ -180,9 +189,19 @@ def split(
         variant=variant,
         groups=len(groups.runs),
         parts=tuple(groups.part(baseline, variant, name) for name in (WALL, *groups.known, REST)),
-        unknown=tuple(name for name in PARTS if name not in groups.known),
+        unknown=tuple(name for name in PARTS if name not in (*groups.known, QUOTA, MUTEX)),
         waits=groups.waits(baseline, variant),
+        faults=_faults(groups, baseline, variant),
     )
+
+
+def _faults(groups: Groups, baseline: str, variant: str) -> float | None:
+    """More (or fewer) page faults a run where they are as many as the difference in system CPU takes; else None."""
+    if SYSTEM not in groups.known:
+        return None
+    faults, system = (groups.part(baseline, variant, name) for name in (MINOR_FAULTS, SYSTEM))
+    enough = faults.difference_s * FAULT_S / system.difference_s >= 1 if system.difference_s else False
+    return faults.difference_s if faults.differs and system.differs and enough else None
 
 
 def path_tree(

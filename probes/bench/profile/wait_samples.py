@@ -21,6 +21,8 @@ MOST_KINDS = 512  # of waits kept: a program cannot make us remember without end
 UNKNOWN = -2  # no system call was told; -1: none is under way (a page fault)
 MOST_FACTOR = 3.0  # between what was sampled and what is exact
 FOR_CHILDREN = ("do_wait", "kernel_wait4")
+MUTEX = "mutex"  # as a place: a thread that wants a lock which another one holds
+_FUTEX_CALLS = (98, 202)  # its number (asm-generic, x86)
 
 
 class Wait(NamedTuple):
@@ -105,11 +107,11 @@ class WaitSamples:
         if state not in ("D", "S"):
             return state, UNKNOWN, ""
         call, place = thread.read("syscall"), thread.read("wchan")
-        return state, call_number(call), place_name(place)
+        return state, call_number(call), MUTEX if wants_mutex(call) else place_name(place)
 
     def _account(self, found: Sequence[tuple[str, int, str]], passed: float, each: float) -> None:
         sleeping = [one for one in found if one[0] == "S"]
-        others = [one for one in sleeping if one[2] not in FOR_CHILDREN] or sleeping
+        others = [one for one in sleeping if one[2] not in (*FOR_CHILDREN, MUTEX)] or sleeping
         busy = any(state in ("R", "D") for state, _, _ in found)
         for one in found:
             if one[0] in ("D", "S") and (one in self._seen or len(self._seen) < MOST_KINDS):
@@ -149,6 +151,20 @@ def call_number(text: bytes) -> int:
         return max(UNKNOWN, min(int(first), 1 << 16))
     except ValueError:
         return UNKNOWN
+
+
+def wants_mutex(text: bytes) -> bool:
+    """By the arguments of futex(2): a word that stands at 2, locked with waiters (glibc's and Rust's mutexes; Drepper,
+    "Futexes are tricky"), or a lock that the kernel hands on (FUTEX_LOCK_PI). Condition variables wait otherwise.
+    """
+    words = text.split()
+    if len(words) < 4 or call_number(text) not in _FUTEX_CALLS:
+        return False
+    try:
+        operation, value = int(words[2], 16) & ~128, int(words[3], 16)  # without FUTEX_PRIVATE_FLAG
+    except ValueError:
+        return False
+    return operation in (6, 13) or (operation in (0, 9) and value & 0xFFFFFFFF == 2)
 
 
 def place_name(text: bytes) -> str:

@@ -7,12 +7,15 @@ import ctypes
 import os
 import signal
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 
 from probes.bench.run.process_tree import content
 from probes.number_text import whole, wholes
 
 _CLONE3, _INTO_CGROUP = 435, 1 << 33  # the same number on every architecture; linux/sched.h, since Linux 5.7
+_FIRST = 3
+_MOST = 64  # processes of a look, lines of a file
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 PRESSURES = {"cpu_pressure_s": "cpu", "io_pressure_s": "io", "memory_pressure_s": "memory"}
 # pswpin is counted by group since Linux 6.13; before it what was evicted and came back tells the same (since 5.9)
@@ -47,6 +50,44 @@ def since(before: dict[str, float | None], now: dict[str, float | None]) -> dict
         earlier = before.get(name)
         found[name] = None if after is None or earlier is None else max(0.0, after - earlier)
     return found
+
+
+class Quota:
+    """Seconds for which the control groups of a tree were held back by a CPU quota, since they were first seen in them;
+    of both versions, whoever made them.
+    """
+
+    def __init__(self, proc: str = "/proc", top: str = "/sys/fs/cgroup") -> None:
+        self._proc, self._top = proc, top
+        self._looks: dict[int, int] = {}
+        self._first: dict[str, float] = {}  # by the path of cpu.stat
+
+    def look(self, pids: Sequence[int]) -> None:
+        """A process's group is read at its first looks: a wrapper may enter one. Later changes are not seen."""
+        for pid in [pid for pid in pids[:_MOST] if self._looks.get(pid, 0) < _FIRST]:
+            self._looks[pid] = self._looks.get(pid, 0) + 1
+            for line in _text(f"{self._proc}/{pid}/cgroup").splitlines()[:_MOST]:
+                _, controllers, path = [*line.split(":", 2), "", ""][:3]
+                folders = ("cpu", "cpu,cpuacct") if "cpu" in controllers.split(",") else ("", "unified")
+                if controllers and folders[0] != "cpu":
+                    continue
+                for stat in (f"{self._top}/{folder}{path}/cpu.stat" for folder in folders):
+                    if stat not in self._first and (held := _held_s(stat)) is not None:
+                        self._first[stat] = held
+                        break
+
+    def held_s(self) -> float | None:
+        """None where no group tells it."""
+        now = [(_held_s(stat), first) for stat, first in self._first.items()]
+        return sum(max(0.0, (held or first) - first) for held, first in now) if now else None
+
+
+def _held_s(stat: str) -> float | None:
+    pairs = _pairs(stat)
+    for name, unit in (("throttled_usec", 1e6), ("throttled_time", 1e9)):
+        if (count := whole(pairs.get(name, ""))) is not None:
+            return count / unit
+    return None
 
 
 def fork_into(folder: str) -> int | None:

@@ -75,6 +75,7 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
                     too many processes at once, and then there are no `waits`: in which calls its threads waited.
     asleep_s        thread seconds neither on a CPU nor waiting for one, exactly; None where that is not known.
     calls           None where none were wanted, or perf events are not there or not allowed.
+    throttled_s     its control groups held back by a CPU quota, sum over CPUs; None where no group tells it.
     refetching_s    thread seconds waiting for pages that had been taken away (in `blocked_s` too), `reclaiming_s` in
                     reclaim of its own (mostly system CPU); None unless each task told its delays at its end (root).
     seen            share of its CPU time whose threads `waited_s` and `blocked_s` rest on: 1 where each told at its
@@ -108,6 +109,7 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     d_s: float | None
     waits: tuple[Wait, ...] = ()
     asleep_s: float | None = None
+    throttled_s: float | None = None
     calls: Calls | None = None
     refetching_s: float | None
     reclaiming_s: float | None

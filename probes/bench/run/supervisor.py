@@ -84,6 +84,7 @@ class Supervisor:
         self.began_ns = 0
         self.next_pss = self.next_energy = 0.0
         self.waits = WaitSamples()
+        self.quota = group_counters.Quota()
         self.many = False  # processes at once, more than are looked at
         self.io: list[int] | None = [0, 0] if os.access("/proc/self/io", os.R_OK) else None
         self.status: int | None = None
@@ -157,6 +158,7 @@ class Supervisor:
             "seen": looked if told is None else 1.0,
             "looked": looked,
             "peak_pss_bytes": self.peak_pss if self.pss_samples >= PSS_SAMPLES else None,
+            "throttled_s": self.quota.held_s(),
             "migrations": self.look.migrations,
             **stalls,
             **self.energy.joules(),
@@ -293,6 +295,7 @@ class Supervisor:
     def _sample(self, pids: list[int]) -> None:
         """After a look at the threads; what has a bound of its own."""
         now = time.monotonic()
+        self.quota.look(pids)
         self.many = self.many or len(pids) > process_tree.FEW
         if now >= self.next_energy:
             self.energy.look()

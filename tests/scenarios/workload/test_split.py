@@ -8,7 +8,19 @@ import pytest
 
 from scenarios import events as ev
 from scenarios.where.waits import Waited
-from scenarios.workload.arm import BLOCKED, MEMORY, OTHER_D, OWN_RECLAIM, SYSTEM, USER, WAITING, WALL
+from scenarios.workload.arm import (
+    BLOCKED,
+    MEMORY,
+    MINOR_FAULTS,
+    MUTEX,
+    OTHER_D,
+    OWN_RECLAIM,
+    QUOTA,
+    SYSTEM,
+    USER,
+    WAITING,
+    WALL,
+)
 from scenarios.workload.difference import REST, lines_of, moved
 from scenarios.workload.findings import sentences, undecided
 from scenarios.workload.split import divided, split
@@ -16,6 +28,7 @@ from scenarios.workload.split import divided, split
 
 def block(variant: str, group: int, **values: float) -> ev.Block:
     names = {"wall": WALL, "user": USER, "system": SYSTEM, "waited": WAITING, "blocked": BLOCKED}
+    names |= {"mutex": MUTEX, "quota": QUOTA, "faults": MINOR_FAULTS}
     return ev.Block(
         t=0.0,
         workload="command",
@@ -122,3 +135,34 @@ def test_a_run_whose_waits_are_not_known_leaves_them_undivided() -> None:
     assert found is not None and found.waits == ()
     assert {part.name for part in lines_of(found)} >= {BLOCKED, REST}
     assert not any(part.differs for part in found.parts)
+
+
+def test_two_threads_at_one_lock_wait_for_it_and_use_no_more() -> None:
+    """A thread always runs, so nothing of the tree is ever asleep alone: the lock is a part of its own."""
+    blocks = [block("A", g, wall=1.0, user=2.0, system=0.0, mutex=0.0) for g in range(4)]
+    blocks += [block("B", g, wall=2.0 + g / 100, user=2.0, system=0.0, mutex=2.0) for g in range(4)]
+    waits = {(b.variant, b.values[WALL]): (Waited(MUTEX, False, {"futex": 2.0}, 2.0, 0.0),) for b in blocks}
+    found = split(blocks, "A", "B", waits)
+    assert found is not None and MUTEX not in {wait.name for wait in found.waits}
+    parts = {part.name: part for part in found.parts}
+    assert parts[MUTEX].difference_s == pytest.approx(1.0, abs=0.05)
+    assert parts[USER].difference_s == pytest.approx(0.0, abs=0.05)
+    assert moved(found)[0][0].name == MUTEX
+
+
+@pytest.mark.parametrize(
+    ("more", "named"),
+    [
+        (300_000, True),
+        (10_000, False),  # 100 µs each: something else takes the system CPU
+        (-300_000, False),  # fewer, and more system CPU
+    ],
+)
+def test_page_faults_are_named_where_they_can_be_the_system_cpu(more: int, named: bool) -> None:
+    blocks = [
+        block(v, g, wall=3.0, user=1.0, system=1.0 + b + g / 1000, faults=400_000 + more * b)
+        for b, v in enumerate("AB")
+        for g in range(4)
+    ]
+    found = split(blocks, "A", "B")
+    assert found is not None and found.faults == (more if named else None)

@@ -8,7 +8,15 @@ import pytest
 
 from probes.bench.profile import wait_samples
 from probes.bench.profile.syscall_names import call_name, names
-from probes.bench.profile.wait_samples import UNKNOWN, Wait, WaitSamples, call_number, place_name, scaled
+from probes.bench.profile.wait_samples import (
+    UNKNOWN,
+    Wait,
+    WaitSamples,
+    call_number,
+    place_name,
+    scaled,
+    wants_mutex,
+)
 
 
 def thread(proc: Path, pid: int, tid: int, state: str, syscall: str = "", wchan: str = "") -> None:
@@ -133,3 +141,21 @@ def test_calls_have_the_names_of_their_machine() -> None:
     assert names("vax") == {}
     assert call_name(9999, names("x86_64")) == "call 9999" and call_name(-1, {}) == "no call"
     assert call_name(UNKNOWN, {}) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (b"202 0x7f01 0x80 0x2 0x0 0x0 0x0 0x7ffe 0x7f00", True),  # glibc's mutex
+        (b"202 0x7f01 0x89 0x2 0x0 0x0 0xffffffff 0x7ffe 0x7f00", True),  # Rust's
+        (b"202 0x7f01 0x86 0x0 0x0 0x0 0x0 0x7ffe 0x7f00", True),  # handed on by the kernel
+        (b"202 0x7f01 0x109 0x1f8e 0x0 0x0 0x0 0x7ffe 0x7f00", False),  # pthread_join
+        (b"202 0x7f01 0x189 0x2 0x0 0x0 0xffffffff 0x7ffe 0x7f00", False),  # a condition variable
+        (b"0 0x3 0x80 0x2 0x0 0x0 0x0 0x7ffe 0x7f00", False),
+        (b"202 0x7f01 what 0x2", False),
+        (b"running", False),
+        (b"", False),
+    ],
+)
+def test_who_wants_a_mutex_is_told_by_the_arguments_of_its_call(text: bytes, wanted: bool) -> None:
+    assert wants_mutex(text) == wanted
