@@ -66,7 +66,7 @@ class Quota:
         """A process's group is read at its first looks: a wrapper may enter one. Later changes are not seen."""
         for pid in [pid for pid in pids[:_MOST] if self._looks.get(pid, 0) < _FIRST]:
             self._looks[pid] = self._looks.get(pid, 0) + 1
-            for line in _text(f"{self._proc}/{pid}/cgroup").splitlines()[:_MOST]:
+            for line in content(f"{self._proc}/{pid}/cgroup").splitlines()[:_MOST]:
                 _, controllers, path = [*line.split(":", 2), "", ""][:3]
                 folders = ("cpu", "cpu,cpuacct") if "cpu" in controllers.split(",") else ("", "unified")
                 if controllers and folders[0] != "cpu":
