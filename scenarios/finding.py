@@ -13,6 +13,7 @@ from scenarios import ranges as of
 Severity: TypeAlias = Literal["critical", "warning", "notice", "ok"]
 Confidence: TypeAlias = Literal["measured", "rule", "hint"]
 SEVERITIES: tuple[Severity, ...] = ("critical", "warning", "notice", "ok")  # worst first
+LOUD = SEVERITIES[:2]  # an admin is to act
 
 
 class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):

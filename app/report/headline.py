@@ -12,7 +12,7 @@ from app.report.wording import measured, series_sentence, variant_title, verdict
 from probes import units
 from scenarios import events as ev
 from scenarios.experiment.wording import resolution_words
-from scenarios.finding import Finding, Severity
+from scenarios.finding import LOUD, Finding, Severity
 
 if TYPE_CHECKING:
     from app.recording import store  # not for the first screen
@@ -23,9 +23,6 @@ MOST_FILES = 2  # named in a headline
 MOST_NAMED = 2  # loads named there
 DISTRUST = "Do not trust this run"
 ONE_FILE_SYSTEM = "The sides lie on one file system, where no difference is expected"
-
-
-_LOUD = ("critical", "warning")
 
 
 class Answer(NamedTuple):
@@ -59,7 +56,7 @@ def answer(session: Session, *, growing: bool = False) -> Answer:
             weight: Weight = "warning" if said.verdict is not None else said.weight
             return said._replace(sentence=f"{stopped.sentence}; before that: {said.sentence}", weight=weight)
         return said
-    loud = any(f.confidence == "measured" and f.severity in _LOUD for f in session.findings.values())
+    loud = any(f.confidence == "measured" and f.severity in LOUD for f in session.findings.values())
     if said is None or not (_judged(session) or loud):
         weight = "critical" if ended.status == "failed" else "warning"
         return Answer(f"{ended.status}: {ended.reason or 'no reason given'}", weight)

@@ -16,7 +16,7 @@ from app.state import recordings_dir
 from probes import units
 from scenarios import events as ev
 from scenarios.card import Role, with_role
-from scenarios.finding import SEVERITIES, Finding, NextStep, Remedy
+from scenarios.finding import LOUD, SEVERITIES, Finding, NextStep, Remedy
 from scenarios.option_value import arguments
 
 # of the options beside numbers and flags; the others may hold what is no reader's business
@@ -32,7 +32,6 @@ MOST_MARGIN = 0.5  # as the option has it
 SLACK = 1.25  # of a margin over the interval that a like run would have to lie in
 ELSEWHERE = "the cause is elsewhere: check the rest of the host"
 REPLAY = "hostdx replay"
-LOUD = ("critical", "warning")
 FEW = 3  # remedies on a verdict and on a report's first page
 
 

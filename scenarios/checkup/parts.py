@@ -13,7 +13,7 @@ from probes.types import Absent, Json
 from scenarios import registry
 from scenarios.declared_options import COMMON_OPTIONS
 from scenarios.files.directories import default_directories, holding
-from scenarios.finding import Finding
+from scenarios.finding import LOUD, Finding
 from scenarios.model import Options, Refused, Scenario, Usage
 from scenarios.plan import Option, Plan
 from scenarios.triage import findings_about
@@ -142,7 +142,6 @@ def _part(host: Host, options: Options, scenario: Scenario) -> Part:
 MOST_SUSPECTS = 2
 NOT_FOR_DATA = ("/boot", "/efi", "/snap", "/run", "/usr", "/proc", "/sys", "/dev")
 SUBJECTS = frozenset({"storage"})  # of the rules whose findings name directories
-LOUD = ("critical", "warning")
 
 
 class ChosenDirectories(msgspec.Struct, frozen=True):

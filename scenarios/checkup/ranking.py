@@ -11,13 +11,12 @@ import msgspec
 from probes.units import percent, smallest_effect
 from scenarios import events as ev
 from scenarios.experiment.wording import not_measured
-from scenarios.finding import SEVERITIES, Evidence, Finding, NextStep, Remedy, Severity
+from scenarios.finding import LOUD, SEVERITIES, Evidence, Finding, NextStep, Remedy, Severity
 from scenarios.model import Outcome, Scenario
 from scenarios.results.result import Item, State
 
 ORDER: tuple[State, ...] = ("cause", "rule", "remark", "cleared", "open", "not measured", "resolution")
 WORSE = "compare.worse"  # the id of the finding about a baseline
-LOUD = ("critical", "warning")
 
 
 def item(scenario: Scenario, outcome: Outcome, known: Sequence[Finding] = ()) -> Item:

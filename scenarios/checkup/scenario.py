@@ -22,10 +22,10 @@ from scenarios.checkup.parts import (
     shares,
     values,
 )
-from scenarios.checkup.ranking import LOUD, answer, item, ranked, rule, unmeasured
+from scenarios.checkup.ranking import answer, item, ranked, rule, unmeasured
 from scenarios.checkup.results import CheckupAnswer
 from scenarios.declared_options import described
-from scenarios.finding import Finding
+from scenarios.finding import LOUD, Finding
 from scenarios.model import Options, Outcome, Run, Scenario
 from scenarios.option_value import arguments
 from scenarios.plan import Plan, PlannedStep, Written

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from probes import units
 from probes.types import present
@@ -40,13 +41,19 @@ def _limit(one: Limit, measured: Measured) -> Finding:
             )  # fmt: skip
     if measured.private:
         lines.append(SAYS.evidence("private", network=measured.network))
-    closed = one.what != "open"
+    told: dict[str, Any] = {
+        "id": f"fullstack.limit.{one.direction}",
+        "subject": measured.directory,
+        "direction": way_words(one.direction),
+        "rate": units.rate(one.rate),
+        "path": LABELS[one.path].label,
+        "evidence": lines,
+    }
+    if one.what == "open":
+        return SAYS.finding("open", reason=one.reason, **told)
     return SAYS.finding(
-        "limit-page-cache" if one.what == "page cache" else "limit" if closed else "open",
-        id=f"fullstack.limit.{one.direction}", subject=measured.directory, direction=way_words(one.direction),
-        what=WORDS[one.what], rate=units.rate(one.rate), path=LABELS[one.path].label, reason=one.reason,
-        evidence=lines,
-    )  # fmt: skip
+        "limit-page-cache" if one.what == "page cache" else "limit", what=WORDS[one.what], **told
+    )
 
 
 def _losses(measured: Measured, verdicts: Sequence[ev.Verdict]) -> Iterator[Finding]:
@@ -109,6 +116,4 @@ def _rates(measured: Measured) -> Iterator[Finding]:
             )
             for one, side in known
         ]
-        yield SAYS.finding(
-            "rates", subject=measured.directory, disk=measured.disk, network=measured.network, evidence=lines
-        )
+        yield SAYS.finding("rates", subject=measured.directory, disk=measured.disk, evidence=lines)

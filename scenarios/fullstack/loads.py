@@ -12,7 +12,6 @@ from scenarios.plan import Metric, Variant, Workload
 
 SLICE_S = 0.05
 OPERATIONS = 10  # of CHUNK in a slice, for each stream
-GROUPS = 5  # at least: a group has a dozen slices of a quarter of a second where a disk or a link is slow
 MTUS = (1500, 9000)
 DISK, NETWORK = "disk", "network"
 LABELS = {
@@ -58,7 +57,6 @@ class Load(NamedTuple):
             metrics=(Metric(METRIC, METRIC),),
             slice_s=SLICE_S,
             slice_operations=OPERATIONS,
-            min_groups=GROUPS,
         )
 
 

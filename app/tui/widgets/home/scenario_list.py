@@ -9,14 +9,13 @@ from typing import NamedTuple
 from app.glyphs import SIGNS, clean
 from app.lines import Line, Span, cells, crop, flowed, pad
 from app.recording.session import Session
-from app.report.next_steps import LOUD
 from app.tui.commands import Example, Known
 from app.tui.questions import asked, card_for, questions
 from app.tui.widgets.picker import Picker, Row
 from probes.units import counted
 from scenarios.card import Card, card_of
 from scenarios.events import Offer, Pulse
-from scenarios.finding import Finding
+from scenarios.finding import LOUD, Finding
 
 ASKED = "?"  # begins the key of a question's row
 MOST_SAID = 3  # lines of all that is said of one, from where on what was seen gives way
