@@ -145,7 +145,7 @@ async def by_program(
     """The corners as the site's own program has them."""
     from probes.bench.corners.programs import Place, corners
 
-    place = Place(private.path, layout.workers, layout.side_bytes // 2, bench.names // 2, bench.direct)
+    place = Place(private.link, layout.workers, layout.side_bytes // 2, bench.names // 2, bench.direct)
     values, troubles = await corners(program, private, place)
     for why in troubles:
         run.note(why)

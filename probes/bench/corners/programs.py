@@ -13,7 +13,6 @@ import shlex
 import signal
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 from probes.bench.corners.corner import CORNERS, HARD_BYTES, HARD_FILE_BYTES, Corner
@@ -159,13 +158,13 @@ def value(engine: str, corner: Corner, output: bytes) -> float:
 async def corners(
     program: Program, private: PrivateDirectory, place: Place
 ) -> tuple[dict[str, float], list[str]]:
-    """In a private directory of ours, whose path `place` has. The values by corner, and in a line each why one is
-    missing. A later corner needs what an earlier one made.
+    """In a private directory of ours, which `place` names by its link. The values by corner, and in a line each why
+    one is missing. A later corner needs what an earlier one made.
     """
     values: dict[str, float] = {}
     troubles: list[str] = []
-    for name in ("", "easy", "hard"):
-        (Path(place.directory) / "box" / name).mkdir(mode=0o700, exist_ok=True)
+    for name in ("box", "box/easy", "box/hard"):
+        os.mkdir(name, mode=0o700, dir_fd=private.fd)
     for corner in CORNERS:
         if not can(program.engine, corner):
             continue
@@ -213,14 +212,14 @@ def _environment() -> Mapping[str, str]:
 async def _dropped(private: PrivateDirectory) -> float:
     """What is in memory still of the files that it made, after dropping: the largest share of one."""
     await flush(private, LONGEST_S)
-    return await asyncio.to_thread(_drop_all, f"{private.path}/box")
+    return await asyncio.to_thread(_drop_all, private.fd)
 
 
-def _drop_all(folder: str) -> float:
+def _drop_all(directory: int) -> float:
     most = 0.0
-    for at, _, names in os.walk(folder):
+    for _, _, names, at in os.fwalk("box", dir_fd=directory):
         for name in names:
-            fd = os.open(f"{at}/{name}", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=at)
             try:
                 most = max(most, residency.drop(fd))
             finally:

@@ -60,7 +60,8 @@ def _opened(spec: Spec) -> list[int]:
     if what == "write":
         return [os.dup(fd)]
     if what == "read":
-        return [os.open(f"/proc/self/fd/{fd}", fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_DIRECT | os.O_CLOEXEC)]
+        direct = fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_DIRECT
+        return [os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC | direct)]
     if what == "create":
         with contextlib.suppress(FileExistsError):
             os.mkdir(spec["folders"][0], 0o700, dir_fd=fd)
