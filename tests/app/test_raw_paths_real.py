@@ -56,6 +56,7 @@ LINES: dict[str, tuple[str, int]] = {
     "watch": ("watch --units --dir {raw} --textfile {raw}/{raw}.prom", 0),
     "history": ("history {raw}/{raw}.jsonl", 0),
     "history-missing": ("history {raw}/{raw}/{raw}", 3),
+    "peer": ("peer --bind {raw}", 3),
     "pin": ("pin --cores 1 -- test -d {raw}", 0),
     "pin-raw": ("pin --cores 1 -- {raw}", 127),
     "recordings": ("recordings", 0),

@@ -38,7 +38,9 @@ class LoopDisk(OwnDisk):
         try:
             if "bfq" not in self.read("scheduler") or "mq-deadline" not in self.read("scheduler"):
                 not_here("this kernel offers loop devices neither bfq nor mq-deadline")
-            sh(f"mkfs.{self.file_system}", "-q", f"/dev/{self.device}")
+            # else the kernel writes the inode tables while something is measured
+            whole = ("-E", "lazy_itable_init=0,lazy_journal_init=0") if self.file_system == "ext4" else ()
+            sh(f"mkfs.{self.file_system}", "-q", *whole, f"/dev/{self.device}")
             sh("mount", f"/dev/{self.device}", str(self.mountpoint))
             self.directory = self.mountpoint / "data"
             self.directory.mkdir()

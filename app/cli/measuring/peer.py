@@ -36,8 +36,9 @@ def peer(bind: str, port: int, seconds: float) -> int:
     token = new_token()
     try:
         made = listener(bind, port)
-    except OSError as error:
-        raise Failure(f"peer: {bind or 'any address'} port {port}: {error.strerror}", COULD_NOT) from None
+    except (OSError, TypeError, UnicodeError) as error:  # the latter two: of a name that none can have
+        why = error.strerror if isinstance(error, OSError) else "is no address"
+        raise Failure(f"peer: {bind or 'any address'} port {port}: {why}", COULD_NOT) from None
     with made:
         number = made.getsockname()[1]
         say(f"listening on port {number} for {seconds:g} s; the run on the other host takes")

@@ -17,7 +17,7 @@ SSH = ("ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "Ser
 START_S = 30.0
 MOST_LINES = 50  # of a login that greets, before the peer's own
 _HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@:%-]{0,252}")
-_BY_HAND = re.compile(r"(.+):([0-9]{1,5})")
+_BY_HAND = re.compile(r"([][A-Za-z0-9_.:%-]{1,255}):([0-9]{1,5})")
 _TEXT = Path(__file__).with_name("peer.py")
 _START = (
     'f=open(0,"rb",closefd=False,buffering=0);n=int(f.readline());t=b"";\n'
@@ -73,11 +73,14 @@ class RemotePeer:
 
 def unfit(host: str, token: str) -> str:
     """Why that names no peer; empty where it does."""
-    if not _HOST.fullmatch(host.strip("[]")) and not _BY_HAND.fullmatch(host):
+    by_hand = _BY_HAND.fullmatch(host)
+    if not _HOST.fullmatch(host.strip("[]")) and not by_hand:
         return f"--peer {host[:40]}: not the name of a host"
-    if token and not _BY_HAND.fullmatch(host):
+    if not token:
+        return ""
+    if by_hand is None or int(by_hand[2]) > 65535:
         return "--token belongs to a peer that was started by hand: --peer HOST:PORT"
-    return ""
+    return "" if token.isascii() else "--token: not what a peer prints"
 
 
 def _command(seconds: float) -> str:

@@ -29,6 +29,7 @@ from probes.bench.streams.peer import (
     new_token,
     received,
 )
+from probes.bench.streams.remote import unfit
 from tests.real.polled import within
 
 
@@ -202,3 +203,22 @@ def test_another_host_s_python_can_run_its_text() -> None:
         "compile",
         "__import__",
     }
+
+
+@pytest.mark.parametrize(
+    ("host", "token", "fits"),
+    [
+        ("node1", "", True),
+        ("node1.site.example", "", True),
+        ("node1:5001", "0f", True),
+        ("[fe80::1]:5001", "0f", True),
+        ("node1", "0f", False),
+        ("node1:99999", "0f", False),
+        ("r\udce9s:5001", "0f", False),
+        ("node1:5001", "r\udce9s", False),
+        ("-oProxyCommand=id", "", False),
+        (":5001", "0f", False),
+    ],
+)
+def test_what_names_no_peer_is_refused_before_anything_is_made(host: str, token: str, fits: bool) -> None:
+    assert (unfit(host, token) == "") == fits
