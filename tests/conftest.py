@@ -1,5 +1,5 @@
 """The whole suite on two CPUs: the real tests (they measure, kill, make disks) one after another in one process, the
-others and what is marked `beside` in two more. A part of the suite, named on the command line, runs in this
+others and what is marked `beside` in another. A part of the suite, named on the command line, runs in this
 process.
 """
 
@@ -23,7 +23,7 @@ from probes.bench.run.supervised import Supervisors
 from scenarios.rules import words
 from tests.needs import need
 
-WORKERS, CPUS = 3, 2  # the real ones wait for disks and seconds most of the time
+WORKERS = 2
 SLOW = re.compile(r"_real\.py$|/tui/")  # files with few tests that take long
 AGAIN, PAUSE_S = 4, 5  # runs more, of a test that is marked `noisy`; any other that fails once is a failure
 
@@ -47,7 +47,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     started_here = hasattr(config, "workerinput")
     if started_here or not whole or not config.pluginmanager.hasplugin("xdist"):
         return
-    enough = len(os.sched_getaffinity(0)) >= CPUS
+    enough = len(os.sched_getaffinity(0)) >= WORKERS
     if (
         enough
         and config.option.numprocesses is None
