@@ -9,6 +9,7 @@ alone has otherwise comes first. Beside it stands what the knowledge base knows 
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -79,10 +80,19 @@ def _setting(one: Compared, sure: float) -> Setting:
         component=mover.component if mover is not None else "",
         why=mover.why if mover is not None else "",
         experiment=component.split if component is not None else "",
-        command=component.command if component is not None else "",
+        command=_command(one, component.command) if component is not None else "",
         rule=rule,
         prove=prove,
     )
+
+
+def _command(one: Compared, command: str) -> str:
+    """The component's, with the peers' value where it sets one; none where it is of another kind of setting."""
+    (subject, name), theirs = one.key, value_of(one.theirs[0][0])
+    if "NAME=VALUE" in command:
+        known = subject == "sysctl" and theirs is not None
+        return command.replace("NAME=VALUE", shlex.quote(f"{name}={theirs}")) if known else ""
+    return command.replace("GOVERNOR", shlex.quote(str(theirs)))
 
 
 def known_rule(key: FactKey) -> tuple[str, str]:

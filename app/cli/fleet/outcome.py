@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 def told(fleet: Campaign, margin: float) -> int:
-    """The exit status. After a stop there is no judgement: `--resume` takes the rest up again."""
+    """The exit status: 3 where most nodes did not answer. After a stop there is no judgement: `--resume` takes the rest
+    up again.
+    """
     from app.fleet.launch.campaign import unanswered
 
     for line in unanswered(fleet):
@@ -33,4 +35,4 @@ def told(fleet: Campaign, margin: float) -> int:
     from app.report.results.fleet import fleet_document
 
     deliver_document("fleet", None, fleet_document(fleet_of((str(fleet.folder.path),)).judged(margin)), "md")
-    return 0
+    return COULD_NOT if 2 * len(fleet.answered()) < len(fleet.head.nodes) else 0

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from scenarios.peers.setting import suspicion
+import pytest
+
+from scenarios.peers.facts import Compared
+from scenarios.peers.setting import _setting, suspicion
 
 
 def test_it_is_the_papers_formula() -> None:
@@ -22,3 +25,19 @@ def test_a_sole_value_among_equals_leads_a_fact_that_differs_everywhere() -> Non
     serial = suspicion(peers=99, values=100, entries=300, matching=0)
     shared = suspicion(peers=99, values=2, entries=300, matching=60)
     assert sole > serial > shared
+
+
+@pytest.mark.parametrize(
+    ("key", "theirs", "command"),
+    [
+        (("sysctl", "net.core.rmem_max"), "212992", "sysctl -w net.core.rmem_max=212992"),
+        (("sysctl", "net.ipv4.tcp_rmem"), '"4096 131072 6291456"', "sysctl -w 'net.ipv4.tcp_rmem=4096 131072 6291456'"),
+        (("sysctl", "net.core.rmem_max"), "", ""),
+        (("tuned", "profile"), '"x"', ""),
+    ],
+)  # fmt: skip
+def test_the_command_that_proves_it_has_the_peers_value(
+    key: tuple[str, str], theirs: str, command: str
+) -> None:
+    made = _setting(Compared(key, "1", 0, 9, 2, ((theirs, 9),)), 0.9)
+    assert (made.component, made.command) == ("settings", command)

@@ -140,3 +140,16 @@ def test_what_is_no_node_is_refused(text: str) -> None:
 
     with pytest.raises(Failure):
         expanded(text)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "status"), [(("n1", "gone1"), 0), (("n1", "gone1", "gone2"), COULD_NOT), (("gone1",), COULD_NOT)]
+)  # fmt: skip
+def test_where_most_did_not_answer_it_could_not_be_done(
+    fleet: FakeFleet, nodes: tuple[str, ...], status: int
+) -> None:
+    from app.cli.fleet.outcome import told
+
+    found = campaign(fleet, TRIAGE, *nodes)
+    found.look()
+    assert told(found, 0.05) == status
