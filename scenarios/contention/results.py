@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import math
+from typing import Annotated, ClassVar
 
 import msgspec
 
@@ -82,7 +83,7 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
     side: str
     serial: bool
     groups: of.Number
-    levels: tuple[Level, ...]
+    levels: Annotated[tuple[Level, ...], msgspec.Meta(min_length=1)]
     steps: tuple[Step, ...]
     scales_to: of.Number | None
     stops_after: of.Number | None
@@ -97,7 +98,11 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
     def gain(self) -> float:
         """Throughput at the most workers that are judged, as a multiple of one worker's."""
         judged = self.steps[-1].workers if self.steps else 1
-        return next(one.rate for one in self.levels if one.workers == judged) / self.levels[0].rate
+        return self.multiple(next((one.rate for one in self.levels if one.workers == judged), math.nan))
+
+    def multiple(self, rate: float) -> float:
+        """Of one worker's rate; no number where that is none."""
+        return rate / self.levels[0].rate if self.levels[0].rate else math.nan
 
     @property
     def answer(self) -> str:
@@ -191,14 +196,18 @@ def _charts(curves: tuple[Curve, ...]) -> tuple[Part, ...]:
         series = tuple(
             Series(
                 MARKS[n],
-                tuple((float(level.workers), level.rate / curve.levels[0].rate) for level in curve.levels),
+                tuple(
+                    (float(level.workers), times)
+                    for level in curve.levels
+                    if math.isfinite(times := curve.multiple(level.rate))
+                ),
                 f"{MARKS[n]} {curve.name}",
             )
             for n, curve in enumerate(shown)
         )
         points = [point for one in series for point in one.points]
-        most = max(x for x, _ in points)
-        high = max(2.0, *(y for _, y in points))
+        most = max((x for x, _ in points), default=1.0)
+        high = max([2.0, *(y for _, y in points)])
         title = "throughput against one worker's (x1), by workers"
         found.append(Chart(title, series, Axis(0.0, most), Axis(0.0, high * 1.05), across="workers"))
     return tuple(found) or (say("nothing was measured"),)
