@@ -10,7 +10,7 @@ from probes.bench.streams.messages import PATHS, Direction, Side
 from scenarios.experiment.groups import Pair
 from scenarios.plan import Metric, Variant, Workload
 
-SLICE_S = 0.05
+SLICE_S = 0.02  # at least: of longer ones a fast disk's warm-up alone takes the write limit
 OPERATIONS = 10  # of CHUNK in a slice, for each stream
 MTUS = (1500, 9000)
 DISK, NETWORK = "disk", "network"
