@@ -168,7 +168,11 @@ def test_both_directions_and_every_level(tmp_path: Path) -> None:
         *(("in", side) for side in ("disk", "network", "copy", "splice", "direct")),
     }
     level = done.measured.level("out", "disk")
-    assert level is not None and level.rate == pytest.approx(1e9, rel=0.05) and level.cpu_s_per_gb == 0.5
+    assert (
+        level is not None
+        and level.rate == pytest.approx(1e9, rel=0.05)
+        and level.cpu_s_per_gb == pytest.approx(0.5)
+    )
     assert "fullstack.rates" in done.findings
     assert done.bench.closed and done.bench.budget.spent_bytes <= 8 << 30
 
