@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+PYTHONS = ("python3.14", "python3.13", "python3.12", "python3.11", "python3")  # as other hosts call theirs
+
 _START = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start.py")  # noqa: PTH100, PTH118, PTH120
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from probes import units
@@ -20,8 +21,8 @@ from probes.types import Absent
 from scenarios.files.directories import OwnDirectory
 from scenarios.guards.foreign_latency import STOPS_ITSELF
 from scenarios.knowledge.disks import fill_s
-from scenarios.model import Options, Usage
-from scenarios.plan import Metric, PlannedStep, Variant, Workload, Written
+from scenarios.model import Options, Usage, directory_action
+from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
 
 if TYPE_CHECKING:
     from probes.bench.corners.programs import Program
@@ -194,3 +195,26 @@ def loads_others(layout: Layout) -> str:
         f"{layout.directory} is on {layout.file_system} ({layout.source}): this loads servers that other machines "
         "use too; reads may be served by their memory, which is not seen from here"
     )
+
+
+# Made once: the run has the very plan that was agreed to.
+@lru_cache(maxsize=1)
+def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, Layout]:
+    layout = Layout(host, options)
+    refusal = layout.refusal
+    done = steps(layout)
+    plan = planned(
+        options=dict(options.values),
+        variants=VARIANTS,
+        workloads=workloads(layout),
+        steps=done,
+        reads=("mounts", "/proc/diskstats", "/proc/pressure", "/proc/stat"),
+        actions=() if refusal else (directory_action(host, layout.directory),),
+        writes=() if refusal else writes(layout),
+        rights=() if refusal else (f"write permission in {layout.directory}",),
+        seconds=sum(step.seconds for step in done),
+        measuring_s=layout.budget_s,
+        sentences=() if refusal else tuple(sentences(layout)),
+        refusal=refusal,
+    )
+    return plan, layout

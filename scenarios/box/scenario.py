@@ -21,17 +21,7 @@ from scenarios.box import CARD
 from scenarios.box.bounds import bounding, like, odd_findings
 from scenarios.box.cycles import Bench, Cycles
 from scenarios.box.findings import findings
-from scenarios.box.plan import (
-    DEFAULT_BUDGET_S,
-    MOST_WORKERS,
-    VARIANTS,
-    Layout,
-    loads_others,
-    sentences,
-    steps,
-    workloads,
-    writes,
-)
+from scenarios.box.plan import DEFAULT_BUDGET_S, MOST_WORKERS, Layout, loads_others, make
 from scenarios.box.results import BoundingBox, Corners, Measured
 from scenarios.card import Card
 from scenarios.declared_options import declared
@@ -42,7 +32,6 @@ from scenarios.model import (
     Run,
     Scenario,
     Step,
-    directory_action,
     own_directory,
 )
 from scenarios.plan import Option, Plan
@@ -87,30 +76,10 @@ class Box(Scenario):
         self.watch = watch or _watch
 
     def plan(self, host: Host, options: Options) -> Plan:
-        return self._lay_out(host, options)[0]
-
-    def _lay_out(self, host: Host, options: Options) -> tuple[Plan, Layout]:
-        layout = Layout(host, options)
-        refusal = layout.refusal
-        planned = steps(layout)
-        plan = self.planned(
-            options=dict(options.values),
-            variants=VARIANTS,
-            workloads=workloads(layout),
-            steps=planned,
-            reads=("mounts", "/proc/diskstats", "/proc/pressure", "/proc/stat"),
-            actions=() if refusal else (directory_action(host, layout.directory),),
-            writes=() if refusal else writes(layout),
-            rights=() if refusal else (f"write permission in {layout.directory}",),
-            seconds=sum(step.seconds for step in planned),
-            measuring_s=layout.budget_s,
-            sentences=() if refusal else tuple(sentences(layout)),
-            refusal=refusal,
-        )
-        return plan, layout
+        return make(host, options, self.planned)[0]
 
     async def run(self, run: Run) -> None:
-        plan, layout = self._lay_out(run.host, run.options)
+        plan, layout = make(run.host, run.options, self.planned)
         if plan.refusal:
             raise Refused(plan.refusal)
         watch = self.watch(run, layout)

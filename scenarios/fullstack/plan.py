@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 from probes import units
 from probes.action import Action
@@ -17,7 +18,7 @@ from scenarios.fullstack.machine import Machine, machine
 from scenarios.guards.foreign_latency import STOPS_ITSELF
 from scenarios.knowledge.disks import fill_s
 from scenarios.model import Options, Usage, directory_action
-from scenarios.plan import PlannedStep, Variant, Written
+from scenarios.plan import Plan, PlannedStep, Written
 
 BUDGET_S, LEAST_BUDGET_S = 120.0, 10.0
 MOST_STREAMS = 32
@@ -93,39 +94,38 @@ class Layout:
         return ""
 
 
-def planned(host: Host, layout: Layout) -> dict[str, object]:
-    """The fields of the plan."""
+# Made once: the run has the very plan that was agreed to.
+@lru_cache(maxsize=1)
+def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, Layout]:
+    layout = Layout(host, options)
     refusal, found = layout.refusal, layout.loads()
     used = dict.fromkeys(name for load in found for name in load.sides)
     actions = (
         directory_action(host, layout.directory) if layout.directory else None,
         NAMESPACES if layout.where == "namespaces" else None,
     )
+    written = Written(device=layout.place.device, bytes=layout.most_bytes, where=layout.directory)
     prepare_s = fill_s(layout.place.size_bytes) + 2.0
-    return {
-        "variants": tuple(_variant(name) for name in used),
-        "workloads": tuple(load.workload for load in found),
-        "steps": (
+    plan = planned(
+        options=dict(options.values),
+        variants=tuple(LABELS[name] for name in used),
+        workloads=tuple(load.workload for load in found),
+        steps=(
             PlannedStep("prepare", "write the test files", prepare_s),
             PlannedStep("connect", "connect the two ends", 2.0),
             PlannedStep("measure", "measure and judge", layout.budget_s),
         ),
-        "reads": ("mounts", "/proc/diskstats", "/proc/stat", "/sys/class/net, tc, PCIe links", "io.max"),
-        "actions": () if refusal else tuple(action for action in actions if action is not None),
-        "writes": ()
-        if refusal
-        else (Written(device=layout.place.device, bytes=layout.most_bytes, where=layout.directory),),
-        "rights": () if refusal else (f"write permission in {layout.directory}",),
-        "seconds": layout.budget_s + prepare_s + 2.0,
-        "measuring_s": layout.budget_s,
-        "sentences": () if refusal else tuple(_sentences(layout)),
-        "left_out": tuple(_left_out(layout)),
-        "refusal": refusal,
-    }
-
-
-def _variant(name: str) -> Variant:
-    return LABELS[name]
+        reads=("mounts", "/proc/diskstats", "/proc/stat", "/sys/class/net, tc, PCIe links", "io.max"),
+        actions=() if refusal else tuple(action for action in actions if action is not None),
+        writes=() if refusal else (written,),
+        rights=() if refusal else (f"write permission in {layout.directory}",),
+        seconds=layout.budget_s + prepare_s + 2.0,
+        measuring_s=layout.budget_s,
+        sentences=() if refusal else tuple(_sentences(layout)),
+        left_out=tuple(_left_out(layout)),
+        refusal=refusal,
+    )
+    return plan, layout
 
 
 def _sentences(layout: Layout) -> Iterator[str]:

@@ -37,8 +37,7 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
     """One side: the median of its groups in B/s with the 95 % interval.
 
     cpu_s_per_gb: seconds of our own threads for 10⁹ bytes, `peer_cpu_s_per_gb` of the peer's process. cpus: of all
-    CPUs' time what we took, `busy` what all took; softirq: of the CPU with the most. memory_per_byte: bytes that the
-    memory controllers moved for a byte; None where they are not counted.
+    CPUs' time what we took, `busy` what all took; softirq: of the CPU with the most.
     """
 
     direction: str
@@ -52,7 +51,6 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
     busy: of.Share = 0.0
     softirq: of.Share = 0.0
     worker: of.Share = 0.0
-    memory_per_byte: of.Rate | None = None
 
 
 class Limit(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +80,6 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     streams: of.Number
     levels: tuple[Level, ...]
     limits: tuple[Limit, ...]
-    memory: str = ""  # why its traffic is not counted
 
     def level(self, direction: str, side: str) -> Level | None:
         return next((one for one in self.levels if (one.direction, one.side) == (direction, side)), None)
@@ -95,12 +92,11 @@ class Streams(Result, frozen=True, tag="fullstack.streams/1"):
     @property
     def parts(self) -> tuple[Part, ...]:
         value = self.value
-        header = ("direction", "way", "level", "95 % CI", "CPU s/GB", "peer CPU s/GB", "memory B/B", "CPUs, ours",
+        header = ("direction", "way", "level", "95 % CI", "CPU s/GB", "peer CPU s/GB", "CPUs, ours",
                   "CPUs, all", "softirq")  # fmt: skip
         rows = tuple(_row(one) for one in value.levels)
-        table = Table(header, rows, frozenset(range(2, 10))).without_empty_columns()
-        told = (f"network: {value.network}", *([f"memory traffic: {value.memory}"] if value.memory else ()))
-        return (_limits(value), table, say("; ".join(told)))
+        table = Table(header, rows, frozenset(range(2, 9))).without_empty_columns()
+        return (_limits(value), table, say(f"network: {value.network}"))
 
     def on_top(self, now: float) -> Section | None:
         return Section("what limits the streams", (_limits(self.value),)) if self.value.limits else None
@@ -136,7 +132,6 @@ def _row(one: Level) -> tuple[str, ...]:
         "–" if one.ci95 is None else " to ".join(map(units.rate, one.ci95)),
         f"{one.cpu_s_per_gb:.2f}",
         f"{one.peer_cpu_s_per_gb:.2f}",
-        "–" if one.memory_per_byte is None else f"{one.memory_per_byte:.2f}",
         units.percent(one.cpus),
         units.percent(one.busy),
         units.percent(one.softirq),

@@ -29,7 +29,7 @@ from scenarios.fullstack.findings import findings
 from scenarios.fullstack.limits import limit
 from scenarios.fullstack.loads import MTUS, Load
 from scenarios.fullstack.machine import Machine, with_card
-from scenarios.fullstack.plan import BUDGET_S, MOST_STREAMS, NAMESPACES, PEER_SPARE_S, Layout, planned
+from scenarios.fullstack.plan import BUDGET_S, MOST_STREAMS, NAMESPACES, PEER_SPARE_S, Layout, make
 from scenarios.fullstack.results import Level, Measured, Streams
 from scenarios.fullstack.trains import Bench, StreamTrains
 from scenarios.guards.watch import Watch, watch_for
@@ -90,10 +90,10 @@ class Fullstack(Scenario):
         self.engine, self.watch, self.peer = engine, watch or _watch, peer
 
     def plan(self, host: Host, options: Options) -> Plan:
-        return self.planned(options=dict(options.values), **planned(host, Layout(host, options)))
+        return make(host, options, self.planned)[0]
 
     async def run(self, run: Run) -> None:
-        layout = Layout(run.host, run.options)
+        _, layout = make(run.host, run.options, self.planned)
         if layout.refusal:
             raise Refused(layout.refusal)
         try:

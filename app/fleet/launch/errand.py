@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 
 from app.recording.limits import LINE_LIMIT
+from probes.children.own_module import PYTHONS
 
-PYTHONS = ("python3.14", "python3.13", "python3.12", "python3.11", "python3")
 _AGENT = Path(__file__).with_name("agent.py")
 _START = (
     'f=open(0,"rb",closefd=False);t=f.read(int(f.readline()));'

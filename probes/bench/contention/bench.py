@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import os
 from collections.abc import Sequence
 
 import msgspec
 
+from probes.bench.line_child import LineChild
 from probes.bench.measured import BenchRefused
 from probes.bench.profile.wait_samples import Wait
-from probes.children.own_module import own_module
 
 ANSWER_S = 150.0  # two mkfs, or a point whose workers hang
 LINE_BYTES = 1 << 20
@@ -60,8 +58,8 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
 class ContentionBench:
     """`name`: what the undo journal knows the process by, where it holds mounts."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self._process = process
+    def __init__(self, child: LineChild) -> None:
+        self._child = child
 
     @classmethod
     async def in_memory(cls, name: str, kinds: Sequence[str], workers: int) -> ContentionBench:
@@ -75,17 +73,7 @@ class ContentionBench:
 
     @classmethod
     async def _start(cls, name: str, fds: Sequence[int], first: dict[str, object]) -> ContentionBench:
-        process = await asyncio.create_subprocess_exec(
-            *own_module("probes.bench.contention.server", name, str(os.getpid())),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            pass_fds=tuple(fds),
-            start_new_session=True,
-            limit=LINE_BYTES,
-            cwd="/",
-        )
-        bench = cls(process)
+        bench = cls(await LineChild.start("probes.bench.contention.server", name, fds, LINE_BYTES))
         try:
             await bench._ask(first)
         except BaseException:
@@ -120,24 +108,15 @@ class ContentionBench:
 
     async def close(self) -> None:
         """Ends it, and with it workers and mounts."""
-        with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
-        await self._process.wait()
+        await self._child.end()
 
     async def _ask(self, request: dict[str, object]) -> _Reply:
-        process = self._process
-        assert process.stdin is not None and process.stdout is not None
         try:
-            process.stdin.write(msgspec.json.encode(request) + b"\n")
-            await process.stdin.drain()
-            async with asyncio.timeout(ANSWER_S):
-                line = await process.stdout.readline()
+            line = await self._child.ask(request, ANSWER_S)
         except TimeoutError:
             raise BenchRefused(
                 f"the scaling probe did not answer for {ANSWER_S:.0f} s: a file system hangs"
             ) from None
-        except ConnectionError:
-            line = b""
         if not line:
             raise BenchRefused("the scaling probe's process was ended (out of memory? see dmesg)")
         reply = msgspec.json.decode(line, type=_Reply)

@@ -133,10 +133,7 @@ class CornerBench:
         whole = -(-self.size_bytes // 4096) * 4096
         wanted = [("read easy", each)] * self.workers + [("read hard", whole)]
         wanted += [("write easy", 0)] * self.workers + [("write hard", 0)]
-        laid = [self._files.lay(kind, self.private.fd, self.private.path, size) for kind, size in wanted]
-        files = [file for file in laid if file is not None]
-        if len(files) < len(wanted):
-            raise BenchRefused(f"{self.private.path}: closed while the test files were made")
+        files = self._files.lay_all(wanted, self.private.fd, self.private.path)
         self.direct = all(file.direct for file in self._files.of("write easy"))
         return [file for file in files if file.bytes]
 

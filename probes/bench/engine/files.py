@@ -63,6 +63,14 @@ class FileSet:
             self._files.setdefault(kind, []).append(file)
             return file
 
+    def lay_all(self, wanted: Sequence[tuple[str, int]], directory: int, shown: str) -> list[TestFile]:
+        """One of each (kind, bytes). Raises BenchRefused, also where they were closed meanwhile."""
+        laid = [self.lay(kind, directory, shown, size_bytes) for kind, size_bytes in wanted]
+        files = [file for file in laid if file is not None]
+        if len(files) < len(wanted):
+            raise BenchRefused(f"{shown}: closed while the test files were made")
+        return files
+
     def of(self, kind: str) -> Sequence[TestFile]:
         """Those that are "read" or "write"; empty where none was made."""
         return self._files.get(kind, ())

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Literal
 
-import msgspec
-
+from probes.bench.line_child import LineChild
 from probes.bench.measured import BenchRefused, Measured, NotApplicable, Train, Unfit
 from probes.bench.net.lab_messages import (
     Activate,
@@ -29,7 +26,6 @@ from probes.bench.net.lab_messages import (
 )
 from probes.bench.net.route_set import RouteSet
 from probes.bench.net.rules import Treatment
-from probes.children.own_module import own_module
 
 _START_S = 10.0
 _ANSWER_S = 20.0
@@ -39,36 +35,29 @@ _ARRIVE_AT_LEAST = 0.99  # of the packets sent; the private link loses none unle
 class Network:
     """The child process with its namespaces. `name` is what the undo journal knows it by."""
 
-    def __init__(self, process: asyncio.subprocess.Process, ready: Ready) -> None:
-        self._process = process
+    def __init__(self, child: LineChild, ready: Ready) -> None:
+        self._child = child
         self.in_user_namespace = ready.in_user_namespace
         self._lock = asyncio.Lock()
 
     @classmethod
     async def start(cls, name: str) -> Network:
         """Raises BenchRefused where no network namespace can be made."""
-        process = await asyncio.create_subprocess_exec(
-            *own_module("probes.bench.net.lab", name, str(os.getpid())),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,
-            cwd="/",
-        )
+        child = await LineChild.start("probes.bench.net.lab", name)
         try:
-            first = await _read(process, _START_S)
+            first = await _answer(child, child.line(_START_S), _START_S)
         except BaseException:
-            await _end(process)
+            await child.end()
             raise
         if not isinstance(first, Ready):
-            await _end(process)
+            await child.end()
             reason = first.reason if isinstance(first, Failed) else "no answer"
             raise BenchRefused(reason)
-        return cls(process, first)
+        return cls(child, first)
 
     @property
     def pid(self) -> int:
-        return self._process.pid
+        return self._child.pid
 
     async def set_up(self, routes: RouteSet, *, ipv6: bool, pair: int = 0) -> Ready:
         """Links, addresses, routes of a pair of namespaces. Returns how many routes were really added."""
@@ -125,32 +114,26 @@ class Network:
 
     async def close(self) -> None:
         """Ends the child, and with it the namespaces."""
-        await _end(self._process)
+        await self._child.end()
 
     async def _ask(self, request: Request, seconds: float) -> Answer:
         """One request, one answer. When cancelled, the load stops within a batch and its answer is read off."""
         async with self._lock:
-            assert self._process.stdin is not None
             try:
-                self._process.stdin.write(msgspec.json.encode(request) + b"\n")
-                await self._process.stdin.drain()
-                answer = await _read(self._process, seconds)
+                answer = await _answer(self._child, self._child.ask(request, seconds), seconds)
             except asyncio.CancelledError:
                 await asyncio.shield(self._calm())
                 raise
-            except (ConnectionError, BrokenPipeError):
-                raise BenchRefused("the process with the private namespaces has ended") from None
         if isinstance(answer, Failed):
             raise (NotApplicable if answer.kind == "not applicable" else BenchRefused)(answer.reason)
         return answer
 
     async def _calm(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            self._process.send_signal(signal.SIGUSR1)
+        self._child.signal(signal.SIGUSR1)
         try:
-            await _read(self._process, 1.0)
+            await _answer(self._child, self._child.line(1.0), 1.0)
         except (BenchRefused, asyncio.CancelledError):
-            await _end(self._process)
+            await self._child.end()
 
 
 def _train(order: Sequence[int], slice_s: float, slices: Sequence[Slice], seconds: float) -> Train:
@@ -183,20 +166,14 @@ def _train(order: Sequence[int], slice_s: float, slices: Sequence[Slice], second
     )
 
 
-async def _read(process: asyncio.subprocess.Process, seconds: float) -> Answer:
-    assert process.stdout is not None
+async def _answer(child: LineChild, said: Awaitable[bytes], seconds: float) -> Answer:
+    """What it says within the time; it is ended where it says nothing. Raises BenchRefused."""
     try:
-        line = await asyncio.wait_for(process.stdout.readline(), seconds)
+        line = await said
     except TimeoutError:
-        await _end(process)
+        await child.end()
         raise BenchRefused(f"the private namespaces did not answer within {seconds:.0f} s") from None
     if not line:
         raise BenchRefused("the process with the private namespaces has ended")
     answer: Answer = answers.decode(line)
     return answer
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        process.kill()
-    await process.wait()

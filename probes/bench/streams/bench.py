@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import time
 from collections.abc import Sequence
 
@@ -14,6 +12,7 @@ from probes.bench.disk.budget import WriteBudget
 from probes.bench.disk.preparation import Progress, fill
 from probes.bench.engine.files import FileSet, TestFile
 from probes.bench.engine.pool import Pool
+from probes.bench.line_child import LineChild
 from probes.bench.measured import BenchRefused, Measured, NotApplicable, Train
 from probes.bench.streams.messages import (
     Answer,
@@ -28,7 +27,6 @@ from probes.bench.streams.messages import (
     answers,
 )
 from probes.bench.streams.peer import CHUNK
-from probes.children.own_module import own_module
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
 from probes.system.disk.diskstats import grown, moved_bytes
@@ -86,7 +84,7 @@ class StreamBench:
         self.direct = False
         self._files = FileSet()
         self._pool = Pool(())
-        self._process: asyncio.subprocess.Process | None = None
+        self._child: LineChild | None = None
         self.local_peer = True
         self.costs: dict[Side, Cost] = {}
 
@@ -104,10 +102,8 @@ class StreamBench:
     def _lay(self) -> list[TestFile]:
         self._files.begin()
         wanted = [kind for kind in self._kinds for _ in range(self.streams)]
-        laid = [self._files.lay(kind, self.private.fd, self.private.path, self.file_bytes) for kind in wanted]
-        files = [file for file in laid if file is not None]
-        if len(files) < len(wanted):
-            raise BenchRefused(f"{self.private.path}: closed while the test files were made")
+        laid = [(kind, self.file_bytes) for kind in wanted]
+        files = self._files.lay_all(laid, self.private.fd, self.private.path)
         self.direct = all(file.direct for file in files)
         return files
 
@@ -116,16 +112,8 @@ class StreamBench:
         by_kind = {kind: [file.fd for file in self._files.of(kind)] for kind in ("read", "write")}
         reads, writes = by_kind["read"] or by_kind["write"], by_kind["write"] or by_kind["read"]
         self.local_peer = request.where != "peer"
-        self._process = await asyncio.create_subprocess_exec(
-            *own_module("probes.bench.streams.station", name, str(os.getpid())),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            pass_fds=tuple(dict.fromkeys((*reads, *writes))),
-            start_new_session=True,
-            limit=LINE_BYTES,
-            cwd="/",
-        )
+        fds = tuple(dict.fromkeys((*reads, *writes)))
+        self._child = await LineChild.start("probes.bench.streams.station", name, fds, LINE_BYTES)
         whole = msgspec.structs.replace(
             request, read_fds=tuple(reads), write_fds=tuple(writes), file_bytes=self.file_bytes
         )  # fmt: skip
@@ -197,27 +185,18 @@ class StreamBench:
 
     async def close(self) -> None:
         """Ends the process, its peer, its namespaces and the connections; frees the files."""
-        if self._process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.kill()
-            await self._process.wait()
-            self._process = None
+        if self._child is not None:
+            await self._child.end()
+            self._child = None
         await self._pool.close()
         self._files.close()
 
     async def _ask(self, request: Request, seconds: float) -> Answer:
-        process = self._process
-        assert process is not None
-        assert process.stdin is not None
-        assert process.stdout is not None
+        assert self._child is not None
         try:
-            process.stdin.write(msgspec.json.encode(request) + b"\n")
-            await process.stdin.drain()
-            line = await asyncio.wait_for(process.stdout.readline(), seconds)
+            line = await self._child.ask(request, seconds)
         except TimeoutError:
             raise BenchRefused(f"the streams did not answer for {seconds:.0f} s") from None
-        except ConnectionError:
-            line = b""
         if not line:
             raise BenchRefused("the process that streams has ended")
         answer: Answer = answers.decode(line)

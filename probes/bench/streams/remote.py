@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 
 from probes.bench.measured import BenchRefused
+from probes.children.own_module import PYTHONS
 
-PYTHONS = ("python3.14", "python3.13", "python3.12", "python3.11", "python3")
 SSH = ("ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=10")
 START_S = 30.0
 MOST_LINES = 50  # of a login that greets, before the peer's own
