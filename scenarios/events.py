@@ -18,12 +18,11 @@ from scenarios.finding import Finding
 from scenarios.plan import Option, Plan
 from scenarios.results.result import Result as Result
 from scenarios.surroundings import Watched as Watched
-from scenarios.verdict.verdict import Judged, Word
+from scenarios.verdict.verdict import GroupVerdict, Trend, Word
 
 SCHEMA = "hostdx/1"
 SIDES = "0123456789abcdefghijklmnopqrstuvwxyz"  # a train's order is written in them
 
-Interval: TypeAlias = tuple[of.Edge, of.Edge]  # of a ratio
 Phase: TypeAlias = Literal["warmup", "onset", "steady", "reference", "before", "idle", "after"]
 StepState: TypeAlias = Literal["started", "done", "skipped", "failed"]
 Status: TypeAlias = Literal["done", "skipped", "failed", "interrupted"]
@@ -256,7 +255,7 @@ class Estimate(Event, frozen=True, tag="estimate"):
     variant: str
     groups: of.Number
     ratio: of.Ratio
-    ci95: Interval | None = None
+    ci95: tuple[of.Edge, of.Edge] | None = None
     seconds_left: of.Duration | None = None
     planned_groups: of.Number = 0  # at most
     next_look: of.Number = 0  # after so many groups; 0: not told
@@ -285,36 +284,23 @@ class Guard(Event, frozen=True, tag="guard"):
         return f"{before}{said}" + (f"; the {self.again} is measured again" if self.again else "")
 
 
-class Verdict(Event, Judged, frozen=True, tag="verdict"):
-    """ratio: variant over baseline, under 1 is slower; null where it was not measured or is `not applicable`."""
+class Verdict(GroupVerdict, frozen=True, omit_defaults=True, tag_field="type", tag="verdict"):
+    """Of a run: between whom and when. `ratio` is null where it was not measured or is `not applicable`."""
 
+    t: of.Seconds
     workload: str
     metric: str
     baseline: str
     variant: str
     verdict: Word
-    reason: str | None = None
-    ratio: of.Ratio | None = None
-    ci95: Interval | None = None
     delta: of.Value | None = None
     delta_ci95: tuple[of.Value, of.Value] | None = None
     delta_unit: str = ""
-    groups: of.Number = 0
-    look: of.Number = 0
-    alpha: of.Probability = 0.05
-    smallest_effect: of.Edge | None = None
     seconds: of.Duration = 0.0
     control: bool = False  # a negative control that must not move
     one_file_system: bool = False  # that both sides lie on: no difference is expected
-    margin: of.Margin = 0.05  # the smallest effect that matters, as a fraction
-    slower_in: of.Number = 0  # groups in which the variant was slower
-    batch: of.Number = 1  # so many neighbouring groups, which depend on each other, are one unit of inference
-    pairs: of.Number = 0  # of places that were visited: the unit of inference where there are some
-    place_scatter: of.Deviation | None = None  # standard deviation of a place's log rate against the others
-    slice_scatter: of.Deviation | None = None  # of a slice in its place
     explain: str = ""  # a scenario's own words on how it came about, where the fields do not say it
     scope: str = ""  # "this stack", "this disk", "this directory, not the disk"
-    seconds_to_decide: of.Duration | None = None  # `inconclusive`: about; `not measured`: at least
     bytes_to_decide: of.Count | None = None  # about; where the run's write limit ended it
     drift: dict[str, tuple[of.Value, of.Value]] = {}  # level at begin and end, where that forbids a verdict
 
@@ -324,20 +310,13 @@ class Verdict(Event, Judged, frozen=True, tag="verdict"):
         return self.groups == 0 and not self.judged
 
 
-class SeriesVerdict(Event, Judged, frozen=True, tag="series"):
-    """A trend over rounds, or an after/before beyond the idle control. Slopes are fractions of round 1."""
+class SeriesVerdict(Trend, frozen=True, omit_defaults=True, tag_field="type", tag="series"):
+    """A trend over rounds, or an after/before beyond the idle control."""
 
+    t: of.Seconds
     workload: str
     rounds: of.Number
     verdict: Word
-    slope_per_round: of.Change | None = None
-    ci95: tuple[of.Change, of.Change] | None = None
-    p: of.Probability | None = None
-    per_gb: of.Change | None = None
-    per_gb_ci95: tuple[of.Change, of.Change] | None = None
-    reason: str | None = None
-    explain: str = ""
-    smallest_effect: of.Change | None = None
 
 
 class Pulse(Event, frozen=True, tag="pulse"):

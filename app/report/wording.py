@@ -10,6 +10,7 @@ from scenarios import events as ev
 from scenarios.experiment.wording import effect_cells, explanation, not_measured, titled
 from scenarios.finding import Severity
 from scenarios.plan import Variant
+from scenarios.verdict.verdict import Interval
 
 SIGNS: dict[Severity, str] = {"critical": "!", "warning": "▲", "notice": "·", "ok": "✓"}
 
@@ -59,7 +60,7 @@ def ratio(value: float | None) -> str:
     return "–" if value is None else units.number(value)
 
 
-def interval(pair: ev.Interval | None) -> str:
+def interval(pair: Interval | None) -> str:
     return "–" if pair is None else f"{units.number(pair[0])} to {units.number(pair[1])}"
 
 

@@ -11,17 +11,20 @@ from probes.bench.measured import WriteBudgetSpent
 from scenarios import events as ev
 from scenarios.experiment.budget import Pace, Undecided
 from scenarios.experiment.groups import Group, Pair
-from scenarios.experiment.sequential import Comparison, Decision
+from scenarios.experiment.sequential import Comparison
 from scenarios.experiment.statistics.drift import drifts
 from scenarios.experiment.statistics.stats import Spread
-from scenarios.experiment.wording import drift_text, places_text
+from scenarios.experiment.wording import drift_text
 from scenarios.plan import Metric, Workload
 from scenarios.verdict.verdict import (
     LARGE_ONLY_BELOW,
+    OPEN,
+    GroupVerdict,
     not_applicable,
     not_measured,
     of_ratio,
     still,
+    with_figures,
     withdrawn,
 )
 
@@ -58,7 +61,7 @@ class Judge:
             planned_groups=planned_groups,
             all_pairs=all_pairs,
         )
-        self.decision: Decision | None = None
+        self.decision: GroupVerdict | None = None
         self.delta: Spread | None = None
         self.seconds = 0.0
         self.loud = 0  # groups of those that count
@@ -120,8 +123,7 @@ class Judge:
         decision = self.decision
         reason = decision.reason if decision else why_ended
         if decision is not None and decision.undecided:
-            places = places_text(decision.scatter) if decision.by_places and decision.scatter else ""
-            reason = "; ".join(r for r in (why_ended, decision.reason, places) if r)
+            reason = "; ".join(r for r in (why_ended, decision.reason) if r)
         return msgspec.structs.replace(self._event(t, self.seconds, decision), reason=reason or None)
 
     def large_only(self, verdict: ev.Verdict, blame: str) -> ev.Verdict:
@@ -155,7 +157,7 @@ class Judge:
     def not_started(self, t: float, reason: str, needs_s: float | None = None) -> ev.Verdict:
         return msgspec.structs.replace(not_measured(self._event(t), reason), seconds_to_decide=needs_s)
 
-    def _keep(self, decision: Decision | None, pace: Pace, *, final: bool) -> None:
+    def _keep(self, decision: GroupVerdict | None, pace: Pace, *, final: bool) -> None:
         if decision is not None:
             self.decision = decision
             self.delta = self.comparison.natural(self.differences, final)
@@ -165,40 +167,30 @@ class Judge:
         self,
         t: float,
         seconds: float = 0.0,
-        decision: Decision | None = None,
+        decision: GroupVerdict | None = None,
         drift: dict[str, tuple[float, float]] | None = None,
     ) -> ev.Verdict:
-        found = decision or Decision(alpha=self.comparison.share)
-        scatter, delta = found.scatter, self.delta if decision is not None else None
-        return ev.Verdict(
+        delta = self.delta if decision is not None else None
+        event = ev.Verdict(
             t=t,
             workload=self.workload.id,
             metric=self.metric.name,
             baseline=self.pair[0],
             variant=self.pair[1],
-            verdict=found.verdict,
-            ratio=found.ratio,
-            ci95=found.ci95,
+            verdict=OPEN,
             delta=delta.estimate if delta else None,
             delta_ci95=(delta.low, delta.high) if delta else None,
             delta_unit=self.metric.unit,
-            groups=len(self.differences) if drift else found.groups,
+            groups=len(self.differences) if drift else 0,
             drift=drift or {},
-            look=found.look,
             alpha=self.comparison.share,
-            smallest_effect=found.smallest_effect,
             seconds=round(seconds, 3),
             control=self.workload.control or self.pair[1] in self.workload.controls,
             one_file_system=self.workload.one_file_system,
             margin=self.comparison.margin,
-            slower_in=found.slower_in,
-            batch=found.batch,
-            pairs=scatter.pairs if scatter else 0,
-            place_scatter=round(scatter.place, 5) if scatter else None,
-            slice_scatter=round(scatter.slice, 5) if scatter else None,
             scope=self.scope,
-            seconds_to_decide=found.seconds_to_decide,
         )
+        return event if decision is None else with_figures(event, decision)
 
 
 def in_bytes(verdict: ev.Verdict, spent: WriteBudgetSpent | None) -> ev.Verdict:

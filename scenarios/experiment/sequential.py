@@ -32,8 +32,9 @@ from scenarios.experiment.statistics.stats import (
     slower_pairs,
     usual_scatter,
 )
+from scenarios.experiment.wording import places_text
 from scenarios.verdict import verdict as rule
-from scenarios.verdict.verdict import Verdict, Why, interval_of, ratio_of
+from scenarios.verdict.verdict import GroupVerdict, Why, interval_of, ratio_of
 
 BATCH = 6  # groups, as many as the first look has
 _FEWEST = 3  # with two groups Student's interval spans everything
@@ -46,18 +47,6 @@ class Estimated(NamedTuple):
     ci95: tuple[float, float]
     groups: int
     look: int
-
-
-class Decision(Verdict, frozen=True, kw_only=True):
-    """Over groups: `ci95` holds at 95 % for all looks and all comparisons of the run together."""
-
-    groups: int = 0
-    look: int = 0
-    seconds_to_decide: float | None = None
-    slower_in: int = 0  # groups in which the variant was slower
-    batch: int = 1  # so many neighbouring groups are one unit of inference
-    scatter: Scatter | None = None  # where the unit is the pair of places
-    by_places: bool = False  # no further group would decide it: the places differ by too much
 
 
 def orders(variants: Sequence[str], rng: random.Random, batch: int = BATCH) -> Iterator[tuple[str, ...]]:
@@ -229,7 +218,7 @@ class Comparison:
         interval, _ = interval_of(spread.low, spread.high)
         return Estimated(ratio_of(spread.estimate), interval, len(self.log_ratios), self.look)
 
-    def at_look(self, group_seconds: float | None = None) -> Decision | None:
+    def at_look(self, group_seconds: float | None = None) -> GroupVerdict | None:
         """The decision, if a look is due now and it decides (the last planned one always does)."""
         groups = len(self.log_ratios)
         if groups >= self.planned_groups:
@@ -242,11 +231,11 @@ class Comparison:
         ruling = self._decide(spread, groups, last=False)
         return self._decision(ruling, spread, group_seconds) if ruling.decided else None
 
-    def final(self, group_seconds: float | None = None) -> Decision:
+    def final(self, group_seconds: float | None = None) -> GroupVerdict:
         """The decision now, whatever was planned: what is left of alpha is spent here."""
         spread = self.spread(final=True)
         if spread is None:
-            return Decision(
+            return GroupVerdict(
                 groups=len(self.log_ratios),
                 look=len(self._looked()),
                 alpha=self.share,
@@ -265,18 +254,19 @@ class Comparison:
             rule.Estimate(*spread, edge, groups, self.min_groups, self.agreement(groups), last)
         )
 
-    def _decision(self, ruling: rule.Ruling, spread: Spread, group_seconds: float | None) -> Decision:
+    def _decision(self, ruling: rule.Ruling, spread: Spread, group_seconds: float | None) -> GroupVerdict:
         interval, smallest = interval_of(spread.low, spread.high)
         groups = len(self.log_ratios)
         spreads = self.scatter()
         needed = None if ruling.decided else groups_needed(spread, groups, self.margin, spreads)
         by_places = needed is not None and math.isinf(needed)
         seconds = None if needed is None or by_places or group_seconds is None else needed * group_seconds
+        places = places_text(spreads) if by_places and spreads else ""
         reasons = {
             Why.FEW: f"{groups} groups where {self.min_groups} are needed",
             Why.OVERLAP: f"{groups} groups are too few where blocks of both sides overlap ({self.exact_from} needed)",
         }
-        return Decision(
+        return GroupVerdict(
             verdict=ruling.word,
             ratio=ratio_of(spread.estimate),
             ci95=interval,
@@ -287,10 +277,11 @@ class Comparison:
             smallest_effect=smallest,
             seconds_to_decide=seconds,
             slower_in=self._slower_in,
-            reason=reasons.get(ruling.why),
+            reason="; ".join(r for r in (reasons.get(ruling.why), places) if r) or None,
             batch=self.batch,
-            scatter=spreads,
-            by_places=by_places,
+            pairs=spreads.pairs if spreads else 0,
+            place_scatter=round(spreads.place, 5) if spreads else None,
+            slice_scatter=round(spreads.slice, 5) if spreads else None,
         )
 
     @property

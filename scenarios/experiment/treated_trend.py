@@ -20,15 +20,15 @@ from scenarios.experiment.statistics.distributions import t_quantile
 from scenarios.experiment.statistics.least_squares import Estimate, Fit, least_squares
 from scenarios.experiment.trend import (
     MATTERS_A_ROUND,
-    Trend,
+    PerGB,
+    concluded,
     correlation_of,
     estimated,
     explain_trend,
     gigabytes,
-    rounds_to_show,
     trend,
 )
-from scenarios.verdict.verdict import Word, decide, still
+from scenarios.verdict.verdict import OPEN, Trend, decide, still, with_figures
 
 LEAST_FREEDOM = 3
 TRIM = "trim"
@@ -65,14 +65,9 @@ class Course(NamedTuple):
     jumps: tuple[Jump, ...] = ()
 
     def verdict(self, t: float, workload: str) -> ev.SeriesVerdict:
-        trend = self.trend
-        return ev.SeriesVerdict(
-            t=t, workload=workload, rounds=trend.rounds, verdict=trend.verdict,
-            slope_per_round=trend.slope_per_round, ci95=trend.ci95, p=trend.p, per_gb=trend.per_gb,
-            per_gb_ci95=trend.per_gb_ci95, reason=trend.reason,
-            explain="; ".join((trend.explain, *(jump.text for jump in self.jumps))),
-            smallest_effect=trend.smallest_effect,
-        )  # fmt: skip
+        event = ev.SeriesVerdict(t=t, workload=workload, rounds=0, verdict=OPEN)
+        told = "; ".join((self.trend.explain, *(jump.text for jump in self.jumps)))
+        return msgspec.structs.replace(with_figures(event, self.trend), explain=told)
 
 
 def course(
@@ -119,8 +114,7 @@ def _course(
         _jump(fit.estimate(2 + k), at[k] + 1 if len(steps) == len(at) else 0, len(steps), treatment)
         for k in range(len(steps))
     )
-    per_gb, per_gb_ci = _per_gb(ys, bytes_written, steps)
-    return Course(_trend(fit.estimate(1), n, per_gb, per_gb_ci, treatment), jumps)
+    return Course(_trend(fit.estimate(1), n, _per_gb(ys, bytes_written, steps), treatment), jumps)
 
 
 def _held_by_both(part: Course, whole: Course) -> Course:
@@ -134,26 +128,24 @@ def _held_by_both(part: Course, whole: Course) -> Course:
     interval = _widened(mine.ci95, slope, other.slope_per_round)
     least = _smaller(slope, mine.ci95, other.slope_per_round, freedom)
     word = still(mine.verdict, estimated(least, interval, mine.shows_after, mine.rounds))
+    per_gb = mine.per_gb_ci95
+    if per_gb is not None and mine.per_gb is not None and other.per_gb is not None:
+        per_gb = _widened(per_gb, mine.per_gb, other.per_gb)
+    found = msgspec.structs.replace(
+        mine, verdict=word, ci95=interval, p=least.p, per_gb_ci95=per_gb,
+        smallest_effect=(interval[1] - interval[0]) / 2,
+    )  # fmt: skip
     text = mine.explain
     if mine.differs and not word.differs:
         text = (
             f"Inconclusive after {mine.rounds} rounds: by themselves {percent(abs(slope))} a round "
             f"{'lost' if slope < 0 else 'gained'}, which the reference reads do not confirm"
         )
-    elif mine.differs:
-        text = _said(word, mine.rounds, slope, interval, mine.shows_after, treatment)
-        if other.verdict != word:
+    elif mine.differs or word != mine.verdict:
+        text = _said(found, treatment)
+        if mine.differs and other.verdict != word:
             text += "; the reference reads scatter too much to exclude that the host got slower as well"
-    elif word != mine.verdict:
-        text = _said(word, mine.rounds, slope, interval, mine.shows_after, treatment)
-    per_gb = mine.per_gb_ci95
-    if per_gb is not None and mine.per_gb is not None and other.per_gb is not None:
-        per_gb = _widened(per_gb, mine.per_gb, other.per_gb)
-    told = msgspec.structs.replace(
-        mine, verdict=word, ci95=interval, p=least.p, per_gb_ci95=per_gb,
-        smallest_effect=(interval[1] - interval[0]) / 2,
-        explain=text,
-    )  # fmt: skip
+    told = msgspec.structs.replace(found, explain=text)
     if len(part.jumps) != len(whole.jumps):
         return Course(told, part.jumps)
     return Course(
@@ -202,30 +194,24 @@ def _jump(line: Estimate, before_round: int, family: int, treatment: str) -> Jum
     return Jump(before_round, gave, (math.expm1(low), math.expm1(high)), line.p, called, treatment)
 
 
-def _trend(
-    line: Estimate, n: int, per_gb: float | None, per_gb_ci: tuple[float, float] | None, treatment: str
-) -> Trend:
+def _trend(line: Estimate, n: int, per_gb: PerGB, treatment: str) -> Trend:
     low, high = line.ci95
-    interval = (math.expm1(low), math.expm1(high))
-    shows_after = rounds_to_show(line)
-    a_round = math.expm1(line.value)
-    word = decide(estimated(line, interval, shows_after, n)).word
-    text = _said(word, n, a_round, interval, shows_after, treatment)
-    smallest = (interval[1] - interval[0]) / 2
-    return Trend(word, n, a_round, interval, line.p, per_gb, per_gb_ci, smallest, shows_after, text)
+    found = concluded(line, n, math.expm1(line.value), (math.expm1(low), math.expm1(high)), per_gb)
+    return msgspec.structs.replace(found, explain=_said(found, treatment))
 
 
-def _said(
-    word: Word, n: int, a_round: float, interval: tuple[float, float], shows_after: int | None, treatment: str
-) -> str:
+def _said(found: Trend, treatment: str) -> str:
+    n, a_round, interval, shows_after = found.rounds, found.slope_per_round, found.ci95, found.shows_after
+    if a_round is None or interval is None:
+        return found.explain
     if not treatment:
         total = math.expm1(math.log1p(a_round) * (n - 1)) if a_round > -1 else -1.0
-        return explain_trend(word, n, a_round, interval, total, shows_after)
+        return explain_trend(found, total)
     shown = f"{interval[0] * 100:+.1f} to {interval[1] * 100:+.1f} % a round"
-    if word.differs:
+    if found.differs:
         verb = "lost" if a_round < 0 else "gained"
         return f"{percent(abs(a_round))} {verb} a round between the {treatment}s ({shown})"
-    if word.equal:
+    if found.equal:
         return (
             f"No degradation seen in {n} rounds between the {treatment}s ({shown}): {percent(MATTERS_A_ROUND)} a round "
             f"would have shown after {shows_after}"
@@ -235,9 +221,7 @@ def _said(
     return f"Inconclusive after {seen}: {percent(MATTERS_A_ROUND)} a round {later}"
 
 
-def _per_gb(
-    ys: Sequence[float], written: Sequence[float] | None, steps: Sequence[Sequence[float]]
-) -> tuple[float | None, tuple[float, float] | None]:
+def _per_gb(ys: Sequence[float], written: Sequence[float] | None, steps: Sequence[Sequence[float]]) -> PerGB:
     xs = gigabytes(written, len(ys))
     fit = None if xs is None else _fitted(xs, steps, ys)
     if fit is None:

@@ -16,6 +16,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
+from typing import TypeAlias
 
 import msgspec
 
@@ -24,35 +25,17 @@ from scenarios.experiment.statistics.distributions import t_quantile
 from scenarios.experiment.statistics.least_squares import Estimate, Fit, least_squares
 from scenarios.experiment.statistics.stats import Better
 from scenarios.verdict import verdict as rule
-from scenarios.verdict.verdict import OPEN, Judged, Word
+from scenarios.verdict.verdict import Trend
 
 LEAST_ROUNDS = 6
 CALLED_AT = 0.01
 ASSUMED_CORRELATION = 0.6
 MATTERS_A_ROUND = 0.02  # the loss that a series must have been able to show before it may say "none"
 LEAST_TOTAL = 0.01  # over all rounds seen: less is not called, however sure it is
+Ends: TypeAlias = tuple[float, float]  # of an interval
+PerGB: TypeAlias = tuple[float | None, Ends | None]  # the change a GB, with its interval
 _GB = 1e9
 _MOST_ROUNDS = 120
-
-
-class Trend(msgspec.Struct, Judged, frozen=True):
-    """Slopes are fractions of round 1 a round (a GB), below 0 is slower; the interval is 95 %.
-
-    `smallest_effect`: half the width of the interval, a round. `shows_after`: the rounds after which a loss
-    of 2 % a round would have been called about eight times out of ten.
-    """
-
-    verdict: Word = OPEN
-    rounds: int = 0
-    slope_per_round: float | None = None
-    ci95: tuple[float, float] | None = None
-    p: float | None = None
-    per_gb: float | None = None
-    per_gb_ci95: tuple[float, float] | None = None
-    smallest_effect: float | None = None
-    shows_after: int | None = None
-    explain: str = ""
-    reason: str | None = None
 
 
 def fit_line(xs: Sequence[float], ys: Sequence[float], correlation: float) -> Estimate:
@@ -137,19 +120,29 @@ def trend(
     slope = line.value
     low, high = line.ci95
     interval = (_a_round(low, span), _a_round(high, span))
-    per_gb, per_gb_interval = _per_gb(ys, bytes_written, line.correlation)
+    per_gb = _per_gb(ys, bytes_written, line.correlation)
+    found = concluded(line, n, _a_round(slope, span), interval, per_gb)
+    return msgspec.structs.replace(found, explain=explain_trend(found, math.expm1(slope * span)))
+
+
+def concluded(line: Estimate, n: int, a_round: float, interval: Ends, per_gb: PerGB) -> Trend:
+    """The verdict on a line through n rounds, its slope and interval in fractions a round; without words."""
     shows_after = rounds_to_show(line)
-    total = math.expm1(slope * span)
-    word = rule.decide(estimated(line, interval, shows_after, n)).word
-    text = explain_trend(word, n, _a_round(slope, span), interval, total, shows_after)
-    smallest = (interval[1] - interval[0]) / 2
     return Trend(
-        word, n, _a_round(slope, span), interval, line.p, per_gb, per_gb_interval, smallest, shows_after, text
+        verdict=rule.decide(estimated(line, interval, shows_after, n)).word,
+        rounds=n,
+        slope_per_round=a_round,
+        ci95=interval,
+        p=line.p,
+        per_gb=per_gb[0],
+        per_gb_ci95=per_gb[1],
+        smallest_effect=(interval[1] - interval[0]) / 2,
+        shows_after=shows_after,
     )
 
 
 def estimated(
-    line: Estimate, interval: tuple[float, float], shows_after: int | None, rounds: int, family: int = 1
+    line: Estimate, interval: Ends, shows_after: int | None, rounds: int, family: int = 1
 ) -> rule.Estimate:
     """For the rule. The change over all rounds at the level of `CALLED_AT`; none is told by the one a round.
 
@@ -172,9 +165,7 @@ def gigabytes(written: Sequence[float] | None, rounds: int) -> list[float] | Non
     return [(b - written[0]) / _GB for b in written]
 
 
-def _per_gb(
-    ys: Sequence[float], written: Sequence[float] | None, correlation: float
-) -> tuple[float | None, tuple[float, float] | None]:
+def _per_gb(ys: Sequence[float], written: Sequence[float] | None, correlation: float) -> PerGB:
     xs = gigabytes(written, len(ys))
     if xs is None:
         return None, None
@@ -183,11 +174,13 @@ def _per_gb(
     return _a_round(line.value, xs[-1]), (_a_round(low, xs[-1]), _a_round(high, xs[-1]))
 
 
-def explain_trend(
-    word: Word, n: int, slope: float, interval: tuple[float, float], total: float, shows_after: int | None
-) -> str:
+def explain_trend(found: Trend, total: float) -> str:
+    """`total`: the change over all rounds, as a share."""
+    n, slope, interval, shows_after = found.rounds, found.slope_per_round, found.ci95, found.shows_after
+    if slope is None or interval is None:
+        return found.reason or ""
     low, high = interval
-    if word.differs:
+    if found.differs:
         verb = "lost" if slope < 0 else "gained"
         inner, outer = sorted(map(abs, interval))
         return (
@@ -196,7 +189,7 @@ def explain_trend(
         )
     shown = f"{low * 100:+.1f} to {high * 100:+.1f} % a round"
     matters = f"{percent(MATTERS_A_ROUND)} a round"
-    if word.equal:
+    if found.equal:
         return f"No degradation seen in {n} rounds ({shown}): {matters} would have been visible after {shows_after}"
     if shows_after is None:
         return f"Inconclusive after {n} rounds ({shown}): the noise is too large for {matters}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import msgspec
+
 from probes.host import Host
 from probes.system.disk.trim.trim_timer import TrimTimer
 from scenarios import events as ev
@@ -19,7 +21,7 @@ from scenarios.fstrim.plan import AFTER, BEFORE, CLOSING, IDLE, trim_action
 from scenarios.fstrim.results import TrimLedger
 from scenarios.model import Run
 from scenarios.plan import Plan, Workload
-from scenarios.verdict.verdict import not_applicable
+from scenarios.verdict.verdict import OPEN, not_applicable, with_figures
 
 TICK_S = 1.0
 
@@ -142,27 +144,22 @@ class Session:
 
     def _verdict(self, load: Workload, change: Change | None, reason: str = "") -> None:
         metric = load.metrics[0]
+        event = ev.Verdict(
+            t=self.run.time(), workload=load.id, metric=metric.name, baseline=IDLE, variant=AFTER,
+            verdict=OPEN, delta_unit=metric.unit, control=load.control,
+        )  # fmt: skip
         if change is None:
-            nothing = not_applicable(Change(), reason)
-            self.run.emit(
-                ev.Verdict(
-                    t=self.run.time(), workload=load.id, metric=metric.name, baseline=IDLE, variant=AFTER,
-                    verdict=nothing.verdict, reason=nothing.reason, delta_unit=metric.unit, control=load.control,
-                )
-            )  # fmt: skip
+            self.run.emit(not_applicable(event, reason))
             return
         idle, after = self.phases[1], self.phases[2]
         delta = None
         if change.ratio is not None:
             delta = after.reference - idle.reference if load.control else after.value - idle.value
         self.run.emit(
-            ev.Verdict(
-                t=self.run.time(), workload=load.id, metric=metric.name, baseline=IDLE, variant=AFTER,
-                verdict=change.verdict, reason=change.reason or self._why_undecided(change),
-                ratio=change.ratio, ci95=change.ci95, delta=delta, delta_unit=metric.unit,
-                groups=len(after.values), smallest_effect=change.smallest_effect,
-                seconds=sum(p.seconds for p in self.phases), control=load.control, explain=change.explain(TREATMENT),
-                scope="this stack", margin=change.margin,
+            msgspec.structs.replace(
+                with_figures(event, change), reason=change.reason or self._why_undecided(change),
+                delta=delta, groups=len(after.values), seconds=sum(p.seconds for p in self.phases),
+                explain=change.explain(TREATMENT), scope="this stack",
             )
         )  # fmt: skip
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 from enum import Enum, StrEnum
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import msgspec
+
+from scenarios import ranges as of
+
+Interval: TypeAlias = tuple[of.Edge, of.Edge]  # of a ratio
 
 
 class _Questions:
@@ -88,19 +92,58 @@ AnyJudged = TypeVar("AnyJudged", bound=msgspec.Struct)  # that has a `verdict` a
 
 
 class Verdict(msgspec.Struct, Judged, frozen=True, kw_only=True):
-    """A comparison's verdict. `ratio`: variant over baseline, under 1 is slower, with its interval.
+    """What every comparison comes to. `ratio`: variant over baseline, under 1 is slower, with its interval.
 
     `alpha`: the interval's share of the 5 % that all comparisons of a run err in together, so `ci95` is wider than
     one alone. `smallest_effect` that could have been found. `margin`: as a share. `reason`: why it is not decided.
     """
 
-    verdict: Word = Word.UNDECIDED
-    ratio: float | None = None
-    ci95: tuple[float, float] | None = None
-    smallest_effect: float | None = None
-    alpha: float = 0.05
-    margin: float = 0.05
+    verdict: Word = OPEN
+    ratio: of.Ratio | None = None
+    ci95: Interval | None = None
+    smallest_effect: of.Edge | None = None
+    alpha: of.Probability = 0.05
+    margin: of.Margin = 0.05
     reason: str | None = None
+
+
+class GroupVerdict(Verdict, frozen=True, kw_only=True):
+    """Over groups: `ci95` holds at 95 % for all looks and all comparisons of the run together."""
+
+    groups: of.Number = 0
+    look: of.Number = 0
+    slower_in: of.Number = 0  # groups in which the variant was slower
+    batch: of.Number = 1  # so many neighbouring groups, which depend on each other, are one unit of inference
+    pairs: of.Number = 0  # of places that were visited: the unit of inference where there are some
+    place_scatter: of.Deviation | None = None  # standard deviation of a place's log rate against the others
+    slice_scatter: of.Deviation | None = None  # of a slice in its place
+    seconds_to_decide: of.Duration | None = None  # `inconclusive`: about; `not measured`: at least
+
+
+class Trend(msgspec.Struct, Judged, frozen=True, kw_only=True):
+    """What a series of rounds comes to. Slopes are fractions of round 1 a round (a GB), below 0 is slower.
+
+    `smallest_effect`: half the width of the interval, a round. `shows_after`: the rounds after which a loss
+    of 2 % a round would have been called about eight times out of ten.
+    """
+
+    verdict: Word = OPEN
+    rounds: of.Number = 0
+    slope_per_round: of.Change | None = None
+    ci95: tuple[of.Change, of.Change] | None = None
+    p: of.Probability | None = None
+    per_gb: of.Change | None = None
+    per_gb_ci95: tuple[of.Change, of.Change] | None = None
+    reason: str | None = None
+    explain: str = ""
+    smallest_effect: of.Change | None = None
+    shows_after: of.Number | None = None
+
+
+def with_figures(event: AnyJudged, found: Verdict | Trend) -> AnyJudged:
+    """The event with all that was found."""
+    shared = set(found.__struct_fields__) & set(event.__struct_fields__)
+    return msgspec.structs.replace(event, **{name: getattr(found, name) for name in shared})
 
 
 def withdrawn(judged: AnyJudged, reason: str | None) -> AnyJudged:

@@ -9,8 +9,8 @@ from typing import NamedTuple, TypeGuard
 from app.lines import Line, cells, crop, merged, pad, shortened, text
 from app.report import verdict_style
 from probes import units
-from scenarios.events import Interval
 from scenarios.results.document import Bar, Intervals
+from scenarios.verdict.verdict import Interval
 
 MARGIN = 0.05
 _TICKS = (10.0, 2.0, 100.0, 5.0, 3.0, 20.0, 1.3)  # those that have room, these first

@@ -24,6 +24,7 @@ from scenarios.compare.comparison import Comparison
 from scenarios.compare.effects import named, size
 from scenarios.experiment.wording import effect_cells
 from scenarios.plan import Metric
+from scenarios.verdict.verdict import Interval
 
 Value: TypeAlias = str | float | bool | None
 Row: TypeAlias = dict[str, Value]
@@ -149,7 +150,7 @@ def _load(title: str, metric: Metric, *, control: bool) -> Row:
 
 
 def _effect(
-    word: str, effect: str, ratio: float | None, ci95: ev.Interval | None, smallest: float | None
+    word: str, effect: str, ratio: float | None, ci95: Interval | None, smallest: float | None
 ) -> Row:
     low, high = ci95 or (None, None)
     found = (word, effect, ratio, low, high, smallest)

@@ -7,9 +7,10 @@ import random
 import statistics
 from typing import NamedTuple
 
-from scenarios.experiment.sequential import Comparison, Decision, orders
+from scenarios.experiment.sequential import Comparison, orders
 from scenarios.experiment.statistics.distributions import normal_tail, t_quantile
 from scenarios.experiment.statistics.stats import group_value
+from scenarios.verdict.verdict import GroupVerdict
 from tests.benchmarks.simulation.noise_models import Noise
 
 GROUPS = 30  # 60 s of ABBA groups at 0.5 s a block
@@ -44,7 +45,7 @@ def hostdx(noise: Noise, true: float, rng: random.Random, family: int = 1) -> Ou
     raise AssertionError("the last look always decides")
 
 
-def outcome(decision: Decision, true: float, seconds: float, early: bool) -> Outcome:
+def outcome(decision: GroupVerdict, true: float, seconds: float, early: bool) -> Outcome:
     """What was said, and whether its interval holds the truth."""
     said = {"slower": -1, "faster": 1, "no material difference": 0, "inconclusive": None}[decision.verdict]
     assert decision.ci95 is not None

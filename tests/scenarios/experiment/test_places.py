@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import pytest
 
 from scenarios.experiment.places import FEWEST, Scatter, Visits, by_place, scatter
-from scenarios.experiment.sequential import Comparison, Decision
+from scenarios.experiment.sequential import Comparison
+from scenarios.verdict.verdict import GroupVerdict
 
 CALLED = ("slower", "faster")
 
@@ -136,7 +137,7 @@ def judged(
     mirrored: bool = False,
     placed: bool = True,
     margin: float = 0.05,
-) -> Decision:
+) -> GroupVerdict:
     """Until a look decides, as an experiment does it. `mirrored`: the sides exchanged."""
     ratios, scatters, places = values
     comparison = Comparison(
@@ -182,16 +183,16 @@ def test_exchanged_sides_give_the_mirrored_verdict(seed: int, effect: float) -> 
     assert one.ratio is not None and other.ratio == pytest.approx(1 / one.ratio)
     assert one.ci95 is not None and other.ci95 == pytest.approx((1 / one.ci95[1], 1 / one.ci95[0]))
     assert (one.groups, one.look) == (other.groups, other.look)
-    assert one.scatter == pytest.approx(other.scatter)
+    assert one.pairs == other.pairs
+    assert one.place_scatter == other.place_scatter and one.slice_scatter == other.slice_scatter
 
 
 def test_places_that_allow_no_narrower_interval_are_hopeless_and_said() -> None:
     found = judged(two_levels(random.Random(3), 16, 96, 0.12, 0.02), 16)
-    assert found.verdict == "inconclusive" and found.by_places and found.seconds_to_decide is None
-    assert found.scatter is not None
-    assert found.scatter.place == pytest.approx(0.12, rel=0.35) and found.scatter.pairs == 16
+    assert found.verdict == "inconclusive" and found.reason and found.seconds_to_decide is None
+    assert found.place_scatter == pytest.approx(0.12, rel=0.35) and found.pairs == 16
     noisy = judged(two_levels(random.Random(3), 16, 96, 0.005, 0.4), 16)
-    assert noisy.verdict == "inconclusive" and not noisy.by_places
+    assert noisy.verdict == "inconclusive" and not noisy.reason
     assert noisy.seconds_to_decide is not None and noisy.seconds_to_decide > 96
 
 

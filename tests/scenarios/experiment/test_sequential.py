@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scenarios.experiment.sequential import Comparison, Decision, orders
+from scenarios.experiment.sequential import Comparison, orders
 from scenarios.experiment.statistics.stats import group_value
+from scenarios.verdict.verdict import GroupVerdict
 
 
-def decide(ratio: float, noise: float, planned: int = 30, seed: int = 1, **given_to: float) -> Decision:
+def decide(ratio: float, noise: float, planned: int = 30, seed: int = 1, **given_to: float) -> GroupVerdict:
     """Groups of white noise until a look decides; the rest goes to the comparison. Its blocks scatter as its groups."""
     rng = random.Random(seed)
     comparison = Comparison("A", "B", "IOPS", planned_groups=planned, **given_to)  # type: ignore[arg-type]

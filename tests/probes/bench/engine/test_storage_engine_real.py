@@ -27,8 +27,9 @@ from probes.system.disk.mounts import placement
 from probes.types import present
 from scenarios.experiment.places import Visits
 from scenarios.experiment.schedule.trains import groups_of
-from scenarios.experiment.sequential import Comparison, Decision, orders
+from scenarios.experiment.sequential import Comparison, orders
 from scenarios.plan import Metric
+from scenarios.verdict.verdict import GroupVerdict
 from tests.fakes.held import held
 from tests.needs import LOOP, need, needs, not_here, on_disk, program
 from tests.real.own_disk import unmount
@@ -140,7 +141,7 @@ async def test_places_on_xfs_spread_over_its_allocation_groups(ext4: Make) -> No
         one.close()
 
 
-async def names_compared(first: Path, second: Path, seed: int, *, links: bool) -> Decision:
+async def names_compared(first: Path, second: Path, seed: int, *, links: bool) -> GroupVerdict:
     """create/stat/delete in both, in groups of slices that are drawn as an experiment draws them."""
     rng, crew, benches = random.Random(seed), Crew(), {}
     owned = [held(directory) for directory in (first, second)]

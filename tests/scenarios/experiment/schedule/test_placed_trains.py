@@ -122,8 +122,8 @@ async def test_places_that_differ_by_too_much_are_the_reason_that_it_stays_open(
     assert verdict.verdict == "inconclusive" and verdict.seconds_to_decide is None
     assert verdict.pairs == 16 and verdict.place_scatter is not None and verdict.place_scatter > 0.08
     [judge] = experiment.judges
-    assert judge.decision is not None and judge.decision.scatter is not None
-    assert places_text(judge.decision.scatter) in (verdict.reason or "")
+    scatter = judge.comparison.scatter()
+    assert scatter is not None and places_text(scatter) in (verdict.reason or "")
 
 
 async def test_sides_without_places_are_recorded_without() -> None:
