@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -264,6 +264,16 @@ async def own_directory(run: Run, parent: str) -> AsyncIterator[PrivateDirectory
             private.close()
 
 
+class Prepared(NamedTuple):
+    """A plan, and the run that carries it out, which holds what was found out for the plan: nothing is read twice.
+
+    `run` emits events. It raises Refused where it finds out late that it cannot be done; a bench's refusal may pass.
+    """
+
+    plan: Plan
+    run: Callable[[Run], Awaitable[None]]
+
+
 class Scenario(Protocol):
     """Declared once; the same text feeds the screen, the plan, the help and the report.
 
@@ -294,8 +304,11 @@ class Scenario(Protocol):
         """Why it cannot run here, in one line; empty where it can. Quick and read-only."""
         return "" if host.live else "a captured tree cannot be measured"
 
-    def plan(self, host: Host, options: Options) -> Plan:
-        """What it would do; changes nothing. Raises Usage for a wrong request. Not asked where it is blocked."""
+    def prepare(self, host: Host, options: Options) -> Prepared:
+        """What it would do; changes nothing. Raises Usage for a wrong request. Not asked where it is blocked.
+
+        A plan with a refusal is shown and never run.
+        """
         ...
 
     def one_of_several(self, options: Options) -> bool:
@@ -309,10 +322,6 @@ class Scenario(Protocol):
         """After one of several, which is the last of these."""
         return SoFar(lines=())
 
-    async def run(self, run: Run) -> None:
-        """Emits events. Raises Refused where it finds out late that it cannot be done."""
-        ...
-
     def planned(self, **fields: Any) -> Plan:
         """A plan with this scenario's own words; `fields` are the others of Plan."""
         words = {"title": self.title, "question": self.question, "why": self.why, "reads": self.reads}
@@ -321,5 +330,5 @@ class Scenario(Protocol):
 
 def lacking(scenario: object) -> tuple[str, ...]:
     """What of a scenario's declaration is missing: whoever brings one need not subclass `Scenario`."""
-    asked = [*Scenario.__annotations__, "blocked", "plan", "run"]
+    asked = [*Scenario.__annotations__, "blocked", "prepare"]
     return tuple(name for name in asked if not hasattr(scenario, name))

@@ -37,10 +37,10 @@ from typing import ClassVar
 
 from probes.host import Host
 from scenarios.card import Card
-from scenarios.model import Options, Run, Scenario
+from scenarios.model import Options, Prepared, Run, Scenario
 from scenarios.nap import CARD
 from scenarios.nap.results import Lateness
-from scenarios.plan import Option, Plan, PlannedStep
+from scenarios.plan import Option, PlannedStep
 
 
 class Nap(Scenario):
@@ -54,10 +54,11 @@ class Nap(Scenario):
     measures: ClassVar[bool] = False
     options: ClassVar[tuple[Option, ...]] = ()
 
-    def plan(self, host: Host, options: Options) -> Plan:
-        return self.planned(steps=(PlannedStep("nap", "sleep", 0.1),), seconds=0.1)
+    def prepare(self, host: Host, options: Options) -> Prepared:
+        plan = self.planned(steps=(PlannedStep("nap", "sleep", 0.1),), seconds=0.1)
+        return Prepared(plan, self._run)
 
-    async def run(self, run: Run) -> None:
+    async def _run(self, run: Run) -> None:
         with run.step("nap", "sleep"):
             before = run.clock.now()
             await run.clock.sleep(0.1)

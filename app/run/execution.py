@@ -29,7 +29,7 @@ from probes.host import Host
 from probes.secrecy.secrets import masked_words
 from probes.types import Json
 from scenarios import events as ev
-from scenarios.model import Options, Refused, Scenario, Usage
+from scenarios.model import Options, Prepared, Refused, Scenario, Usage
 from scenarios.option_value import Discretion
 from scenarios.plan import Option, Plan
 
@@ -126,7 +126,8 @@ class Execution:
         if request.recording:  # by the app: it follows this file, also to learn of a refusal
             self._stream.record(Path(request.recording).absolute(), named=True)
         self._stream.emit(self._began())
-        plan = self._plan()
+        prepared = self._prepared()
+        plan = prepared.plan
         self._stream.emit(ev.Planned(t=self._time(), plan=plan))
         if plan.refusal:
             raise Refused(plan.refusal)
@@ -141,7 +142,7 @@ class Execution:
             self._lock = locks.measuring(self._scenario.id, since, self._warn)
         if self._stream.recorder is None:
             self._record(plan)
-        return asyncio.run(self._conduct(plan, consented))
+        return asyncio.run(self._conduct(prepared, consented))
 
     def _record(self, plan: Plan) -> None:
         """A watch that changes nothing does not need its recording: with a full disk it is wanted most."""
@@ -152,7 +153,8 @@ class Execution:
                 raise
             self._complain(f"{why.text}; continuing: the result is only printed")
 
-    async def _conduct(self, plan: Plan, consented: bool) -> ev.Ended:
+    async def _conduct(self, prepared: Prepared, consented: bool) -> ev.Ended:
+        plan = prepared.plan
         listen_for_stops(asyncio.get_running_loop(), self._stops)
         changes = Changes(
             plan=plan,
@@ -162,11 +164,11 @@ class Execution:
             warn=self._complain,
         )
         runner = Runner(
-            scenario=self._scenario,
+            scenario=self._scenario.id,
             host=self._host,
             clock=self._clock,
             options=self._options,
-            plan=plan,
+            prepared=prepared,
             seed=self._seed,
             changes=changes,
             began_s=self._began_s,
@@ -182,13 +184,14 @@ class Execution:
             for entry in left:
                 self._complain(f"could not be undone: {entry.action.title} ({entry.value}); {LATER}")
 
-    def _plan(self) -> Plan:
+    def _prepared(self) -> Prepared:
         with self._host.standing_still():
             if blocked := self._blocked or self._scenario.blocked(self._host):
                 if self._blocked or not self._scenario.reads_anyway:
                     raise Refused(blocked)
                 self._reads_only = True  # it says what it reads, and then refuses by itself
-            return self._scenario.plan(self._host, self._options).sealed()
+            prepared = self._scenario.prepare(self._host, self._options)
+            return prepared._replace(plan=prepared.plan.sealed())
 
     def _check_journal_place(self, plan: Plan) -> None:
         """Said before anything is written: the change itself would be refused for it, minutes later."""

@@ -24,8 +24,7 @@ from probes.system.running.processes import family_of
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.finding import Evidence, Finding, Remedy
-from scenarios.model import Applied, AResult, Clock, Options, Outcome, Refused, Run, Scenario, Usage
-from scenarios.plan import Plan
+from scenarios.model import Applied, AResult, Clock, Options, Outcome, Prepared, Refused, Run, Scenario, Usage
 
 PULSE_S = 1.0
 LATER = "its supervisor undoes it as soon as the device answers, else `hostdx undo` does"
@@ -46,11 +45,11 @@ class Monotonic:
 class Runner(Run):
     """Implements `scenarios.model.Run`."""
 
-    scenario: Scenario
+    scenario: str
     host: Host
     clock: Clock
     options: Options
-    plan: Plan
+    prepared: Prepared
     seed: int
     changes: Changes
     began_s: float
@@ -62,6 +61,7 @@ class Runner(Run):
     _answered: bool = False  # by something that was measured, whatever could be compared
 
     def __post_init__(self) -> None:
+        self.plan = self.prepared.plan
         self.rng = random.Random(self.seed)
         self._verdicts: list[ev.Verdict | ev.SeriesVerdict] = []
 
@@ -89,7 +89,7 @@ class Runner(Run):
     def kept(self, kind: type[AResult]) -> Sequence[tuple[str, AResult]]:
         from app.run.earlier_answer import results
 
-        return results(self.scenario.id, kind)
+        return results(self.scenario, kind)
 
     @asynccontextmanager
     async def change(self, action: Action) -> AsyncIterator[Applied]:
@@ -158,7 +158,7 @@ class Runner(Run):
     async def _work(self, prologue: Callable[[], list[ev.AnyEvent]]) -> None:
         for event in await asyncio.to_thread(prologue):
             self.emit(event)
-        await self.scenario.run(self)
+        await self.prepared.run(self)
 
     async def _ending(self, work: Coroutine[Any, Any, None], stops: Stops) -> ev.Ended:
         task = asyncio.ensure_future(work)

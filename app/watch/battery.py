@@ -65,6 +65,6 @@ def planned(wanted: Wanted) -> Plan:
     host = Host()
     try:
         with host.standing_still():
-            return scenario.plan(host, Options(options(wanted), scenario.options)).sealed()
+            return scenario.prepare(host, Options(options(wanted), scenario.options)).plan.sealed()
     finally:
         host.close()

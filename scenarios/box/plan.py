@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from probes import units
@@ -197,8 +196,6 @@ def loads_others(layout: Layout) -> str:
     )
 
 
-# Made once: the run has the very plan that was agreed to.
-@lru_cache(maxsize=1)
 def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, Layout]:
     layout = Layout(host, options)
     refusal = layout.refusal

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
@@ -14,7 +15,6 @@ from msgspec.structs import replace
 from probes import units
 from probes.bench.corners.bench import CornerBench
 from probes.bench.disk.budget import WriteBudget
-from probes.bench.measured import BenchRefused
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
 from scenarios.box import CARD
@@ -28,13 +28,13 @@ from scenarios.declared_options import declared
 from scenarios.guards.watch import Watch, watch_for
 from scenarios.model import (
     Options,
-    Refused,
+    Prepared,
     Run,
     Scenario,
     Step,
     own_directory,
 )
-from scenarios.plan import Option, Plan
+from scenarios.plan import Option
 
 if TYPE_CHECKING:
     from probes.bench.corners.programs import Program
@@ -75,23 +75,19 @@ class Box(Scenario):
         self.engine = engine
         self.watch = watch or _watch
 
-    def plan(self, host: Host, options: Options) -> Plan:
-        return make(host, options, self.planned)[0]
+    def prepare(self, host: Host, options: Options) -> Prepared:
+        plan, layout = make(host, options, self.planned)
+        return Prepared(plan, partial(self._run, layout))
 
-    async def run(self, run: Run) -> None:
-        plan, layout = make(run.host, run.options, self.planned)
-        if plan.refusal:
-            raise Refused(plan.refusal)
+    async def _run(self, layout: Layout, run: Run) -> None:
+        plan = run.plan
         watch = self.watch(run, layout)
         async with AsyncExitStack() as stack:
             with run.step("prepare", plan.steps[0].title) as step:
                 private = await stack.enter_async_context(own_directory(run, layout.directory))
                 bench = self.engine(run, layout, private)
                 stack.push_async_callback(bench.close)
-                try:
-                    await bench.prepare(_telling(step))
-                except BenchRefused as why:
-                    raise Refused(str(why)) from None
+                await bench.prepare(_telling(step))
                 if layout.shared:
                     run.note(loads_others(layout))
             cycles = Cycles(run, bench, plan.workloads, watch, f"this file system ({layout.file_system})")
@@ -102,8 +98,6 @@ class Box(Scenario):
                 if layout.program is not None:
                     with run.step("other", plan.steps[2].title):
                         others |= await by_program(run, layout, layout.program, private, bench)
-            except BenchRefused as why:
-                raise Refused(str(why)) from None
             finally:  # what was measured before a stop is an answer too
                 conclude(run, layout, cycles, bench, others)
 

@@ -128,7 +128,7 @@ def _part(host: Host, options: Options, scenario: Scenario) -> Part:
         if why := scenario.blocked(host):
             return Part(scenario, None, why)
         told = Options(values(scenario, options, scenario.checkup_s), own_and_common(scenario))
-        plan = scenario.plan(host, told).sealed()
+        plan = scenario.prepare(host, told).plan.sealed()
     except (Refused, Usage) as why:
         return Part(scenario, None, str(why).removeprefix(f"{scenario.id}: "))
     if plan.refusal:

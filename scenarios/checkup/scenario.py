@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import ClassVar
 
 from probes.host import Host
@@ -26,7 +27,7 @@ from scenarios.checkup.ranking import answer, item, ranked, rule, unmeasured
 from scenarios.checkup.results import CheckupAnswer
 from scenarios.declared_options import described
 from scenarios.finding import LOUD, Finding
-from scenarios.model import Options, Outcome, Run, Scenario
+from scenarios.model import Options, Outcome, Prepared, Run, Scenario
 from scenarios.option_value import arguments
 from scenarios.plan import Plan, PlannedStep, Written
 from scenarios.results.result import Item, State
@@ -47,7 +48,7 @@ class Checkup(Scenario):
     def blocked(self, host: Host) -> str:
         return "" if host.live else "a captured tree cannot be measured; `hostdx triage --root` reads it"
 
-    def plan(self, host: Host, options: Options) -> Plan:
+    def prepare(self, host: Host, options: Options) -> Prepared:
         budget = options.number("budget", BUDGET_S)
         where = chosen(host, options)
         if where.suspects:
@@ -56,7 +57,7 @@ class Checkup(Scenario):
         able = [part for part in found if part.plan is not None and not part.why_not]
         told = shares(able, budget - TRIAGE_S)
         plans = [part.plan for part in able if part.plan is not None]
-        return self.planned(
+        plan = self.planned(
             options=dict(options.values),
             steps=(
                 PlannedStep("triage", "read the host: every read-only rule", TRIAGE_S),
@@ -84,14 +85,13 @@ class Checkup(Scenario):
             ),
             refusal="" if able else "none of the scenarios of a checkup can run here",
         )
+        return Prepared(plan, partial(self._run, options, found))
 
-    async def run(self, run: Run) -> None:
+    async def _run(self, options: Options, found: Sequence[Part], run: Run) -> None:
         began = run.clock.now()
         budget = run.options.number("budget", BUDGET_S)
         known = await self._triage(run)
-        options = _as_planned(run)
         suspected = list(dict.fromkeys(f.prove for f in known if f.prove))
-        found = await asyncio.to_thread(parts, run.host, options)
         items = [self._left_out(options, part, part.why_not) for part in found if part.why_not]
         waiting = by_suspicion([part for part in found if not part.why_not], suspected)
         fates: dict[str, State] = {}  # of triage's findings, by id and subject
@@ -222,12 +222,6 @@ def _rules(known: Sequence[Finding], fates: Mapping[str, State]) -> list[Item]:
         (finding, fates.get(_key(finding), "not measured")) for finding in known if finding.severity in LOUD
     ]
     return [rule(finding, fate) for finding, fate in told if fate != "cause"]
-
-
-def _as_planned(run: Run) -> Options:
-    """With the directories that the plan chose and the user saw."""
-    planned = run.plan.options.get("dir")
-    return Options(run.options.values | {"dir": planned}) if planned else run.options
 
 
 def _next(one: Item) -> str:

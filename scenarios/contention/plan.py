@@ -164,9 +164,7 @@ def _directories(host: Host, named: Sequence[str]) -> tuple[tuple[Suitability, .
     ], "" if fit else wrong or "neither $TMPDIR nor /var/tmp is there: name a directory with --dir"
 
 
-def planned(host: Host, options: Options, make: Callable[..., Plan]) -> Plan:
-    """Raises Usage."""
-    found = layout(host, options)
+def planned(host: Host, found: Layout, options: Options, make: Callable[..., Plan]) -> Plan:
     workloads = tuple(
         Workload(
             id=load.id, title=load.title, metrics=(Metric("ops/s", "ops/s"),), block_s=found.point_s,

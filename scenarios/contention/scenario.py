@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import ClassVar, Protocol
 
 from probes.bench.contention.bench import ContentionBench, Point
 from probes.bench.contention.operations import MOST_BYTES
-from probes.bench.measured import BenchRefused
 from probes.host import Host
 from scenarios.card import Card
 from scenarios.contention import CARD
@@ -26,8 +26,8 @@ from scenarios.contention.plan import (
 )
 from scenarios.contention.results import Curves
 from scenarios.declared_options import declared
-from scenarios.model import Options, Refused, Run, Scenario, Step, own_directory
-from scenarios.plan import Option, Plan
+from scenarios.model import Options, Prepared, Run, Scenario, Step, own_directory
+from scenarios.plan import Option
 
 
 class Bench(Protocol):
@@ -62,22 +62,17 @@ class Contention(Scenario):
     def __init__(self, starts: Starts = ContentionBench) -> None:
         self._starts = starts
 
-    def plan(self, host: Host, options: Options) -> Plan:
-        return planned(host, options, self.planned)
+    def prepare(self, host: Host, options: Options) -> Prepared:
+        found = layout(host, options)
+        return Prepared(planned(host, found, options, self.planned), partial(self._run, found))
 
-    async def run(self, run: Run) -> None:
-        found = layout(run.host, run.options)
-        if found.refusal:
-            raise Refused(found.refusal)
+    async def _run(self, found: Layout, run: Run) -> None:
         for text in found.left_out:
             run.note(f"left out: {text}")
-        try:
-            async with self._bench(run, found) as bench:
-                with run.step("measure", "measure and judge") as step:
-                    measured = await _measure(run, found, bench, step)
-                    made = curves(measured, found.curves, found.sides, found.judged, run.margin, run.rng)
-        except BenchRefused as why:
-            raise Refused(str(why)) from None
+        async with self._bench(run, found) as bench:
+            with run.step("measure", "measure and judge") as step:
+                measured = await _measure(run, found, bench, step)
+                made = curves(measured, found.curves, found.sides, found.judged, run.margin, run.rng)
         run.emit(Curves(t=run.time(), value=made))
         for one in findings(made, memory=found.memory):
             run.found(one)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import pwd
+from functools import partial
 from typing import ClassVar
 
 import msgspec
@@ -17,8 +18,8 @@ from probes.units import counted
 from scenarios import events as ev
 from scenarios.cpuwatch.findings import WatchedJob, findings
 from scenarios.declared_options import described
-from scenarios.model import Options, Refused, Run, Scenario, Usage
-from scenarios.plan import Plan, PlannedStep
+from scenarios.model import Options, Prepared, Refused, Run, Scenario, Usage
+from scenarios.plan import PlannedStep
 
 DEFAULT_S = 30.0
 TICK_S = 1.0
@@ -34,18 +35,18 @@ class Cpuwatch(Scenario):
     def blocked(self, host: Host) -> str:
         return "" if host.live else "a captured tree cannot be watched"
 
-    def plan(self, host: Host, options: Options) -> Plan:
+    def prepare(self, host: Host, options: Options) -> Prepared:
         target = _target(options)
         seconds = options.number("seconds", DEFAULT_S)
-        return self.planned(
+        plan = self.planned(
             options=dict(options.values),
             steps=(PlannedStep("watch", "watch the job", seconds),),
             seconds=seconds,
             sentences=(f"reads {_words(target, host)} once a second; starts no load, moves no process",),
         )
+        return Prepared(plan, partial(self._run, target))
 
-    async def run(self, run: Run) -> None:
-        target = _target(run.options)
+    async def _run(self, target: JobTarget, run: Run) -> None:
         expect = run.options.number("expect") or None
         seconds = run.options.number("seconds", DEFAULT_S)
         uses: list[JobUse] = []

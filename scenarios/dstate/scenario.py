@@ -13,7 +13,7 @@ from probes.types import Absent
 from scenarios.declared_options import described
 from scenarios.dstate.reporting import Report
 from scenarios.dstate.watch import Watching, read
-from scenarios.model import Options, Run, Scenario, Usage
+from scenarios.model import Options, Prepared, Run, Scenario, Usage
 from scenarios.plan import Plan, PlannedStep
 
 DEFAULT_S = 60.0
@@ -65,10 +65,10 @@ class Dstate(Scenario):
             "" if host.live else "a captured tree cannot be watched; `hostdx triage --root` reads its tasks"
         )
 
-    def plan(self, host: Host, options: Options) -> Plan:
-        return make(options, self.planned, root=os.geteuid() == 0)
+    def prepare(self, host: Host, options: Options) -> Prepared:
+        return Prepared(make(options, self.planned, root=os.geteuid() == 0), self._run)
 
-    async def run(self, run: Run) -> None:
+    async def _run(self, run: Run) -> None:
         seconds = run.options.number("seconds", DEFAULT_S)
         self._facts(run)
         with run.step("watch", WATCH) as step:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import shutil
 from collections.abc import Callable
-from functools import lru_cache
 
 import msgspec
 
@@ -169,8 +168,6 @@ def workloads(asked: Request, layout: Layout, pattern: Pattern) -> tuple[Workloa
     return load, control
 
 
-# Made once: the run has the very plan that was agreed to.
-@lru_cache(maxsize=1)
 def make(
     host: Host, options: Options, pattern: Pattern, planned: Callable[..., Plan]
 ) -> tuple[Plan, Layout, Request, Pattern]:

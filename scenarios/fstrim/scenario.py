@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from functools import partial
 
 from probes.bench.disk.budget import WriteBudget
 from probes.host import Host
@@ -28,7 +29,7 @@ from scenarios.fstrim.rounds import one_round
 from scenarios.fstrim.rules import RULES
 from scenarios.fstrim.session import Session
 from scenarios.guards.watch import Watch, watch_for
-from scenarios.model import Options, Refused, Run, Scenario, own_directory
+from scenarios.model import Options, Prepared, Refused, Run, Scenario, own_directory
 from scenarios.plan import Plan
 from scenarios.triage import apply_rule
 
@@ -55,13 +56,12 @@ class Fstrim(Scenario):
         self.engine = engine
         self.watch = watch or _watch
 
-    def plan(self, host: Host, options: Options) -> Plan:
-        return make(host, options, self.pattern, self.planned)[0]
+    def prepare(self, host: Host, options: Options) -> Prepared:
+        plan, layout, asked, pattern = make(host, options, self.pattern, self.planned)
+        return Prepared(plan, partial(self._run, layout, asked, pattern))
 
-    async def run(self, run: Run) -> None:
-        plan, layout, asked, pattern = make(run.host, run.options, self.pattern, self.planned)
-        if plan.refusal:
-            raise Refused(plan.refusal)
+    async def _run(self, layout: Layout, asked: Request, pattern: Pattern, run: Run) -> None:
+        plan = run.plan
         if layout.no_trim and not asked.round:
             run.note(untrimmed(layout))
         timer = trim_timer(run.host)

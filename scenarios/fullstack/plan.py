@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 
 from probes import units
 from probes.action import Action
@@ -94,8 +93,6 @@ class Layout:
         return ""
 
 
-# Made once: the run has the very plan that was agreed to.
-@lru_cache(maxsize=1)
 def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, Layout]:
     layout = Layout(host, options)
     refusal, found = layout.refusal, layout.loads()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import ClassVar, Protocol
 
 from probes import units
 from probes.bench.disk.budget import WriteBudget
-from probes.bench.measured import BenchRefused
 from probes.bench.streams.bench import Cost, StreamBench
 from probes.bench.streams.messages import Open, Ready, Side
 from probes.bench.streams.remote import RemotePeer
@@ -33,8 +33,8 @@ from scenarios.fullstack.plan import BUDGET_S, MOST_STREAMS, NAMESPACES, PEER_SP
 from scenarios.fullstack.results import Level, Measured, Streams
 from scenarios.fullstack.trains import Bench, StreamTrains
 from scenarios.guards.watch import Watch, watch_for
-from scenarios.model import Options, Refused, Run, Scenario, Step, own_directory
-from scenarios.plan import Option, Plan
+from scenarios.model import Options, Prepared, Run, Scenario, Step, own_directory
+from scenarios.plan import Option
 
 
 class Opened(Bench, Protocol):
@@ -89,26 +89,21 @@ class Fullstack(Scenario):
         """Others are for tests, not for users."""
         self.engine, self.watch, self.peer = engine, watch or _watch, peer
 
-    def plan(self, host: Host, options: Options) -> Plan:
-        return make(host, options, self.planned)[0]
+    def prepare(self, host: Host, options: Options) -> Prepared:
+        plan, layout = make(host, options, self.planned)
+        return Prepared(plan, partial(self._run, layout))
 
-    async def run(self, run: Run) -> None:
-        _, layout = make(run.host, run.options, self.planned)
-        if layout.refusal:
-            raise Refused(layout.refusal)
-        try:
-            async with AsyncExitStack() as stack:
-                with run.step("prepare", "write the test files") as step:
-                    private = await stack.enter_async_context(own_directory(run, layout.directory))
-                    bench = self.engine(run, layout, private)
-                    stack.push_async_callback(bench.close)
-                    await bench.prepare(_telling(step))
-                with run.step("connect", "connect the two ends"):
-                    found = await self._connect(run, layout, bench, stack)
-                with run.step("measure", "measure and judge"):
-                    await _measure(run, layout, bench, found, self.watch(run, layout))
-        except BenchRefused as why:
-            raise Refused(str(why)) from None
+    async def _run(self, layout: Layout, run: Run) -> None:
+        async with AsyncExitStack() as stack:
+            with run.step("prepare", "write the test files") as step:
+                private = await stack.enter_async_context(own_directory(run, layout.directory))
+                bench = self.engine(run, layout, private)
+                stack.push_async_callback(bench.close)
+                await bench.prepare(_telling(step))
+            with run.step("connect", "connect the two ends"):
+                found = await self._connect(run, layout, bench, stack)
+            with run.step("measure", "measure and judge"):
+                await _measure(run, layout, bench, found, self.watch(run, layout))
 
     async def _connect(self, run: Run, layout: Layout, bench: Opened, stack: AsyncExitStack) -> Machine:
         name, address, port, token = "hostdx-fullstack", "", 0, ""

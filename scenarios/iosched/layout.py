@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 
 import msgspec
 
@@ -72,8 +71,6 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(job for job in self.jobs if not job.allotted_s)
 
 
-# Made once: the run has the very plan that was agreed to.
-@lru_cache(maxsize=1)
 def layout(host: Host, options: Options, *, has_root: bool) -> Layout:
     """Raises Usage for a wrong request; what the host refuses is in `refusal`."""
     directory = options.string("dir")

@@ -10,7 +10,7 @@ from probes.bench.disk.mixes import files_bytes
 from probes.host import Host
 from probes.types import present
 from scenarios.experiment.schedule.switch import scheduler_change
-from scenarios.iosched.layout import Layout, layout, needed_seconds, seeks
+from scenarios.iosched.layout import Layout, needed_seconds, seeks
 from scenarios.iosched.target import Target
 from scenarios.knowledge.disks import endurance_share, fill_s
 from scenarios.knowledge.schedulers import class_of
@@ -18,9 +18,8 @@ from scenarios.model import Options, directory_action
 from scenarios.plan import Plan, PlannedStep, Variant, Written
 
 
-def make(host: Host, options: Options, planned: Callable[..., Plan], *, root: bool) -> Plan:
+def make(host: Host, found: Layout, options: Options, planned: Callable[..., Plan]) -> Plan:
     """The plan as it is shown and consented to."""
-    found = layout(host, options, has_root=root)
     if found.target is None:
         return planned(options=dict(options.values), refusal=found.refusal)
     on = found.target

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar
 
 from probes.bench.disk.budget import WriteBudget
@@ -33,8 +34,7 @@ from scenarios.iosched.layout import DEFAULT_BUDGET_S, ORDER, Layout, PairLoad, 
 from scenarios.iosched.plan import make
 from scenarios.iosched.switch import MixedArm, MixedWatch, Switcher
 from scenarios.iosched.target import Target
-from scenarios.model import Options, Refused, Run, Scenario, own_directory
-from scenarios.plan import Plan
+from scenarios.model import Options, Prepared, Refused, Run, Scenario, own_directory
 
 # On a host with a storm of hanging tasks a switch hangs as well, and makes it worse.
 STORM = 3
@@ -62,14 +62,13 @@ class Iosched(Scenario):
             return "no device here offers two schedulers; which one each disk runs, `hostdx triage` reads"
         return ""
 
-    def plan(self, host: Host, options: Options) -> Plan:
-        return make(host, options, self.planned, root=_root())
+    def prepare(self, host: Host, options: Options) -> Prepared:
+        found = layout(host, options, has_root=_root())
+        return Prepared(make(host, found, options, self.planned), partial(self._run, found))
 
-    async def run(self, run: Run) -> None:
-        found = layout(run.host, run.options, has_root=_root())
-        if found.refusal or found.target is None:
-            raise Refused(found.refusal)
+    async def _run(self, found: Layout, run: Run) -> None:
         target = found.target
+        assert target is not None, "without one the plan refuses"
         await self._refuse_a_storm(run)
         self._facts(run, target)
         switcher = Switcher(run, target.leaves, target.current)

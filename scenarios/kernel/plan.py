@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 
 from probes.bench.battery import usable_cpus
 from probes.bench.battery_loads import CALLS, SLOTS, TURNS, Slot, disk_loads
@@ -104,8 +103,6 @@ class Layout(OwnDirectory):
         return tuple(lines)
 
 
-# Made once: the run has the very plan that was agreed to.
-@lru_cache(maxsize=1)
 def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, Layout]:
     it = Layout(host, options)
     steps = [

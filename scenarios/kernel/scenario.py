@@ -9,6 +9,7 @@ import asyncio
 import itertools
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import ClassVar
 
 from probes import units
@@ -33,7 +34,7 @@ from scenarios.kernel.plan import (
     Layout,
     make,
 )
-from scenarios.model import Earlier, Options, Refused, Run, Scenario, SoFar, own_directory
+from scenarios.model import Earlier, Options, Prepared, Run, Scenario, SoFar, own_directory
 from scenarios.plan import Plan
 from scenarios.triage import suspects
 
@@ -52,8 +53,9 @@ class Kernel(Scenario):
         """`stretch` plants longer operations, by load: for tests, not for users."""
         self.stretch = stretch
 
-    def plan(self, host: Host, options: Options) -> Plan:
-        return make(host, options, self.planned)[0]
+    def prepare(self, host: Host, options: Options) -> Prepared:
+        plan, layout = make(host, options, self.planned)
+        return Prepared(plan, partial(self._run, layout))
 
     def one_of_several(self, options: Options) -> bool:
         return reboots.side_of(options) is not None
@@ -65,10 +67,8 @@ class Kernel(Scenario):
     def so_far(self, earlier: Sequence[Earlier]) -> SoFar:
         return reboots.so_far(earlier)
 
-    async def run(self, run: Run) -> None:
-        plan, layout = make(run.host, run.options, self.planned)
-        if plan.refusal:
-            raise Refused(plan.refusal)
+    async def _run(self, layout: Layout, run: Run) -> None:
+        plan = run.plan
         with run.step("fingerprint", FINGERPRINT):
             place = layout.fit.placement if layout.fit is not None else None
             for trait in fingerprint(run.host, place):

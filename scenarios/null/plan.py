@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 
 from probes.bench.workloads import Load, load_of, prepared_bytes
 from probes.host import Host
@@ -39,8 +38,6 @@ class NullDirectory(OwnDirectory):
         return tuple(load_of(i) for i in ((*STORAGE, CPU) if self.fit else (CPU,)))
 
 
-# Made once: the run has the very plan that was agreed to.
-@lru_cache(maxsize=1)
 def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, NullDirectory]:
     """Raises Usage where the budget is too short for a single workload."""
     place = NullDirectory(host, options)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import ClassVar
 
 from probes.bench.disk.budget import WriteBudget
@@ -24,7 +25,7 @@ from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.load_schedule import ScheduledLoad, campaign
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.guards.watch import watch_for
-from scenarios.model import Options, Refused, Run, Scenario, own_directory
+from scenarios.model import Options, Prepared, Refused, Run, Scenario, own_directory
 from scenarios.null.findings import findings, reach
 from scenarios.null.plan import (
     AGAIN,
@@ -37,7 +38,7 @@ from scenarios.null.plan import (
     most_written,
 )
 from scenarios.null.results import Answer, Resolution
-from scenarios.plan import Plan, Workload
+from scenarios.plan import Workload
 
 
 @described(__file__)
@@ -48,13 +49,12 @@ class Null(Scenario):
         """`stretch` plants a latency longer by this share into the second one: for tests, not for users."""
         self.stretch = stretch
 
-    def plan(self, host: Host, options: Options) -> Plan:
-        return make(host, options, self.planned)[0]
+    def prepare(self, host: Host, options: Options) -> Prepared:
+        plan, place = make(host, options, self.planned)
+        return Prepared(plan, partial(self._run, place))
 
-    async def run(self, run: Run) -> None:
-        plan, place = make(run.host, run.options, self.planned)
-        if plan.refusal:
-            raise Refused(plan.refusal)
+    async def _run(self, place: NullDirectory, run: Run) -> None:
+        plan = run.plan
         if place.refusal:
             run.note(f"only the CPU is measured: {place.refusal}")
         async with AsyncExitStack() as stack:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from functools import lru_cache
 
 import msgspec
 
@@ -65,8 +64,6 @@ def budget_s(options: Options) -> float:
     return options.number("budget") or DEFAULT_BUDGET_S
 
 
-# Made once: the run has the very plan that was agreed to.
-@lru_cache(maxsize=1)
 def lay_out(host: Host, options: Options) -> Layout:
     placed = host.once(topology)
     table = host.once(numa)
@@ -212,14 +209,14 @@ def _workload(name: str, title: str, work: str) -> Workload:
     )
 
 
-def make(host: Host, options: Options, planned: Callable[..., Plan]) -> Plan:
+def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, Layout]:
     """Raises Usage for a file, a URL or a certificate that is none."""
     if problem := source_problem(options):
         raise Usage(f"numa: {problem}")
     it = lay_out(host, options)
     budget = budget_s(options) if it.measures else 0.0
     named = {side.id: side for _, _, sides in it.entries for side in sides}
-    return planned(
+    plan = planned(
         options=dict(options.values),
         variants=(
             *(Variant(id=name, label=_label(side)) for name, side in named.items()),
@@ -244,6 +241,7 @@ def make(host: Host, options: Options, planned: Callable[..., Plan]) -> Plan:
         left_out=it.left_out,
         refusal="" if it.shape.places else "this tree holds no description of its processors",
     )
+    return plan, it
 
 
 def _label(side: Side) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AsyncExitStack, suppress
+from functools import partial
 
 from probes.bench.measured import BenchRefused, NotApplicable
 from probes.bench.placement import PlacementBench
@@ -21,7 +22,7 @@ from scenarios.experiment.load_schedule import ScheduledLoad, campaign
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.finding import Finding
 from scenarios.guards.watch import watch_for
-from scenarios.model import Options, Run, Scenario, Step
+from scenarios.model import Options, Prepared, Run, Scenario, Step
 from scenarios.numa import findings, tables
 from scenarios.numa.measurement import locality
 from scenarios.numa.measurement.cpu import SUSTAINED_S, CpuBench, StressBench
@@ -36,7 +37,6 @@ from scenarios.numa.plan import (
     MEMORY_SHARE,
     STRESS_SHARE,
     Layout,
-    lay_out,
     make,
 )
 from scenarios.numa.results import (
@@ -50,7 +50,7 @@ from scenarios.numa.results import (
     Shape,
 )
 from scenarios.numa.settings import Firmware, device_tags, firmware, lost_nodes, settings
-from scenarios.plan import Plan, Workload
+from scenarios.plan import Workload
 
 MOST_ROUNDS = 60
 SIZES = {"chase": 64 << 20, "copy": 16 << 20}  # of each buffer in the comparisons
@@ -68,11 +68,11 @@ class Numa(Scenario):
         """A captured tree is read: its plan shows the topology."""
         return ""
 
-    def plan(self, host: Host, options: Options) -> Plan:
-        return make(host, options, self.planned)
+    def prepare(self, host: Host, options: Options) -> Prepared:
+        plan, layout = make(host, options, self.planned)
+        return Prepared(plan, partial(self._run, layout))
 
-    async def run(self, run: Run) -> None:
-        layout = await asyncio.to_thread(lay_out, run.host, run.options)
+    async def _run(self, layout: Layout, run: Run) -> None:
         if run.options.string("redfish"):  # four answers, 1 to 3 s each
             run.progress("read", "ask the management controller")
         # before any step: what was asked for and does not answer is one line

@@ -26,8 +26,7 @@ from scenarios.experiment.schedule.blocks import Blocks
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.experiment.scheduler import Scheduler
 from scenarios.guards.watch import watch_for
-from scenarios.model import Options, Refused, Run, Scenario, Step
-from scenarios.plan import Plan
+from scenarios.model import Options, Prepared, Refused, Run, Scenario, Step
 from scenarios.rpfilter import cost
 from scenarios.rpfilter.cost import answer, check_cost, line_rates
 from scenarios.rpfilter.facts import Facts, fact_events, rate_events, read
@@ -79,10 +78,11 @@ class Rpfilter(Scenario):
         why = why_no_namespaces(host)
         return f"{why}; the checks can be read (`hostdx triage`), not measured" if why else ""
 
-    def plan(self, host: Host, options: Options) -> Plan:
-        return self.planned(**planned(host, options, self.blocked(host), self.needs))
+    def prepare(self, host: Host, options: Options) -> Prepared:
+        plan = self.planned(**planned(host, options, self.blocked(host), self.needs))
+        return Prepared(plan, self._run)
 
-    async def run(self, run: Run) -> None:
+    async def _run(self, run: Run) -> None:
         facts = read(run.host)
         with run.step("read", STEPS["read"]):
             for event in fact_events(facts, run.time()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import msgspec
 
@@ -199,8 +199,6 @@ def job_refusal(host: Host, options: Options) -> str:
     return f"--cgroup {cgroup}: {folders.reason}" if isinstance(folders, Absent) else ""
 
 
-# Made once: the run has the very plan that was agreed to.
-@lru_cache(maxsize=1)
 def make(
     host: Host, options: Options, planned: Callable[..., Plan], only: Sequence[str] = ()
 ) -> tuple[Plan, Layout]:

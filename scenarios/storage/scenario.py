@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import ClassVar
 
 from probes.bench.disk.budget import WriteBudget
@@ -33,7 +34,7 @@ from scenarios.files.arm import StorageArm
 from scenarios.files.places import Target
 from scenarios.finding import Finding
 from scenarios.guards.watch import Watch, watch_for
-from scenarios.model import Options, Refused, Run, Scenario, Usage, own_directory
+from scenarios.model import Options, Prepared, Run, Scenario, Usage, own_directory
 from scenarios.plan import Plan, Workload
 from scenarios.storage.findings import (
     class_findings,
@@ -74,15 +75,14 @@ class Storage(Scenario):
         self.stretch = stretch or {}
         self.only = only
 
-    def plan(self, host: Host, options: Options) -> Plan:
+    def prepare(self, host: Host, options: Options) -> Prepared:
         if not host.live:
             raise Usage("a captured tree cannot be measured; leave out --root")
-        return make(host, options, self.planned, self.only)[0]
+        plan, layout = make(host, options, self.planned, self.only)
+        return Prepared(plan, partial(self._run, layout))
 
-    async def run(self, run: Run) -> None:
-        plan, layout = make(run.host, run.options, self.planned, self.only)
-        if plan.refusal:
-            raise Refused(plan.refusal)
+    async def _run(self, layout: Layout, run: Run) -> None:
+        plan = run.plan
         loads = [w for w in plan.workloads if not self.only or w.id in self.only]
         known = await asyncio.to_thread(known_of, run.host, layout.targets)
         for finding in known:

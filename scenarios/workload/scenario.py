@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import AsyncExitStack
+from functools import partial
 from itertools import chain
 from typing import ClassVar
 
@@ -15,9 +16,9 @@ from probes.types import Absent
 from scenarios.declared_options import described
 from scenarios.experiment.load_schedule import compare
 from scenarios.guards.watch import watch_for
-from scenarios.model import Options, Refused, Run, Scenario, Usage
+from scenarios.model import Options, Prepared, Refused, Run, Scenario, Usage
 from scenarios.option_value import Discretion
-from scenarios.plan import Plan, PlannedStep
+from scenarios.plan import PlannedStep
 from scenarios.where.results import CallPaths
 from scenarios.workload.arm import WALL, Allowance, JobArm
 from scenarios.workload.cold import Cold, paths, unfit
@@ -39,7 +40,7 @@ BUDGET_S = 300.0
 class CommandUnderVariants(Scenario):
     takes_s: ClassVar[float] = BUDGET_S
 
-    def plan(self, host: Host, options: Options) -> Plan:
+    def prepare(self, host: Host, options: Options) -> Prepared:
         cwd = options.string("cwd") or _here()
         private = options.flag("private")
         wanted = _asked(options, cwd)
@@ -49,7 +50,7 @@ class CommandUnderVariants(Scenario):
         lacked = (f"variant {j.id}: {why}" for j in wanted.jobs if (why := lacking(host, root, j.limits)))
         warm = (why for j in wanted.jobs for path in paths(wanted.cold, j) if (why := unfit(path)))
         refused = next(chain(lacked, warm), "")
-        return self.planned(
+        plan = self.planned(
             options={**Discretion(options.values, self.options).options(options.values), "cwd": cwd},
             variants=tuple(variant(job, private=private) for job in wanted.jobs),
             workloads=(wanted.load,),
@@ -62,11 +63,9 @@ class CommandUnderVariants(Scenario):
             sentences=planned_sentences(wanted, budget, limits, private=private),
             refusal=refused,
         )
+        return Prepared(plan, partial(self._run, wanted))
 
-    async def run(self, run: Run) -> None:
-        wanted = request(
-            run.options, run.options.string("cwd") or str(run.plan.options.get("cwd") or _here())
-        )
+    async def _run(self, wanted: Request, run: Run) -> None:
         changes = [action for job in wanted.jobs for action in job.settings]
         allowance, curves = Allowance(wanted.most_bytes), Curves(run)
         async with Supervisors() as supervisors, AsyncExitStack() as stay:

@@ -12,7 +12,7 @@ from probes.action import Action, private_directory
 from probes.host import Host
 from scenarios import events as ev
 from scenarios.finding import Evidence, Finding
-from scenarios.model import Options, Refused, Run, Scenario, Usage
+from scenarios.model import Options, Prepared, Refused, Run, Scenario, Usage
 from scenarios.plan import Metric, Option, Plan, Variant, Workload, Written
 
 
@@ -38,13 +38,13 @@ class Fake(Scenario):
     def blocked(self, host: Host) -> str:
         return ""
 
-    def plan(self, host: Host, options: Options) -> Plan:
+    def prepare(self, host: Host, options: Options) -> Prepared:
         how = options.string("how")
         if how == "usage":
             raise Usage("--how: cannot be `usage`")
         target = options.string("attribute")
         change = Action(kind="attribute", title="set it", target=target, new="new", consent=True, risk="none")
-        return Plan(
+        plan = Plan(
             scenario=self.id,
             title=self.title,
             question=self.question,
@@ -59,8 +59,9 @@ class Fake(Scenario):
             seconds=2.0,
             refusal="no good reason" if how == "refusal" else "",
         )
+        return Prepared(plan, self._run)
 
-    async def run(self, run: Run) -> None:
+    async def _run(self, run: Run) -> None:
         how = run.options.string("how")
         parents = run.options.strings("dir")
         if parents:

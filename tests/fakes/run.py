@@ -16,7 +16,7 @@ from probes.host import Host
 from probes.private_directory import Inode
 from probes.types import Json
 from scenarios.events import AnyEvent
-from scenarios.model import Applied, Clock, Options, Run
+from scenarios.model import Applied, Clock, Options, Refused, Run, Scenario
 from scenarios.plan import Option, Plan
 from tests.fakes.clock import FakeClock
 from tests.fakes.held import inode_at
@@ -84,3 +84,12 @@ class FakeRun(Run):
             if made is not None:
                 await asyncio.to_thread(shutil.rmtree, made, True)
             self.reverted.append(action)
+
+
+async def conduct(scenario: Scenario, run: FakeRun) -> None:
+    """As `app` does it: prepared once; a refused plan is not run."""
+    prepared = scenario.prepare(run.host, run.options)
+    run.plan = prepared.plan
+    if run.plan.refusal:
+        raise Refused(run.plan.refusal)
+    await prepared.run(run)

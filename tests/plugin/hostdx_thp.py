@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import ClassVar
 
 from probes.action import Action
@@ -16,8 +17,8 @@ from scenarios.experiment.schedule.switch import Switch, SwitchedArm, setting
 from scenarios.experiment.wording import effect_words
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.guards.watch import watch_for
-from scenarios.model import Options, Run, Scenario, directory_action, own_directory
-from scenarios.plan import Option, Plan, PlannedStep, Variant, timed_command
+from scenarios.model import Options, Prepared, Run, Scenario, directory_action, own_directory
+from scenarios.plan import Option, PlannedStep, Variant, timed_command
 from scenarios.results.result import Result
 
 SETTING = "/sys/kernel/mm/transparent_hugepage/enabled"
@@ -69,10 +70,10 @@ class Thp(Scenario):
             return "no transparent huge pages here" if host.live else "a captured tree cannot be measured"
         return "" if os.geteuid() == 0 else "switching transparent huge pages needs root"
 
-    def plan(self, host: Host, options: Options) -> Plan:
+    def prepare(self, host: Host, options: Options) -> Prepared:
         own, budget = active(host), options.number("budget", BUDGET_S)
         changes = [change(own, value) for value in ("always", "never") if value != own]
-        return self.planned(
+        plan = self.planned(
             options=dict(options.values),
             variants=tuple(Variant(id=name, label=value) for name, value in VALUES.items()),
             workloads=(LOAD,),
@@ -82,19 +83,18 @@ class Thp(Scenario):
             measuring_s=budget,
             sentences=(f"runs the command in turn with always and never; {own} comes back",),
         )
+        return Prepared(plan, partial(self._run, own))
 
-    async def run(self, run: Run) -> None:
-        own, options = active(run.host), run.options
+    async def _run(self, own: str, run: Run) -> None:
         run.emit(Pages(t=run.time(), value=own))
         with run.step("measure", "measure and judge"):
             async with (
-                own_directory(run, options.string("dir")) as private,
+                own_directory(run, run.options.string("dir")) as private,
                 Switch(run, own, lambda value: change(own, value), lambda: active(run.host)) as switch,
             ):
-                bench = CommandBench(run.host, options.string("command"), private)
+                bench = CommandBench(run.host, run.options.string("command"), private)
                 arms = [SwitchedArm(name, switch, bench, value) for name, value in VALUES.items()]
                 budget = run.plan.measuring_s
                 verdicts, _ = await compare(run, LOAD, arms, budget_s=budget, family=2, watch=watch_for(run))
         if verdicts[0].differs:
-            better = "always" if verdicts[0].slower else "never"
-            run.found(finding(own, better, effect_words(verdicts[0])))
+            run.found(finding(own, "always" if verdicts[0].slower else "never", effect_words(verdicts[0])))

@@ -24,7 +24,7 @@ from probes.host import Host
 from scenarios import events as ev
 from scenarios.model import Applied, Refused, lacking
 from tests.fakes.noise import white
-from tests.fakes.run import FakeRun
+from tests.fakes.run import FakeRun, conduct
 from tests.needs import MOUNT_NAMESPACE, need, not_here
 from tests.plugin import hostdx_thp
 
@@ -73,9 +73,9 @@ async def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, never: float) -> 
     scenario = hostdx_thp.Thp()
     options = {"command": "true", "dir": str(tmp_path)}
     run = TreeRun(host=Host(str(tmp_path / "tree")), options=options, declared=scenario.options)
-    run.plan = scenario.plan(run.host, run.options)
+    run.plan = scenario.prepare(run.host, run.options).plan
     monkeypatch.setattr(hostdx_thp, "CommandBench", lambda *_: Command(run, never))
-    await scenario.run(run)
+    await conduct(scenario, run)
     assert (
         setting.read_text() == "always [madvise] never\n"
         and run.applied

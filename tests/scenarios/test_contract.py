@@ -27,7 +27,7 @@ def planned(scenario: Scenario, host: Host) -> Plan | None:
     """Its plan; None where it asks for an option first, in one line."""
     values: dict[str, Json] = {o.name: str(ROOT) for o in scenario.options if o.required}
     try:
-        return scenario.plan(host, Options(values, scenario.options))
+        return scenario.prepare(host, Options(values, scenario.options)).plan
     except (Usage, Refused) as why:
         assert str(why) and one_line(str(why))
         return None
@@ -93,4 +93,4 @@ def test_nothing_is_declared_that_nobody_reads() -> None:
         and ast.unparse(node.value)
         in ("scenario", "self.scenario", "self._scenario", *(["self"] if path.name == "model.py" else []))
     }
-    assert {*Scenario.__annotations__, "blocked", "plan", "run"} - read == set()
+    assert {*Scenario.__annotations__, "blocked", "prepare"} - read == set()

@@ -27,7 +27,7 @@ from scenarios.model import Options
 for event in examine(Host(), lambda: 0.0):
     pass
 scenario = Storage()
-scenario.plan(Host(), Options({"dir": ["/var/tmp"]}, scenario.options))
+scenario.prepare(Host(), Options({"dir": ["/var/tmp"]}, scenario.options))
 print(sorted({name.split(".")[0] for name in sys.modules} & set(sys.argv[1:])))
 """
 SCREEN = ("textual", "rich", "plotext")

@@ -79,7 +79,7 @@ def _made(scenario: Scenario, host: Host, options: Options) -> tuple[Plan | None
             blocked = scenario.blocked(host)
             if blocked and not (host.live and scenario.reads_anyway):
                 return None, blocked, failure.COULD_NOT
-            plan = scenario.plan(host, options).sealed()
+            plan = scenario.prepare(host, options).plan.sealed()
             why = blocked or plan.refusal or refusal(host, journal_dir(), plan)
         plan = msgspec.structs.replace(plan, refusal=why, shares=_shared(host, plan))
     except Usage as why:

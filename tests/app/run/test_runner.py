@@ -28,7 +28,7 @@ from probes.host import Host
 from probes.system.running.processes import Process
 from scenarios import events as ev
 from scenarios.finding import Finding
-from scenarios.model import Options, Refused, Run, Usage
+from scenarios.model import Options, Prepared, Refused, Run, Usage
 from scenarios.plan import Plan
 from tests.app.fake_scenario import Fake
 from tests.fakes import FakeClock
@@ -57,10 +57,9 @@ class Bench:
         self.changes: Any = Changes(
             plan=plan, consented=True, header=head, lies_on=lambda _: "", warn=lambda _: None
         )
-        scenario = Fake()
-        scenario.run = work  # type: ignore[method-assign,assignment]
         self.runner = Runner(
-            scenario=scenario, host=Host("/nonexistent"), clock=FakeClock(), options=Options({}), plan=plan, seed=7,
+            scenario=Fake.id, host=Host("/nonexistent"), clock=FakeClock(), options=Options({}), seed=7,
+            prepared=Prepared(plan, work),
             changes=self.changes, began_s=0.0, publish=self._emit, save_bug=self._save,
         )  # fmt: skip
 

@@ -114,7 +114,7 @@ async def test_a_command_from_the_keyboard_is_agreed_to_first(
 
 def test_a_plan_says_which_command_of_the_users_it_starts() -> None:
     asked = {"dir": "/proc", "round": True, "state": "/s", "workload": "true --x=1"}
-    assert Fstrim().plan(Host(), Options(asked, Fstrim.options)).commands == ("true --x=1",)
+    assert Fstrim().prepare(Host(), Options(asked, Fstrim.options)).plan.commands == ("true --x=1",)
 
 
 ANY: tuple[Option, ...] = (

@@ -18,7 +18,7 @@ from scenarios.rpfilter.scenario import Rpfilter
 from tests.fakes.answering import Answering
 from tests.fakes.bench_network import FakeBench
 from tests.fakes.clock import FakeClock
-from tests.fakes.run import FakeRun
+from tests.fakes.run import FakeRun, conduct
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "rulesets"
 EMPTY = ""
@@ -65,7 +65,7 @@ class Story:
         self.names: list[str] = []
         self.scenario = Rpfilter(self.start)
         self.options = Options(options or {}, self.scenario.options)
-        self.plan = self.scenario.plan(self.host, self.options)
+        self.plan = self.scenario.prepare(self.host, self.options).plan
         self.fake = FakeRun(host=self.host, clock=self.clock, options=self.options.values, plan=self.plan)
 
     async def start(self, name: str) -> FakeBench:
@@ -73,7 +73,7 @@ class Story:
         return self.bench
 
     async def run(self) -> FakeRun:
-        await self.scenario.run(self.fake)
+        await conduct(self.scenario, self.fake)
         return self.fake
 
     @property

@@ -148,7 +148,7 @@ def test_what_is_said_of_it(machines: tuple[Odd, Tree]) -> None:
         assert present(table) and (None if table.doubt else table.with_cpus) == odd.nodes
     setting = nodes_per_socket(host)
     assert (setting.words if present(setting) else None) == odd.words
-    plan = Numa().plan(host, Options({}))
+    plan = Numa().prepare(host, Options({})).plan
     assert not plan.refusal and max(map(len, plan.picture)) <= 80
     assert all(part in "\n".join(plan.picture) for part in odd.drawn), "\n".join(plan.picture)
     found = []

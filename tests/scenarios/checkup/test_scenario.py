@@ -22,10 +22,10 @@ from scenarios.checkup.parts import Part, by_suspicion, shares
 from scenarios.checkup.results import CheckupAnswer
 from scenarios.checkup.scenario import CLEAR, Checkup
 from scenarios.finding import Finding, NextStep, Remedy
-from scenarios.model import Options, Outcome, Scenario
-from scenarios.plan import Option, Plan
+from scenarios.model import Options, Outcome, Prepared, Run, Scenario
+from scenarios.plan import Option
 from tests.fakes.hosts.tree import Tree
-from tests.fakes.run import FakeRun
+from tests.fakes.run import FakeRun, conduct
 
 ADVICE = NextStep("turn it off", "switch --off")
 
@@ -51,15 +51,19 @@ class Fake(Scenario):
     def blocked(self, host: Host) -> str:
         return self._why_not
 
-    def plan(self, host: Host, options: Options) -> Plan:
+    def prepare(self, host: Host, options: Options) -> Prepared:
         change = Action(kind="attribute", title="switch it", target="/x", new="1", consent=True)
         budget = options.number("budget")
-        return self.planned(
+        plan = self.planned(
             seconds=budget + 5,
             measuring_s=budget,
             actions=(change,) if self._asks else (),
             options=options.values,
         )
+        return Prepared(plan, self._run)
+
+    async def _run(self, run: Run) -> None:
+        raise AssertionError("a part is run by another process")
 
 
 class Resolution(Fake):
@@ -147,7 +151,7 @@ def answered(run: FakeRun) -> list[str]:
 async def test_the_answer_is_ranked_and_every_part_that_did_not_run_says_why(offered: Any) -> None:
     offered(STORAGE, WALL, NULL, REFUSED, ASKS)
     run = Conducted(options={"dir": ["/a b", "/c"], "margin": 0.02})
-    await Checkup().run(run)
+    await conduct(Checkup(), run)
     assert answered(run) == [
         "1. the firewall: a packet costs 32 % more",
         "2. not the disk (no difference over 3 %)",
@@ -171,7 +175,7 @@ async def test_what_a_part_leaves_of_its_time_goes_to_the_ones_after_it(offered:
     offered(STORAGE, WALL)
     quick, slow = Conducted(takes=1.0), Conducted(takes=160.0)
     for run in (quick, slow):
-        await Checkup().run(run)
+        await conduct(Checkup(), run)
     shares_of = [float(str(run.told[1][1]["budget"])) for run in (quick, slow)]
     assert shares_of[0] > 280 > shares_of[1] > 100
 
@@ -179,10 +183,10 @@ async def test_what_a_part_leaves_of_its_time_goes_to_the_ones_after_it(offered:
 async def test_a_budget_too_short_for_all_leaves_the_last_ones_out(offered: Any) -> None:
     offered(STORAGE, WALL, NULL)
     run = Conducted(options={"budget": 32.0}, takes=12.0)
-    await Checkup().run(run)
+    await conduct(Checkup(), run)
     assert [name for name, _ in run.told] == ["null", "storage"]
     assert any("of the budget were left" in words for words in answered(run))
-    plan = Checkup().plan(Host(), Options({"budget": 32.0}, Checkup.options))
+    plan = Checkup().prepare(Host(), Options({"budget": 32.0}, Checkup.options)).plan
     assert [step.id for step in plan.steps] == ["triage", "null"] and len(plan.left_out) == 2
     assert not shares([Part(STORAGE)], 1.0)
 
@@ -192,12 +196,12 @@ async def test_a_suspect_of_triage_is_measured_first_and_a_clear_answer_ends_it(
     dead = Finding(id="w.dead", severity="critical", confidence="measured", title="it is dead")
     clear = OUTCOMES | {"wall": outcome("wall", "it is dead", "critical", findings=(dead,))}
     run = Conducted(outcomes=clear)
-    await Checkup().run(run)
+    await conduct(Checkup(), run)
     assert [name for name, _ in run.told] == ["null", "wall"]
     assert f"2. the disk: not measured: {CLEAR}" in answered(run)
     assert dead in [event.finding for event in run.of(ev.Found)]
     whole = Conducted(outcomes=clear, options={"all": True})
-    await Checkup().run(whole)
+    await conduct(Checkup(), whole)
     assert [name for name, _ in whole.told] == ["null", "wall", "storage"]
     assert [p.id for p in by_suspicion([Part(STORAGE), Part(NULL), Part(WALL)], [])] == [
         "null",
@@ -225,7 +229,7 @@ async def test_what_triage_knows_of_a_measured_cause_comes_first(
     monkeypatch.setattr("scenarios.triage.examine", lambda *a, **k: iter([ev.Found(t=0.1, finding=known)]))
     slow = outcome("storage", "B is slower", "warning", verdict("slower", 0.5, (0.4, 0.6)))
     run = Conducted(outcomes={"storage": slow}, options=options)
-    await Checkup().run(run)
+    await conduct(Checkup(), run)
     told = run.of(CheckupAnswer)[-1].value[0].following
     wanted = NextStep(first, "findmnt /s", ("mount -o remount,async /s",))
     assert told == ((wanted, ADVICE) if first else (ADVICE,))
@@ -257,7 +261,7 @@ async def test_a_warning_of_triage_stands_in_the_list_unless_a_measured_cause_na
         "scenarios.triage.examine", lambda *a, **k: iter([ev.Found(t=0.1, finding=one) for one in told])
     )
     run = Conducted(outcomes=OUTCOMES | {"storage": part}, options={"dir": ["/d", "/s"]})
-    await Checkup().run(run)
+    await conduct(Checkup(), run)
     items = run.of(CheckupAnswer)[-1].value
     assert [one.state for one in items] == states
     remount = ("findmnt", "mount -o remount,async /s")  # all of the remedy, as the part's own run says it
@@ -282,7 +286,7 @@ async def test_without_a_measured_cause_the_answer_is_the_rule_and_says_that_it_
         lambda *a, **k: iter([ev.Found(t=0.1, finding=one) for one in (bad, worse)]),
     )
     run = Conducted(options={"dir": ["/d"]})
-    await Checkup().run(run)
+    await conduct(Checkup(), run)
     items = run.of(CheckupAnswer)[-1].value
     assert [(one.scenario, one.state, one.severity) for one in items] == [
         ("storage", "rule", "critical"),
@@ -293,11 +297,14 @@ async def test_without_a_measured_cause_the_answer_is_the_rule_and_says_that_it_
     assert (final.confidence, final.severity) == ("rule", "critical")
 
 
-async def test_the_parts_get_the_directories_that_the_plan_chose(offered: Any) -> None:
+async def test_the_parts_get_the_directories_that_the_plan_chose(
+    offered: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     offered(STORAGE)
-    plan = Plan(scenario="checkup", title="", question="", options={"dir": ["/var/tmp", "/s"]})
-    run = Conducted(plan=plan)
-    await Checkup().run(run)
+    where = parts.ChosenDirectories(("/var/tmp", "/s"), suspects=("/s",))
+    monkeypatch.setattr("scenarios.checkup.scenario.chosen", lambda host, options: where)
+    run = Conducted()
+    await conduct(Checkup(), run)
     assert run.told[0][1]["dir"] == ["/var/tmp", "/s"]
 
 
@@ -348,7 +355,7 @@ async def test_a_stop_keeps_what_was_measured_until_then(offered: Any) -> None:
                    verdict("slower", 0.91, (0.89, 0.93)), status="interrupted", reason="stopped")  # fmt: skip
     run = Conducted(outcomes=OUTCOMES | {"stopped": half})
     with pytest.raises(asyncio.CancelledError):
-        await Checkup().run(run)
+        await conduct(Checkup(), run)
     assert answered(run) == [
         "1. the stopped one: broken off; until then: 9 % slower",
         "2. not the disk (no difference over 3 %)",
@@ -384,5 +391,5 @@ async def test_a_stop_keeps_what_was_measured_until_then(offered: Any) -> None:
 async def test_what_a_part_says_of_its_suspect(offered: Any, told: Outcome, words: str) -> None:
     offered(STORAGE)
     run = Conducted(outcomes={"storage": told})
-    await Checkup().run(run)
+    await conduct(Checkup(), run)
     assert answered(run) == [words]

@@ -21,10 +21,11 @@ from scenarios.contention import plan as contention_plan
 from scenarios.contention.plan import CONTROL, layout, loads, worker_counts
 from scenarios.contention.results import Curve, Curves
 from scenarios.contention.scenario import Contention
-from scenarios.model import Options, Refused, Usage
+from scenarios.model import Options, Usage
 from scenarios.results.document import Chart, Table
 from scenarios.verdict.verdict import Word
 from tests.fakes import FakeClock, FakeRun
+from tests.fakes.run import conduct
 
 Rate = Callable[[str, int, int], float]  # load, side, workers: operations/s
 
@@ -85,9 +86,7 @@ async def measured(
     options: dict[str, Json] = {"dir": directories}
     host = Host()
     run = FakeRun(host=host, clock=clock, options=options, declared=scenario.options, seed=seed)
-    run.plan = scenario.plan(host, run.options)
-    assert not run.plan.refusal
-    await scenario.run(run)
+    await conduct(scenario, run)
     return run, fake
 
 
@@ -208,9 +207,8 @@ async def test_a_bench_that_cannot_is_refused_and_closed(tmp_path: Path, eight: 
     fake.refuses = "create: No space left on device"
     scenario = Contention(fake)
     run = FakeRun(host=Host(), clock=clock, options={"dir": [str(tmp_path)]}, declared=scenario.options)
-    run.plan = scenario.plan(run.host, run.options)
-    with pytest.raises(Refused):
-        await scenario.run(run)
+    with pytest.raises(BenchRefused):
+        await conduct(scenario, run)
     assert fake.closed and len(run.reverted) == 1
 
 
@@ -245,6 +243,6 @@ def test_as_root_it_measures_in_memory_where_there_is_enough(
         )
         found = layout(Host(), chosen())
         assert found.memory == in_memory and bool(found.left_out) == (not in_memory)
-        plan = Contention().plan(Host(), chosen())
+        plan = Contention().prepare(Host(), chosen()).plan
         assert [action.resource for action in plan.actions] == (["namespace"] if in_memory else ["directory"])
         assert bool(plan.writes) == (not in_memory)

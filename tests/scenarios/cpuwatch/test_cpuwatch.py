@@ -24,7 +24,7 @@ from scenarios.finding import Finding
 from scenarios.model import Options, Refused, Usage
 from tests.fakes.clock import FakeClock
 from tests.fakes.hosts.tree import Tree
-from tests.fakes.run import FakeRun
+from tests.fakes.run import FakeRun, conduct
 
 JOB = WatchedJob(words="job", target=JobTarget("pid", "131"), name="xz [131]")
 
@@ -177,12 +177,12 @@ def test_autogroups_are_told_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("options", [{}, {"pid": 1, "user": "root"}, {"user": "no such user"}])
 def test_one_job_must_be_named(options: dict[str, str | int]) -> None:
     with pytest.raises(Usage):
-        Cpuwatch().plan(Host(), Options(options))
+        Cpuwatch().prepare(Host(), Options(options))
 
 
 async def test_a_job_that_is_not_there() -> None:
     with pytest.raises(Refused, match="no process of pid"):
-        await Cpuwatch().run(FakeRun(host=Host(), options={"pid": 4_000_000}))
+        await conduct(Cpuwatch(), FakeRun(host=Host(), options={"pid": 4_000_000}))
 
 
 class Passing(FakeClock):
@@ -220,7 +220,7 @@ async def test_the_quota_that_stopped_it_is_named(
     monkeypatch.setattr(scenario, "job_look", lambda host, target: at)
     monkeypatch.setattr(scenario, "job_use", lambda before, after: _uses([0.74])[0])
     run = FakeRun(host=tree.host(), clock=Passing(tree), options={**target, "seconds": 3.0})
-    await Cpuwatch().run(run)
+    await conduct(Cpuwatch(), run)
     found = run.of(Found)[0].finding
     group = QuotaGroup(folder=BATCH, name="batch.slice", cores=0.75, stopped=90, periods=100)
     assert stopped_by(group) in found.title and found.severity == "warning"
@@ -253,7 +253,7 @@ async def test_a_planted_job(busy: int) -> None:
     from app.run.runner import Monotonic
 
     run = FakeRun(host=Host(), clock=Monotonic(), options={"pid": busy, "expect": 1.0, "seconds": 3.0})
-    await Cpuwatch().run(run)
+    await conduct(Cpuwatch(), run)
     events = [e for e in run.events if getattr(e, "finding", None) is not None]
     first = events[0].finding  # type: ignore[union-attr]
     assert first.id == "cpuwatch.cores" and first.severity == "warning", first.title

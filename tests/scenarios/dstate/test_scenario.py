@@ -21,6 +21,7 @@ from scenarios.dstate.scenario import Dstate
 from scenarios.model import Options, Usage
 from scenarios.rule import Unreadable
 from tests.fakes import FakeRun
+from tests.fakes.run import conduct
 from tests.needs import KERNEL_THREADS, LOOP, need, needs, not_here, program
 from tests.real.loop_disk import LoopDisk
 from tests.real.own_disk import detach, sh, unmount
@@ -48,7 +49,7 @@ def captured(root: Path, *processes: tuple[int, str, str, str]) -> Host:
 
 def watch(host: Host, **options: float) -> FakeRun:
     run = FakeRun(host=host, options=options, declared=Dstate.options)
-    asyncio.run(Dstate().run(run))
+    asyncio.run(conduct(Dstate(), run))
     return run
 
 
@@ -114,10 +115,10 @@ def test_no_proc_is_absent_and_ends(tmp_path: Path) -> None:
 
 
 def test_the_plan_changes_nothing() -> None:
-    plan = Dstate().plan(Host(), Options({"seconds": 30}, Dstate.options))
+    plan = Dstate().prepare(Host(), Options({"seconds": 30}, Dstate.options)).plan
     assert not plan.actions and not plan.writes and not plan.needs_consent and plan.seconds == 30
     with pytest.raises(Usage):
-        Dstate().plan(Host(), Options({"seconds": -1}, Dstate.options))
+        Dstate().prepare(Host(), Options({"seconds": -1}, Dstate.options))
 
 
 @pytest.mark.parametrize(
@@ -262,7 +263,7 @@ def test_a_device_that_completes_nothing_is_told_from_a_frozen_file_system(froze
                     options={"seconds": 6.5},
                     declared=Dstate.options,
                 )
-                asyncio.run(Dstate().run(run))
+                asyncio.run(conduct(Dstate(), run))
             finally:
                 sh("fsfreeze", "-u", str(frozen))
         run.host.close()
@@ -282,7 +283,7 @@ def test_a_task_on_a_really_frozen_file_system_is_caught(frozen: Path) -> None:
                 options={"seconds": 4.5},
                 declared=Dstate.options,  # type: ignore[arg-type]
             )
-            asyncio.run(Dstate().run(run))
+            asyncio.run(conduct(Dstate(), run))
         finally:
             sh("fsfreeze", "-u", str(frozen))
     run.host.close()

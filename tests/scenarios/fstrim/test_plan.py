@@ -63,7 +63,7 @@ def test_a_captured_tree_is_not_measured(tmp_path: Path) -> None:
     ],
 )
 def test_where_nothing_can_be_trimmed(directory: str, why: str) -> None:
-    plan = Fstrim().plan(Host(), options(dir=directory))
+    plan = Fstrim().prepare(Host(), options(dir=directory)).plan
     assert why in plan.refusal and "\n" not in plan.refusal
     assert plan.actions == () and plan.writes == ()
 

@@ -79,7 +79,7 @@ def told(
     chosen: dict[str, Json] = {"dir": str(tmp_path), "direction": "out", "size": 256 << 20, "budget": 60}
     asked = chosen | dict(options or {})
     host = Host()
-    plan = scenario.plan(host, Options(asked, scenario.options))
+    plan = scenario.prepare(host, Options(asked, scenario.options)).plan
     fake = FakeRun(seed=seed, clock=clock, host=host, options=asked, declared=scenario.options, plan=plan)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(plan_module, "machine", lambda host, leaves: machine)
@@ -221,7 +221,7 @@ def test_a_peer_is_asked_for_and_its_token_handed_on(tmp_path: Path) -> None:
 def test_wrong_requests_are_told(tmp_path: Path, options: dict[str, Json]) -> None:
     scenario = Fullstack()
     with pytest.raises(Usage):
-        scenario.plan(Host(), Options({"dir": str(tmp_path)} | options, scenario.options))
+        scenario.prepare(Host(), Options({"dir": str(tmp_path)} | options, scenario.options))
 
 
 def test_a_bench_that_cannot_begin_refuses_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -342,7 +342,7 @@ def test_every_load_names_a_command_that_would_measure_the_same(mix: Mix) -> Non
 
 def test_the_plan_asks_for_a_directory() -> None:
     with pytest.raises(Usage, match="--dir"):
-        Iosched().plan(Host(), Options({}, Iosched.options))
+        Iosched().prepare(Host(), Options({}, Iosched.options))
 
 
 def test_the_change_restores_what_a_switch_resets() -> None:

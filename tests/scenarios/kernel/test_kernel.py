@@ -41,7 +41,7 @@ def test_two_directories_are_the_storage_scenarios() -> None:
 
 def test_without_a_directory_neither_disk_nor_files_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scenarios.files.directories.default_directories", lambda host: ())
-    plan = Kernel().plan(Host(), Options({}))
+    plan = Kernel().prepare(Host(), Options({})).plan
     loads = {w.id for w in plan.workloads}
     assert "syscall" in loads and not {"file-create", "randread-4k"} & loads
     assert plan.actions == () and plan.writes == () and plan.left_out
@@ -54,7 +54,7 @@ def test_a_captured_tree_is_refused(tmp_path: Path) -> None:
 
 
 def test_one_run_says_what_it_recorded_and_what_was_unsteady() -> None:
-    plan = Kernel().plan(Host(), Options({}))
+    plan = Kernel().prepare(Host(), Options({})).plan
     steady, loud = (
         findings(plan, _rounds(100.0, 101.0, 99.0, 100.0)),
         findings(plan, _rounds(100.0, 10.0, 300.0)),

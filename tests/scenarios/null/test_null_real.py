@@ -17,6 +17,7 @@ from probes.types import Json
 from scenarios import events as ev
 from scenarios.null.scenario import Null
 from tests.fakes import FakeRun
+from tests.fakes.run import conduct
 from tests.needs import not_here
 from tests.real.polled import within
 
@@ -49,10 +50,10 @@ async def test_cancelled_in_a_train_it_leaves_neither_file_nor_process(disk: Pat
     options: dict[str, Json] = {"dir": str(disk), "size": 64 << 20}
     before = running(Host())
     run = FakeRun(host=Host(), clock=Monotonic(), options=options, declared=scenario.options)
-    plan = scenario.plan(run.host, run.options)
+    plan = scenario.prepare(run.host, run.options).plan
     if plan.refusal:
         not_here(plan.refusal)
-    task = asyncio.create_task(scenario.run(run))
+    task = asyncio.create_task(conduct(scenario, run))
     async with asyncio.timeout(60):
         while not steady(run) and not task.done():
             await asyncio.sleep(0.05)

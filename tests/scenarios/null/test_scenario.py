@@ -24,6 +24,7 @@ from scenarios.null.results import Answer, Reach, Resolution
 from scenarios.null.scenario import Null
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.noise import white
+from tests.fakes.run import conduct
 from tests.fakes.trains import FakeTrains
 
 EMPTY = Path("/nonexistent-captured-tree")
@@ -106,7 +107,7 @@ async def test_the_same_thing_is_not_called_different_and_the_answer_can_be_quot
 ) -> None:
     scenario = Null()
     run = run_of(engine, scenario)
-    await scenario.run(run)
+    await conduct(scenario, run)
     words = {v.workload: v.verdict for v in run.of(ev.Verdict)}
     assert words == dict.fromkeys(("randread-4k-qd1", "fsync-4k-qd1", "cpu"), "no material difference")
     [told] = run.of(Resolution)
@@ -121,7 +122,7 @@ async def test_the_same_thing_is_not_called_different_and_the_answer_can_be_quot
 async def test_a_planted_fifth_is_found_and_said(engine: type[FakeBench]) -> None:
     scenario = Null(stretch=0.2)
     run = run_of(engine, scenario)
-    await scenario.run(run)
+    await conduct(scenario, run)
     assert {v.verdict for v in run.of(ev.Verdict)} == {"slower"}
     wrong = [f.finding for f in run.of(ev.Found) if f.finding.id == "null.difference"]
     assert not any(f.finding.answers for f in run.of(ev.Found))
@@ -132,7 +133,7 @@ async def test_a_planted_fifth_is_found_and_said(engine: type[FakeBench]) -> Non
 async def test_everything_is_closed_and_removed(engine: type[FakeBench], tmp_path: Path) -> None:
     scenario = Null()
     run = run_of(engine, scenario)
-    await scenario.run(run)
+    await conduct(scenario, run)
     assert [bench.closed for bench in engine.made] == [True, True]
     assert run.applied == run.reverted
     assert list(tmp_path.iterdir()) == []
@@ -144,7 +145,7 @@ async def test_cancelled_in_a_train_everything_is_closed_and_removed(
     scenario = Null()
     run = run_of(engine, scenario)
     engine.hangs = True
-    task = asyncio.create_task(scenario.run(run))
+    task = asyncio.create_task(conduct(scenario, run))
     while not any(s.id == "randread-4k-qd1" for s in run.of(ev.Step)) and not task.done():
         await asyncio.sleep(0.01)
     task.cancel()
@@ -161,10 +162,10 @@ async def test_without_a_suitable_directory_the_cpu_is_measured(
     monkeypatch.setattr(directories, "suitability", lambda host, d, **_: place(d, f"{d} is on tmpfs"))
     scenario = Null()
     run = run_of(engine, scenario)
-    plan = scenario.plan(run.host, run.options)
+    plan = scenario.prepare(run.host, run.options).plan
     assert plan.refusal == "" and plan.writes == () and plan.actions == ()
     assert "is on tmpfs" in plan.left_out[0]
-    await scenario.run(run)
+    await conduct(scenario, run)
     assert [v.workload for v in run.of(ev.Verdict)] == ["cpu"]
     assert engine.made[0].prepared == ()
     assert run.of(ev.Note)
@@ -177,9 +178,9 @@ async def test_a_directory_that_was_named_and_cannot_be_measured_is_refused(
     monkeypatch.setattr(directories, "suitability", lambda host, d, **_: place(d, why))
     scenario = Null()
     run = run_of(engine, scenario, dir="/dev/shm")
-    assert scenario.plan(run.host, run.options).refusal == why
+    assert scenario.prepare(run.host, run.options).plan.refusal == why
     with pytest.raises(Refused, match="tmpfs"):
-        await scenario.run(run)
+        await conduct(scenario, run)
     assert run.events == []
 
 
@@ -190,7 +191,7 @@ async def test_an_engine_that_finds_no_space_refuses_and_leaves_nothing(
     scenario = Null()
     run = run_of(engine, scenario)
     with pytest.raises(Refused, match="No space left"):
-        await scenario.run(run)
+        await conduct(scenario, run)
     assert run.applied == run.reverted
     assert engine.made[0].closed
 
@@ -202,7 +203,7 @@ async def test_an_engine_that_finds_no_space_refuses_and_leaves_nothing(
 def test_wrong_requests_get_their_line(options: dict[str, object], words: str) -> None:
     scenario = Null()
     with pytest.raises(Usage, match=words):
-        scenario.plan(Host(), Options(options, scenario.options))  # type: ignore[arg-type]
+        scenario.prepare(Host(), Options(options, scenario.options))  # type: ignore[arg-type]
 
 
 def test_a_captured_tree_cannot_be_measured(tmp_path: Path) -> None:
@@ -213,7 +214,7 @@ def test_a_captured_tree_cannot_be_measured(tmp_path: Path) -> None:
 
 def test_the_plan_says_what_is_written_before_it_is(tmp_path: Path) -> None:
     scenario = Null()
-    plan = scenario.plan(Host(), Options({}, scenario.options))
+    plan = scenario.prepare(Host(), Options({}, scenario.options)).plan
     assert plan.digest and plan.measuring_s == null_plan.DEFAULT_BUDGET_S
     assert plan.writes[0].device == "sda"
     files = size(prepared_bytes(256 << 20, null_plan.STORAGE))

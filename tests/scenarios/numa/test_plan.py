@@ -19,7 +19,7 @@ from scenarios.numa.plan import LEAST_ROUNDS, lay_out
 from scenarios.numa.results import Bios, Shape
 from scenarios.numa.scenario import Numa
 from tests.fakes.hosts.tree import Tree
-from tests.fakes.run import FakeRun
+from tests.fakes.run import FakeRun, conduct
 
 BIOS = Path(__file__).parents[2] / "fixtures" / "bios"
 
@@ -44,7 +44,7 @@ def _two_nodes(tmp_path: Path) -> Host:
 
 
 def test_a_captured_tree_is_drawn_and_not_measured(tmp_path: Path) -> None:
-    plan = Numa().plan(_two_nodes(tmp_path), Options({}))
+    plan = Numa().prepare(_two_nodes(tmp_path), Options({})).plan
     assert not plan.refusal and not plan.workloads and plan.measuring_s == 0
     assert plan.picture[0] == "2 sockets, 4 cores, 4 threads, 2 NUMA nodes"
     assert plan.left_out == ("every measurement: a captured tree is only read",)
@@ -82,7 +82,7 @@ def test_memory_without_cores_is_compared_with_the_first_node_s(
 
 
 def test_a_tree_without_processors_is_refused(tmp_path: Path) -> None:
-    assert Numa().plan(Tree(tmp_path).host(), Options({})).refusal
+    assert Numa().prepare(Tree(tmp_path).host(), Options({})).plan.refusal
 
 
 def test_many_nodes_are_not_all_paired_in_a_minute() -> None:
@@ -99,7 +99,7 @@ def test_many_nodes_are_not_all_paired_in_a_minute() -> None:
 @pytest.mark.parametrize("url", ["https://user:word@bmc", "http://bmc.example.org"])
 def test_a_url_that_must_not_be_asked(tmp_path: Path, url: str) -> None:
     with pytest.raises(Usage) as error:
-        Numa().plan(_two_nodes(tmp_path), Options({"redfish": url}))
+        Numa().prepare(_two_nodes(tmp_path), Options({"redfish": url}))
     assert "word" not in str(error.value).replace("password", "")
 
 
@@ -116,9 +116,9 @@ async def test_settings_and_the_bios_are_read_without_measuring(tmp_path: Path) 
     scenario = Numa()
     options = {"only": "read", "bios": str(BIOS / "dell.json")}
     host = _two_nodes(tmp_path)
-    plan = scenario.plan(host, Options(options, scenario.options))
+    plan = scenario.prepare(host, Options(options, scenario.options)).plan
     run = FakeRun(host=host, options=options, declared=scenario.options, plan=plan)
-    await scenario.run(run)
+    await conduct(scenario, run)
     assert [type(e) for e in run.of(ev.Result)] == [Shape, Bios]
     found = {e.finding.id: e.finding for e in run.of(ev.Found)}
     assert set(found) == {"numa.answer", "numa.bios", "numa.bios-unknown"}
@@ -162,14 +162,14 @@ def test_other_requests_that_are_wrong(tmp_path: Path) -> None:
 
 def _refused(host: Host, options: dict[str, Json]) -> None:
     with pytest.raises(Usage) as error:
-        Numa().plan(host, Options(options))
+        Numa().prepare(host, Options(options))
     assert len(str(error.value).splitlines()) == 1
 
 
 def test_a_file_with_names_that_nobody_here_knows_is_still_one(tmp_path: Path) -> None:
     saved = tmp_path / "saved"
     saved.write_text('{"Attributes": {"cbs_cmn_apbdis": "1"}}')
-    assert Numa().plan(_two_nodes(tmp_path), Options({"bios": str(saved)})).picture
+    assert Numa().prepare(_two_nodes(tmp_path), Options({"bios": str(saved)})).plan.picture
 
 
 async def test_a_controller_that_does_not_answer_ends_the_run(
@@ -180,9 +180,9 @@ async def test_a_controller_that_does_not_answer_ends_the_run(
     with socket.create_server(("127.0.0.1", 0)) as taken:
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
     scenario, host, options = Numa(), _two_nodes(tmp_path), {"only": "read", "redfish": url}
-    plan = scenario.plan(host, Options(options, scenario.options))
+    plan = scenario.prepare(host, Options(options, scenario.options)).plan
     run = FakeRun(host=host, options=options, declared=scenario.options, plan=plan)
     with pytest.raises(Refused) as error:
-        await scenario.run(run)
+        await conduct(scenario, run)
     assert len(str(error.value).splitlines()) == 1
     assert "correct-horse" not in repr(run.events) + str(error.value) and not run.of(ev.Step)

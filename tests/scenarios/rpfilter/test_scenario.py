@@ -156,7 +156,7 @@ async def test_no_namespaces_are_refused_with_the_reason_and_the_rules_still_spe
 
     story.scenario = Rpfilter(refuse)
     with pytest.raises(Refused, match="Operation not permitted"):
-        await story.scenario.run(story.fake)
+        await story.run()
     assert [e.finding.id for e in story.fake.of(ev.Found)] == ["rpfilter.loaded"]
     assert len(story.fake.applied) == len(story.fake.reverted) == 1
 
@@ -213,7 +213,7 @@ def test_what_cannot_be_copied_is_said_in_the_plan(tmp_path: Path) -> None:
     rules = "".join(f"{n}: from all lookup {n}\n" for n in range(5))
     commands = {"nft -a -t list ruleset": EMPTY, "ip -6 rule show": rules, "ip -4 rule show": rules}
     host = Answering(tmp_path, commands, BASE)
-    plan = Rpfilter().plan(host, Options({}, Rpfilter.options))
+    plan = Rpfilter().prepare(host, Options({}, Rpfilter.options)).plan
     assert any("IPv6 3 " in line for line in plan.left_out)
     assert any("IPv4 2 " in line for line in plan.left_out)
 

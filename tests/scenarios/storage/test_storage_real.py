@@ -27,6 +27,7 @@ from scenarios.storage.results import Levels
 from scenarios.storage.scenario import Storage
 from scenarios.storage.targets import differences, variant
 from tests.fakes import FakeRun
+from tests.fakes.run import conduct
 from tests.needs import LOOP, need, not_here
 from tests.real.own_disk import detach, unmount
 
@@ -78,7 +79,7 @@ def run_of(scenario: Storage, directories: list[str], budget: float) -> FakeRun:
 
 async def test_one_directory_is_measured_and_nothing_is_left(disk: str) -> None:
     run = run_of(Storage(only=("randread-4k-qd1", "fsync-4k-qd1", "metadata")), [disk], 9)
-    await Storage(only=("randread-4k-qd1", "fsync-4k-qd1", "metadata")).run(run)
+    await conduct(Storage(only=("randread-4k-qd1", "fsync-4k-qd1", "metadata")), run)
     [levels] = run.of(Levels)
     assert {level.workload for level in levels.value} == {"randread-4k-qd1", "fsync-4k-qd1", "metadata"}
     assert all(level.median > 0 for level in levels.value)
@@ -93,7 +94,7 @@ async def test_two_directories_of_one_disk_give_verdicts_with_all_their_parts(di
     scenario = Storage(only=("fsync-4k-qd1",))
     run = run_of(scenario, pair, 15)
     try:
-        await scenario.run(run)
+        await conduct(scenario, run)
         [verdict] = run.of(ev.Verdict)
         assert (verdict.workload, verdict.baseline, verdict.variant) == ("fsync-4k-qd1", "A", "B")
         assert verdict.scope and explanation(verdict)
@@ -122,10 +123,10 @@ def test_a_mount_with_sync_is_told_of_the_run_that_measures_it_and_chosen_by_a_c
 
 
 def test_the_plan_says_what_will_be_written_and_writes_nothing(disk: str) -> None:
-    plan = Storage().plan(Host(), run_of(Storage(), [disk], 120).options)
+    plan = Storage().prepare(Host(), run_of(Storage(), [disk], 120).options).plan
     assert not plan.refusal
     assert [one.bytes for one in plan.writes] == [8 << 30]
-    assert plan.digest == Storage().plan(Host(), run_of(Storage(), [disk], 120).options).digest
+    assert plan.digest == Storage().prepare(Host(), run_of(Storage(), [disk], 120).options).plan.digest
     assert sorted(Path(disk).iterdir()) == [Path(disk, "lost+found")]
 
 
@@ -135,7 +136,7 @@ async def test_no_space_is_one_line_and_refused() -> None:
         options: dict[str, Json] = {"dir": [mounted]}
         run = FakeRun(host=Host(), clock=Monotonic(), options=options, declared=scenario.options)
         with pytest.raises(Refused, match="too little space") as refused:
-            await scenario.run(run)
+            await conduct(scenario, run)
         assert "\n" not in str(refused.value) and "name " in str(refused.value)
 
 
@@ -149,11 +150,13 @@ async def test_a_loop_device_without_direct_io_wins_nothing(tmp_path: Path) -> N
         mounted_file(4096, "--direct-io=off") as cached,
     ):
         run = run_of(scenario, [plain, cached], 15)
-        await scenario.run(run)
+        await conduct(scenario, run)
         alone = run_of(scenario, [cached], 8)
         await scenario.run(alone)
         refused = [
-            one.plan(Host(), FakeRun(host=Host(), options={"dir": cached}, declared=one.options).options)
+            one.prepare(
+                Host(), FakeRun(host=Host(), options={"dir": cached}, declared=one.options).options
+            ).plan
             for one in (Iosched(), Fstrim())
         ]
     verdicts = run.of(ev.Verdict)
@@ -177,7 +180,7 @@ async def test_bad_directories_are_refused_in_one_line(directory: str, said: str
     options: dict[str, Json] = {"dir": [directory]}
     run = FakeRun(host=Host(), clock=Monotonic(), options=options, declared=scenario.options)
     with pytest.raises(Refused, match=said) as refused:
-        await scenario.run(run)
+        await conduct(scenario, run)
     assert "\n" not in str(refused.value)
     assert run.applied == []
 
@@ -194,16 +197,16 @@ def test_a_job_that_is_not_there_is_told_before_anything_is_measured(
 ) -> None:
     scenario = Storage()
     run = FakeRun(host=Host(), options=options | {"dir": ["/var/tmp"]}, declared=scenario.options)
-    assert said in scenario.plan(Host(), run.options).refusal
+    assert said in scenario.prepare(Host(), run.options).plan.refusal
 
 
 def test_the_least_budget_is_said(disk: str) -> None:
     pair = ["/var/tmp", disk]
     scenario = Storage()
     with pytest.raises(Usage, match=r"give --budget (\d+)") as caught:
-        scenario.plan(Host(), run_of(scenario, pair, 3).options)
+        scenario.prepare(Host(), run_of(scenario, pair, 3).options)
     need = int(str(caught.value).split("--budget ")[1].split()[0])
-    assert scenario.plan(Host(), run_of(scenario, pair, need).options).measuring_s == need
+    assert scenario.prepare(Host(), run_of(scenario, pair, need).options).plan.measuring_s == need
 
 
 @pytest.mark.parametrize(
@@ -219,4 +222,4 @@ def test_wrong_requests_are_usage(options: dict[str, Json], said: str) -> None:
     scenario = Storage()
     run = FakeRun(host=Host(), options=options, declared=scenario.options)
     with pytest.raises(Usage, match=said):
-        scenario.plan(Host(), run.options)
+        scenario.prepare(Host(), run.options)

@@ -98,7 +98,7 @@ def test_anothers_link_is_refused_and_the_plan_says_who_rules(tmp_path: Path) ->
 
     def told(name: str) -> tuple[str, ...]:
         values = {"cmd": "true", "variant": ["a:", "b: X=1"], "cold": [str(tmp_path / name)]}
-        found = scenario.plan(Host(), Options(values, scenario.options)).sentences
+        found = scenario.prepare(Host(), Options(values, scenario.options)).plan.sentences
         return tuple(s.replace(str(tmp_path), "") for s in found if str(tmp_path) in s)
 
     assert len(told("data")) == 1
@@ -115,7 +115,7 @@ def test_what_is_no_file_is_refused_before_anything_runs(tmp_path: Path) -> None
     def refused(*names: str) -> bool:
         cold = [str(tmp_path / name) for name in names]
         values = {"cmd": "true", "variant": ["a:", "b: X=1"], "cold": cold}
-        return bool(scenario.plan(Host(), Options(values, scenario.options)).refusal)
+        return bool(scenario.prepare(Host(), Options(values, scenario.options)).plan.refusal)
 
     assert not refused("file", ".", "comes-with-prepare")
     assert refused("file", "pipe") and refused("link") and refused("file/below")
@@ -142,9 +142,9 @@ def test_the_whole_cache_is_dropped_with_consent_only(
     monkeypatch.setattr(os, "geteuid", lambda: 0)  # nothing is dropped: the run is a fake
     scenario = load("workload")
     values = {"cmd": "true", "variant": ["a:", "b: X=1"]}
-    plan = scenario.plan(Host(), Options(values, scenario.options))
+    plan = scenario.prepare(Host(), Options(values, scenario.options)).plan
     assert not plan.needs_consent
-    cold = scenario.plan(Host(), Options(values | {"cold": ["all"]}, scenario.options))
+    cold = scenario.prepare(Host(), Options(values | {"cold": ["all"]}, scenario.options)).plan
     assert cold.needs_consent and WHOLE in cold.actions
     run = FakeRun()
     asyncio.run(Cold(run, job("a:", "true", "/"), supervisors, ("all",)).make(60.0))

@@ -103,7 +103,7 @@ OWN = {
 def test_a_variant_has_the_limits_of_the_callers_own_group(limited: Host) -> None:
     scenario = CommandUnderVariants()
     values = {"cmd": "true", "variant": ["asis:", "free: cpu.max=max"], "cwd": "/"}
-    plan = scenario.plan(limited, Options(values, scenario.options))
+    plan = scenario.prepare(limited, Options(values, scenario.options)).plan
     first, second = (action.parameters for action in plan.actions if action.resource == "cgroup")
     assert first == OWN and second == OWN | {"cpu.max": "max"} and not plan.refusal
     own = carried(limited, "/sys/fs/cgroup")

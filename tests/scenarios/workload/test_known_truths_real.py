@@ -28,7 +28,7 @@ from scenarios.workload.parts import Part
 from scenarios.workload.scenario import CommandUnderVariants
 from scenarios.workload.split import split
 from scenarios.workload.variants import job
-from tests.fakes.run import FakeRun
+from tests.fakes.run import FakeRun, conduct
 from tests.needs import TASKSTATS, needs, not_here
 from tests.scenarios.workload.test_arm_real import PYTHON, runs
 
@@ -243,7 +243,7 @@ def test_a_command_that_fails_half_the_time(tmp_path: Path) -> None:
     scenario = CommandUnderVariants()
     run = FakeRun(options=options, declared=scenario.options, clock=Monotonic())
     run.plan = Plan(scenario="workload", title="", question="", measuring_s=8.0)
-    asyncio.run(scenario.run(run))
+    asyncio.run(conduct(scenario, run))
     said = [note.text for note in run.of(ev.Note) if "status 1" in note.text]
     assert said and len(said) <= 6 and all("\n" not in text for text in said)
     found = [event.finding for event in run.of(ev.Found) if event.finding.id == "workload.failed"]

@@ -20,14 +20,14 @@ VALUES = {"cmd": "echo 'a b'", "prepare": "true", "variant": ["a:", "b: PGPASSWO
 
 def test_all_commands_are_shown_before_they_are_started() -> None:
     scenario = load("workload")
-    plan = scenario.plan(Host(), Options(VALUES, scenario.options))
+    plan = scenario.prepare(Host(), Options(VALUES, scenario.options)).plan
     assert plan.commands == ("echo 'a b'", "env -u X echo 'a b'", "true")
     assert plan.options["cwd"] and not plan.needs_consent
 
 
 def test_a_secret_is_masked_where_a_variant_is_named() -> None:
     scenario = load("workload")
-    plan = scenario.plan(Host(), Options(VALUES, scenario.options))
+    plan = scenario.prepare(Host(), Options(VALUES, scenario.options)).plan
     assert [v.id for v in plan.variants] == ["a", "b"]
     assert "hunter2" not in str(plan.variants) and "PGPASSWORD" in plan.variants[1].label
 
@@ -41,7 +41,7 @@ def test_the_runs_that_must_fit_are_in_the_plan(series: int, variants: list[str]
     options = Options({"cmd": "true", "variant": variants, "series": series or None}, scenario.options)
     wanted = request(options, "/")
     assert wanted.fewest_runs == runs == 2 * len(wanted.jobs) * (0 if series else wanted.load.min_groups)
-    plan = scenario.plan(Host(), options)
+    plan = scenario.prepare(Host(), options).plan
     assert any(f"({runs} runs)" in line for line in plan.sentences) == bool(runs)
 
 
@@ -49,7 +49,7 @@ def test_private_tells_digests_of_values_and_commands(tmp_path: Path) -> None:
     scenario = load("workload")
     private = {"cmd": "echo tiger7", "cleanup": "true tiger7", "private": True}
     values = private | {"variant": ["a:", "b: CODE=tiger7 nice=3 wrap='env X=tiger7'"]}
-    plan = scenario.plan(Host(), Options(values, scenario.options))
+    plan = scenario.prepare(Host(), Options(values, scenario.options)).plan
     assert "tiger7" not in msgspec.json.encode(plan).decode()
     told = plan.variants[1].facts
     assert told == {"CODE": digest("tiger7"), "nice": "3", "wrap": digest("env X=tiger7")}
@@ -57,7 +57,7 @@ def test_private_tells_digests_of_values_and_commands(tmp_path: Path) -> None:
     bad = tmp_path / "jobs.toml"
     bad.write_text('cmd = "/nonexistent/tiger7"\n[[variant]]\nname = "a"\n[[variant]]\nname = "b"\n')
     with pytest.raises(Usage) as why:
-        scenario.plan(Host(), Options({"file": str(bad), "private": True}, scenario.options))
+        scenario.prepare(Host(), Options({"file": str(bad), "private": True}, scenario.options))
     assert "tiger7" not in str(why.value) and "--private" in str(why.value)
 
 
