@@ -48,6 +48,11 @@ def number(value: float, digits: int = 3) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def signed(value: float) -> str:
+    """`+0.3`, `−12.4`."""
+    return f"{'−' if value < 0 else '+'}{number(abs(value))}"
+
+
 def size(value: float, digits: int = 3) -> str:
     """Bytes: `512 B`, `4.2 GiB`, `1.5 MiB`; of a unit's whole numbers none is rounded: `1016 MiB`."""
     if not abs(value) < _MOST:

@@ -55,11 +55,11 @@ def _ended(session: Session) -> list[Part]:
 def _result(session: Session, *, narrow: bool) -> list[Part]:
     parts = checkup.parts(session)
     compared = [v for v in session.verdicts.values() if not v.control]
-    if texts := alone(session):
+    sections = [top for result in session.results.values() if (top := result.on_top(session.time))]
+    tables = [part for section in sections for part in section.parts if isinstance(part, Table)]
+    if not tables and (texts := alone(session)):
         parts.append(Bullets(tuple((text,) for text in texts)))
-    for result in session.results.values():
-        if (section := result.on_top(session.time)) is not None:
-            parts += [part for part in section.parts if isinstance(part, Table)]
+    parts += tables
     found = effects(session, narrow=narrow)
     if found is not None:
         parts += [found, *([say(values)] if (values := beside(session)) else ())]

@@ -8,7 +8,14 @@ from app.recording.progress import share_done
 from app.recording.reader import BrokenRecording, load
 from app.recording.session import Session
 from app.report.trust import trust
-from app.report.wording import measured, series_sentence, variant_title, verdict_sentence, workload_title
+from app.report.wording import (
+    measured,
+    metric_title,
+    series_sentence,
+    variant_title,
+    verdict_sentence,
+    workload_title,
+)
 from probes import units
 from scenarios import events as ev
 from scenarios.experiment.wording import resolution_words
@@ -255,8 +262,12 @@ def _range(session: Session, worst: ev.Verdict, same: list[ev.Verdict]) -> str:
     told = [v for v in told if not v.control]
     left, right = (variant_title(session, name) for name in (worst.variant, worst.baseline))
     size = units.between(worst.ratio or 1.0, least.ratio or 1.0, worst.ratio)
-    ends = " to ".join(workload_title(session, v.workload) for v in (least, worst))
-    parts = [f"{left} is {worst.verdict} than {right} in {len(same)} of {len(told)} loads, {size} ({ends})"]
+    one_load = len({v.workload for v in told}) == 1
+    ends = " to ".join(
+        metric_title(v.metric) if one_load else workload_title(session, v.workload) for v in (least, worst)
+    )
+    kinds = "metrics" if one_load else "loads"
+    parts = [f"{left} is {worst.verdict} than {right} in {len(same)} of {len(told)} {kinds}, {size} ({ends})"]
     for word, some in (
         ("equal", [v for v in told if v.equal]),
         ("undecided", [v for v in told if v.undecided]),

@@ -9,6 +9,7 @@ from scenarios.contention.plan import CONTROL
 from scenarios.contention.results import Curve
 from scenarios.finding import Evidence, Finding
 from scenarios.rules.texts import texts
+from scenarios.where.call_paths import PLUMBING
 
 SAYS = texts("contention")
 
@@ -19,7 +20,8 @@ def findings(curves: Sequence[Curve], *, memory: bool) -> list[Finding]:
     stopped = worst_first([curve for curve in judged if curve.stops_after is not None])
     most = curves[0].steps[-1].workers
     whole = [curve for curve in judged if curve.scales_to == most]
-    evidence = [_curve(curve, most) for curve in (*stopped, *(c for c in judged if c not in stopped))]
+    control = next((curve for curve in curves if curve.load == CONTROL), curves[0])
+    evidence = [_curve(curve, control) for curve in (*stopped, *(c for c in judged if c not in stopped))]
     evidence += [line for curve in stopped for line in _why(curve)]
     if memory:
         evidence.append(SAYS.evidence("memory"))
@@ -68,12 +70,11 @@ def _waits(curve: Curve) -> str:
     return SAYS.text("waits", place=first.place, what=first.what, share=first.share)
 
 
-def _curve(curve: Curve, most: int) -> Evidence:
+def _curve(curve: Curve, control: Curve) -> Evidence:
     waits = f"; {told}" if (told := _waits(curve)) else ""
-    control = f"{curve.steps[-1].control:.2g}"
     return SAYS.evidence(
-        "curve", load=curve.name, answer=curve.answer, gain=f"{curve.gain:.2g}", most=most, control=control,
-        waits=waits,
+        "curve", load=curve.name, answer=curve.answer, gain=f"{curve.gain:.2g}", most=curve.judged,
+        control=f"{control.at(curve.judged):.2g}", waits=waits,
     )  # fmt: skip
 
 
@@ -94,5 +95,8 @@ def _why(curve: Curve) -> list[Evidence]:
             )
         )
     if curve.waits and curve.waits[0].stack:
-        found.append(SAYS.evidence("stack", load=curve.name, stack=" < ".join(curve.waits[0].stack)))
+        stack = [name for name in curve.waits[0].stack if name not in PLUMBING]
+        holder = " < ".join(curve.waits[0].holder)
+        taken = f"; who had the lock before: {holder}" if holder else ""
+        found.append(SAYS.evidence("stack", load=curve.name, stack=" < ".join(stack), holder=taken))
     return found

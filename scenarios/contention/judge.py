@@ -14,13 +14,17 @@ from random import Random
 from statistics import fmean, stdev
 from typing import NamedTuple
 
+import msgspec
+
 from probes.bench.contention.bench import Point
+from probes.bench.profile.symbols import Symbols
 from probes.bench.profile.syscall_names import call_name, names
 from scenarios.contention.plan import CONTROL, LEAST_GROUPS, Load
 from scenarios.contention.results import Curve, Level, Scalability, Step, Wait
 from scenarios.contention.usl import fitted
 from scenarios.experiment.statistics.distributions import t_quantile
 from scenarios.verdict.verdict import OPEN, UNFIT, Estimate, Why, Word, decide, margin_edge
+from scenarios.where.locks import by_lock, longest
 from scenarios.where.waits import kind_of, words
 
 ALPHA = 0.05
@@ -175,6 +179,24 @@ def _scalability(measured: Measured, key: Key, counts: Sequence[int], rng: Rando
         contention=best.contention, contention_ci95=found.contention_ci95, coherence=best.coherence,
         coherence_ci95=found.coherence_ci95, peak=best.peak,
     )  # fmt: skip
+
+
+def with_locks(curve: Curve, point: Point, workers: int, symbols: Symbols) -> Curve:
+    """What the kernel told of its locks in one more point takes the place of what was sampled at the same places."""
+    if point.locks is None:
+        return curve
+    whole = workers * point.seconds
+    found = [
+        Wait(
+            place=place, call="", what=kind, share=min(1.0, math.fsum(wait.seconds for wait in waits) / whole),
+            stack=longest(waits, holder=False), holder=longest(waits, holder=True),
+        )
+        for (kind, place), waits in by_lock(point.locks, symbols).items()
+    ]  # fmt: skip
+    large = [wait for wait in found if wait.share >= LEAST_WAIT]
+    places = {wait.place for wait in large}
+    waits = sorted((*large, *(w for w in curve.waits if w.place not in places)), key=lambda wait: -wait.share)
+    return msgspec.structs.replace(curve, waits=tuple(waits[:MOST_WAITS]))
 
 
 def _waits(levels: Mapping[int, Sequence[Sequence[Point]]], counts: Sequence[int]) -> tuple[Wait, ...]:

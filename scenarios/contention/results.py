@@ -64,6 +64,7 @@ class Wait(msgspec.Struct, frozen=True, kw_only=True):
     """Where the workers slept: the kernel's function (wchan) and the call. share: of the workers' time, sampled.
 
     stack: functions, innermost first, of the sleep seen most often; empty where it may not be read (not root).
+    holder: of who had taken the lock before, where the kernel told (lock:contention_begin): then spinning counts too.
     """
 
     place: str
@@ -71,6 +72,7 @@ class Wait(msgspec.Struct, frozen=True, kw_only=True):
     what: str
     share: of.Share
     stack: tuple[str, ...] = ()
+    holder: tuple[str, ...] = ()
 
 
 class Curve(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,10 +97,17 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.title}, {self.side}" if self.side else self.title
 
     @property
+    def judged(self) -> int:
+        """The most workers that are."""
+        return self.steps[-1].workers if self.steps else 1
+
+    @property
     def gain(self) -> float:
         """Throughput at the most workers that are judged, as a multiple of one worker's."""
-        judged = self.steps[-1].workers if self.steps else 1
-        return self.multiple(next((one.rate for one in self.levels if one.workers == judged), math.nan))
+        return self.at(self.judged)
+
+    def at(self, workers: int) -> float:
+        return self.multiple(next((one.rate for one in self.levels if one.workers == workers), math.nan))
 
     def multiple(self, rate: float) -> float:
         """Of one worker's rate; no number where that is none."""
@@ -126,17 +135,18 @@ class Curves(Result, frozen=True, tag="contention.curves/1"):
         if not self.value:
             return None
         counts = [level.workers for level in self.value[0].levels]
-        header = ("load", *(f"{n} w" for n in counts), "answer", "waits in")
+        header = ("load", "on", *(f"{n} w" for n in counts), "answer", "waits in")
         rows = tuple(
             (
-                curve.name,
-                *(units.number(level.rate) for level in curve.levels),
+                curve.title,
+                curve.side,
+                *(units.prefixed(level.rate) for level in curve.levels),
                 f"{curve.answer} (x{curve.gain:.2g})",
                 Mono(curve.waits[0].place) if curve.waits else "–",
             )
             for curve in self.value
         )
-        right = frozenset(range(1, 1 + len(counts)))
+        right = frozenset(range(2, 2 + len(counts)))
         return Section("operations/s by workers", (Table(header, rows, right).without_empty_columns(),))
 
 
@@ -173,8 +183,8 @@ def _details(curves: tuple[Curve, ...]) -> Table:
                 (
                     curve.name,
                     str(level.workers),
-                    units.number(level.rate),
-                    "–" if level.ci95 is None else " to ".join(map(units.number, level.ci95)),
+                    units.prefixed(level.rate),
+                    "–" if level.ci95 is None else " to ".join(map(units.prefixed, level.ci95)),
                     units.percent(level.queued),
                     units.percent(level.system_share),
                     f"{level.switches:.3g}",

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import ClassVar, Protocol
 
+from probes import units
 from probes.bench.contention.bench import ContentionBench, Point
 from probes.bench.contention.operations import MOST_BYTES
+from probes.bench.profile.symbols import Symbols
 from probes.host import Host
 from scenarios.card import Card
 from scenarios.contention import CARD
 from scenarios.contention.findings import findings
-from scenarios.contention.judge import Key, Measured, curves
+from scenarios.contention.judge import Key, Measured, curves, with_locks
 from scenarios.contention.plan import (
+    CONTROL,
     LEAST_GROUPS,
     MEMORY_DISKS,
     MOST_WRITTEN_BYTES,
@@ -24,14 +28,18 @@ from scenarios.contention.plan import (
     layout,
     planned,
 )
-from scenarios.contention.results import Curves
+from scenarios.contention.results import Curve, Curves
 from scenarios.declared_options import declared
 from scenarios.model import Options, Prepared, Run, Scenario, Step, own_directory
 from scenarios.plan import Option
 
+LOCKS_S = 0.3  # of a point in which the kernel tells of its locks
+
 
 class Bench(Protocol):
-    async def point(self, load: str, side: int, workers: int, seconds: float) -> Point: ...
+    async def point(
+        self, load: str, side: int, workers: int, seconds: float, *, locks: bool = False
+    ) -> Point: ...
 
     async def close(self) -> None: ...
 
@@ -73,6 +81,7 @@ class Contention(Scenario):
             with run.step("measure", "measure and judge") as step:
                 measured = await _measure(run, found, bench, step)
                 made = curves(measured, found.curves, found.sides, found.judged, run.margin, run.rng)
+                made = await _locks(run, found, bench, made)
         run.emit(Curves(t=run.time(), value=made))
         for one in findings(made, memory=found.memory):
             run.found(one)
@@ -93,6 +102,23 @@ class Contention(Scenario):
                     bench = await self._starts.in_directories([one.fd for one in private], workers)
             stack.push_async_callback(bench.close)
             yield bench
+
+
+async def _locks(run: Run, found: Layout, bench: Bench, made: tuple[Curve, ...]) -> tuple[Curve, ...]:
+    """Of what does not scale, or may not: a point more, in which the kernel tells of its locks (root, Linux 5.19)."""
+    symbols, told = Symbols(), []
+    for curve, (load, side) in zip(made, found.curves, strict=True):
+        if os.geteuid() == 0 and load.id != CONTROL and curve.scales_to != found.judged:
+            workers = next((n for n in found.levels if n > (curve.stops_after or 1)), found.judged)
+            point = await bench.point(load.id, side, workers, LOCKS_S, locks=True)
+            curve = with_locks(curve, point, workers, symbols)
+            if point.locks is None:
+                run.note(
+                    "no locks by name: this kernel has no lock:contention_begin that can be read (5.19 or newer)"
+                )
+                return made
+        told.append(curve)
+    return tuple(told)
 
 
 async def _measure(run: Run, found: Layout, bench: Bench, step: Step) -> Measured:
@@ -118,7 +144,9 @@ async def _measure(run: Run, found: Layout, bench: Bench, step: Step) -> Measure
                         written += point.operations * SYNC_BYTES if load.id == "fsync" else 0
         number, spent, written = number + 1, run.clock.now() - began, written + MOST_BYTES
         left = max(0.0, run.plan.measuring_s - spent)
-        step.progress(f"{number} groups of all loads", left, min(1.0, spent / max(spent + left, 1e-3)))
+        step.progress(
+            f"{units.counted(number, 'group')} of all loads", left, min(1.0, spent / max(spent + left, 1e-3))
+        )
         if not found.memory and written * (number + 1) / number > MOST_WRITTEN_BYTES:
             run.note("the bytes that may be written are used up: no further group")
             return Measured(points)

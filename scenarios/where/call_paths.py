@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from probes.bench.profile.call_profile import OFF, ON, RUNNABLE
 from probes.bench.profile.symbols import Symbols
-from probes.bench.run.supervised import Calls, JobRun
+from probes.bench.run.supervised import Calls, JobRun, Locks
 from scenarios.experiment.statistics.stats import student
 from scenarios.where.results import Node, PathTree
 
@@ -46,6 +46,7 @@ class RunCalls(NamedTuple):
     cpu_s: float
     user_s: float
     away_s: float | None  # exactly: thread seconds not on a CPU
+    locks: Locks | None = None
 
 
 def kept(job: JobRun) -> RunCalls | None:
@@ -61,7 +62,7 @@ def kept(job: JobRun) -> RunCalls | None:
         stacks=tuple(longest),
     )
     away_s = None if job.asleep_s is None else job.asleep_s + job.waited_s
-    return RunCalls(calls, job.cpu_s, job.user_s, away_s)
+    return RunCalls(calls, job.cpu_s, job.user_s, away_s, job.locks)
 
 
 def paths(run: RunCalls, symbols: Symbols) -> dict[Path, float]:

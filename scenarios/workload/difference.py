@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from probes.units import number
+from probes.units import number, signed
 from scenarios.results.document import Cell, Strong, Table, say
 from scenarios.results.document import Part as ReportPart
 from scenarios.where.waits import words
@@ -23,6 +23,8 @@ from scenarios.workload.parts import BlockedOn, Part, Split
 
 REST = "rest"
 LEAST_POINT = 0.01  # of the wall time: smaller parts are not named in the first line
+EQUAL = 0.05  # of the wall time: within it an interval says that nothing material is there
+FACTOR = 2.0  # of the wall time: from here on seconds, not points
 NAMED = 3
 
 WORDS = {
@@ -33,7 +35,7 @@ WORDS = {
     MUTEX: "waiting for a lock of the program (mutex)",
     BLOCKED: "waiting for block I/O",
     MEMORY: "swap and reclaim (memory pressure)",
-    OTHER_D: "other waits that cannot be interrupted (state D; a file system's journal, for example)",
+    OTHER_D: "other uninterruptible waits (state D)",
     REST: "the rest (asleep, and other waits)",
 }
 WHY_UNKNOWN = {
@@ -70,7 +72,8 @@ def moved(found: Split) -> tuple[list[Part], list[Part]]:
     sure = [part for part in ranked if part.differs and abs(part.difference_s) >= least]
     along = [part for part in ranked if part.difference_s * whole.difference_s > 0]
     alike = [part for part in ranked if part.name in (USER, SYSTEM) and part not in sure]
-    return sure[:NAMED] or along[:1], [part for part in alike if _holds_zero(part)]
+    edge = EQUAL * whole.baseline_s
+    return sure[:NAMED] or along[:1], [part for part in alike if max(map(abs, part.ci95_s)) <= edge]
 
 
 def moved_words(found: Split) -> str:
@@ -80,9 +83,9 @@ def moved_words(found: Split) -> str:
     if not told:
         told = "no part of it stands out"
     elif not largest[0].differs:
-        told = f"most of it {told} (inconclusive: its interval holds 0)"
+        told = f"most of it {told} (inconclusive: its adjusted interval holds 0)"
     equal = [named(part.name) for part in alike if part not in largest]
-    return told + (f"; {' and '.join(equal)} equal within the interval" if equal else "")
+    return told + (f"; {' and '.join(equal)} equal" if equal else "")
 
 
 def _named(part: Part) -> str:
@@ -102,10 +105,11 @@ def wait_words(wait: BlockedOn) -> str:
 
 
 def _points(part: Part, found: Split) -> str:
-    wall = found.parts[0].baseline_s
-    return (
-        f"{signed(100 * part.difference_s / wall)} points" if wall > 0 else f"{signed(part.difference_s)} s"
-    )
+    """Of the baseline's wall time; of a difference of a factor of two or more its seconds."""
+    whole = found.parts[0]
+    if whole.baseline_s <= 0 or not 1 / FACTOR < whole.variant_s / whole.baseline_s < FACTOR:
+        return f"{signed(part.difference_s)} s of {signed(whole.difference_s)} s"
+    return f"{signed(100 * part.difference_s / whole.baseline_s)} points"
 
 
 def table(found: Split) -> Iterator[ReportPart]:
@@ -113,21 +117,34 @@ def table(found: Split) -> Iterator[ReportPart]:
     if not found.parts:
         return
     yield say(Strong(f"{found.variant} against {found.baseline}: "), moved_words(found))
+    yield rows_of(found)
+    if none := [named(part.name) for part in found.parts[1:] if not spent(part)]:
+        yield say(f"none on either side: {', '.join(none)}")
+    yield say("differs: by intervals that are adjusted for the number of lines")
+
+
+def spent(part: Part) -> float:
+    return max(part.baseline_s, part.variant_s)
+
+
+def rows_of(found: Split, least: float = 0.0) -> Table:
+    """Those of more than this part of the wall time."""
     header = (
-        "part",
+        "where the time went",
         f"{found.baseline} s",
         f"{found.variant} s",
         "difference s",
         "95 % CI s",
-        "points",
         "differs",
     )
-    parts = [("wall time" if part.name == WALL else named(part.name), part) for part in found.parts]
-    rows = [*parts, *((wait_words(wait), wait) for wait in found.waits)]
-    yield Table(header, tuple(_row(words_, part, found) for words_, part in rows), frozenset({1, 2, 3, 4, 5}))
+    rows = [("wall time" if part.name == WALL else named(part.name), part) for part in found.parts]
+    rows += [(wait_words(wait), wait) for wait in found.waits]
+    edge = least * spent(found.parts[0])
+    shown = tuple(_row(name, part) for name, part in rows if spent(part) > edge)
+    return Table(header, shown, frozenset({1, 2, 3, 4}))
 
 
-def _row(name: str, part: Part, found: Split) -> tuple[Cell, ...]:
+def _row(name: str, part: Part) -> tuple[Cell, ...]:
     low, high = part.ci95_s
     return (
         name,
@@ -135,19 +152,10 @@ def _row(name: str, part: Part, found: Split) -> tuple[Cell, ...]:
         number(part.variant_s),
         signed(part.difference_s),
         f"{signed(low)} to {signed(high)}",
-        _points(part, found).removesuffix(" points"),
-        "yes" if part.differs else "not shown",
+        "see the verdict" if part.name == WALL else "yes" if part.differs else "not shown",
     )
-
-
-def _holds_zero(part: Part) -> bool:
-    return part.ci95_s[0] <= 0 <= part.ci95_s[1]
 
 
 def difference_words(part: Part) -> str:
     low, high = part.ci95_s
     return f"{signed(part.difference_s)} s (95 % CI {signed(low)} to {signed(high)} s)"
-
-
-def signed(seconds: float) -> str:
-    return f"{'−' if seconds < 0 else '+'}{number(abs(seconds))}"

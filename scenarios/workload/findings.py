@@ -7,7 +7,7 @@ from scenarios import events as ev
 from scenarios.experiment.wording import effect_words
 from scenarios.finding import Evidence, Finding
 from scenarios.rules.texts import texts
-from scenarios.workload.difference import WHY_UNKNOWN, difference_words, moved_words, named, wait_words
+from scenarios.workload.difference import WHY_UNKNOWN, difference_words, moved_words, named, spent, wait_words
 from scenarios.workload.parts import Split
 from scenarios.workload.results import AtLimit
 
@@ -37,6 +37,7 @@ def undecided(verdict: ev.Verdict, found: Split, limit: AtLimit | None = None) -
         variant=found.variant,
         baseline=found.baseline,
         verdict=verdict.verdict,
+        cause=moved_words(found),
         evidence=[Evidence(text) for text in sentences(found, limit)],
     )
 
@@ -55,7 +56,7 @@ def sentences(found: Split, limit: AtLimit | None = None) -> list[str]:
     ]
     if limit is not None:
         lines += limit_sentences(limit)
-    for part in sorted(parts, key=lambda part: -abs(part.difference_s)):
+    for part in sorted(filter(spent, parts), key=lambda part: -abs(part.difference_s)):
         lines.append(f"of that {named(part.name)}: {difference_words(part)}")
     lines += [f"of the waits, {wait_words(wait)}: {difference_words(wait)}" for wait in found.waits]
     return lines + [WHY_UNKNOWN[name] for name in found.unknown if name in WHY_UNKNOWN]

@@ -8,6 +8,7 @@ import msgspec
 
 from scenarios import ranges as of
 from scenarios.results.document import Part as ReportPart
+from scenarios.results.document import Section
 from scenarios.results.result import Result
 from scenarios.workload.parts import Part, Split
 
@@ -21,6 +22,12 @@ class Splits(Result, frozen=True, tag="workload.where/1"):
         from scenarios.workload.difference import table  # what runs commands comes along
 
         return tuple(part for found in self.value for part in table(found))
+
+    def on_top(self, now: float) -> Section | None:
+        from scenarios.workload.difference import LEAST_POINT, rows_of
+
+        tables = tuple(rows_of(found, LEAST_POINT) for found in self.value if found.parts)
+        return Section("where the time went", tables) if tables else None
 
 
 class AtLimit(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from probes.bench.disk.device_bytes import LeafBytes, named_directories
 from probes.bench.measured import BenchRefused, NotApplicable
+from probes.bench.profile.symbols import Symbols
 from probes.bench.run.supervised import Supervisors
 from probes.host import Host
 from probes.types import Absent
@@ -19,7 +20,7 @@ from scenarios.guards.watch import watch_for
 from scenarios.model import Options, Prepared, Refused, Run, Scenario, Usage
 from scenarios.option_value import Discretion
 from scenarios.plan import PlannedStep
-from scenarios.where.results import CallPaths
+from scenarios.where.results import CallPaths, Locks
 from scenarios.workload.arm import WALL, Allowance, JobArm
 from scenarios.workload.cold import Cold, paths, unfit
 from scenarios.workload.findings import failing, finding, undecided
@@ -30,7 +31,7 @@ from scenarios.workload.request import LEAST_SERIES, Request, request
 from scenarios.workload.results import MemoryLimits, Splits
 from scenarios.workload.series import series
 from scenarios.workload.settings import Stay
-from scenarios.workload.split import at_limit, path_tree, split
+from scenarios.workload.split import Profiles, at_limit, profiles, split
 from scenarios.workload.variants import CommandVariant
 
 BUDGET_S = 300.0
@@ -137,13 +138,8 @@ async def _compare(run: Run, wanted: Request, arms: list[JobArm]) -> None:
     splits = {pair: found for pair in wanted.pairs if (found := split(blocks, *pair, waits))}
     if splits:
         run.emit(Splits(t=run.time(), value=tuple(splits.values())))
-    trees = [tree for pair in wanted.pairs if (tree := path_tree(blocks, arms, pair, len(wanted.pairs)))]
-    if trees:
-        run.emit(CallPaths(t=run.time(), value=tuple(trees)))
-    elif run.options.flag("call-paths"):
-        run.note(
-            "no call paths: perf events are not there, not allowed (kernel.perf_event_paranoid), or too few groups"
-        )
+    if run.options.flag("call-paths"):
+        _call_paths(run, [profiles(blocks, arms, pair) for pair in wanted.pairs])
     limits = {pair: met for pair in splits if (met := at_limit(blocks, *pair))}
     if limits:
         run.emit(MemoryLimits(t=run.time(), value=tuple(limits.values())))
@@ -154,6 +150,22 @@ async def _compare(run: Run, wanted: Request, arms: list[JobArm]) -> None:
         limit = limits.get((verdict.baseline, verdict.variant))
         told = finding if verdict.differs else undecided
         run.found(told(verdict, found, limit))
+
+
+def _call_paths(run: Run, found: list[Profiles]) -> None:
+    symbols = Symbols()
+    if trees := tuple(tree for one in found if (tree := one.tree(symbols, len(found)))):
+        run.emit(CallPaths(t=run.time(), value=trees))
+    else:
+        run.note(
+            "no call paths: perf events are not there, not allowed (kernel.perf_event_paranoid), or too few groups"
+        )
+    if tables := tuple(table for one in found if (table := one.locks(symbols))):
+        run.emit(Locks(t=run.time(), value=tables))
+    elif trees:
+        run.note(
+            "no table of the kernel's locks: it needs root and lock:contention_begin (Linux 5.19 or newer)"
+        )
 
 
 def _asked(options: Options, cwd: str) -> Request:

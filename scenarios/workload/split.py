@@ -18,7 +18,8 @@ from scenarios import events as ev
 from scenarios.experiment.statistics.distributions import t_quantile
 from scenarios.experiment.statistics.stats import deviation
 from scenarios.where.call_paths import MOST_NODES, Group, RunCalls, compared, paths
-from scenarios.where.results import PathTree
+from scenarios.where.locks import by_lock, lock_table
+from scenarios.where.results import LockTable, PathTree
 from scenarios.where.waits import Waited, leading
 from scenarios.workload.arm import (
     ALL_WAIT,
@@ -204,24 +205,46 @@ def _faults(groups: Groups, baseline: str, variant: str) -> float | None:
     return faults.difference_s if faults.differs and system.differs and enough else None
 
 
-def path_tree(
-    blocks: Sequence[ev.Block], arms: Sequence[JobArm], pair: tuple[str, str], pairs: int
-) -> PathTree | None:
-    """Of the groups in which every run of the two has call chains; None with fewer than 2."""
-    symbols = Symbols()
+class Profiles(NamedTuple):
+    """`groups` in which every run of the two has call chains, of either side."""
+
+    pair: tuple[str, str]
+    groups: list[tuple[list[RunCalls], list[RunCalls]]]
+
+    @property
+    def runs(self) -> list[RunCalls]:
+        return [run for sides in self.groups for side in sides for run in side]
+
+    def tree(self, symbols: Symbols, pairs: int) -> PathTree | None:
+        """None with fewer than 2 groups."""
+        groups = [Group(*([paths(run, symbols) for run in side] for side in sides)) for sides in self.groups]
+        return compared(*self.pair, groups, [run.calls for run in self.runs], MOST_NODES // max(1, pairs))
+
+    def locks(self, symbols: Symbols) -> LockTable | None:
+        """None with fewer than 2 groups, or where a run has none."""
+        if any(run.locks is None for run in self.runs):
+            return None
+        one, other = (
+            [[by_lock(run.locks, symbols) for run in sides[n] if run.locks] for sides in self.groups]
+            for n in (0, 1)
+        )
+        lost = sum(run.locks.lost for run in self.runs if run.locks)
+        return lock_table(*self.pair, list(zip(one, other, strict=True)), lost)
+
+
+def profiles(blocks: Sequence[ev.Block], arms: Sequence[JobArm], pair: tuple[str, str]) -> Profiles:
     runs: dict[int, dict[str, list[RunCalls | None]]] = {}
     chains = {arm.variant: arm.chains for arm in arms}
     for block in steady(blocks, *pair):
         sides = runs.setdefault(block.group, {name: [] for name in pair})
         sides[block.variant].append(chains[block.variant].get(block.values[WALL]))
+    baseline, variant = pair
     whole = [
-        [[run for run in sides[name] if run is not None] for name in pair]
+        ([run for run in sides[baseline] if run], [run for run in sides[variant] if run])
         for sides in runs.values()
         if all(sides[name] and None not in sides[name] for name in pair)
     ]
-    groups = [Group(*([paths(run, symbols) for run in side] for side in sides)) for sides in whole]
-    calls = [run.calls for sides in whole for side in sides for run in side]
-    return compared(*pair, groups, calls, MOST_NODES // max(1, pairs))
+    return Profiles(pair, whole)
 
 
 def _mean(values: Sequence[float]) -> float:

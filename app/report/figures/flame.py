@@ -11,7 +11,7 @@ from html import escape
 from typing import NamedTuple
 
 from app.printable import printable
-from probes.units import number
+from probes.units import number, signed
 from scenarios.where.results import Node, PathTree
 
 WIDE, HIGH = 720, 17  # of the drawing, of a row
@@ -71,12 +71,8 @@ def words(node: Node, tree: PathTree) -> str:
     judged = "" if node.differs else "; within its interval"
     return printable(
         f"{node.name}: {tree.baseline} {number(node.baseline_s)} s, {tree.variant} {number(node.variant_s)} s, "
-        f"difference {_signed(node.difference_s)} s (95 % CI {_signed(low)} to {_signed(high)}){judged}"
+        f"difference {signed(node.difference_s)} s (95 % CI {signed(low)} to {signed(high)}){judged}"
     )
-
-
-def _signed(seconds: float) -> str:
-    return f"{'−' if seconds < 0 else '+'}{number(abs(seconds))}"
 
 
 def flame_svg(tree: PathTree) -> str:
@@ -119,7 +115,7 @@ def flame_lines(tree: PathTree) -> Iterator[str]:
     leaves = sorted((n for n in changed if n not in callers), key=lambda n: -abs(tree.nodes[n].difference_s))
     for n in leaves[:LINES]:
         path = " > ".join(printable(name) for name in path_of(tree, n)[-5:])
-        yield f"{_signed(tree.nodes[n].difference_s):>9} s  {path}"
+        yield f"{signed(tree.nodes[n].difference_s):>9} s  {path}"
     if not leaves:
         yield "no function differs beyond its interval"
     if not tree.kernel:

@@ -10,6 +10,7 @@ import msgspec
 from probes.bench.line_child import LineChild
 from probes.bench.measured import BenchRefused
 from probes.bench.profile.wait_samples import Wait
+from probes.bench.run.supervised import Locks
 
 ANSWER_S = 150.0  # two mkfs, or a point whose workers hang
 LINE_BYTES = 1 << 20
@@ -32,6 +33,7 @@ class _Reply(msgspec.Struct, frozen=True):
     waits: tuple[tuple[str, int, str, float], ...] = ()
     stacks: tuple[tuple[tuple[str, ...], int], ...] = ()
     stalled_s: dict[str, float] = {}
+    locks: Locks | None = None
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +55,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     stalled: dict[str, float] = {}
     waits: tuple[Wait, ...] = ()
     stacks: tuple[tuple[tuple[str, ...], int], ...] = ()
+    locks: Locks | None = None
 
 
 class ContentionBench:
@@ -81,10 +84,19 @@ class ContentionBench:
             raise
         return bench
 
-    async def point(self, load: str, side: int, workers: int, seconds: float) -> Point:
-        """Raises BenchRefused."""
+    async def point(
+        self, load: str, side: int, workers: int, seconds: float, *, locks: bool = False
+    ) -> Point:
+        """`locks`: with the waits for the kernel's locks, which takes time of its own. Raises BenchRefused."""
         reply = await self._ask(
-            {"do": "point", "load": load, "side": side, "workers": workers, "seconds": seconds}
+            {
+                "do": "point",
+                "load": load,
+                "side": side,
+                "workers": workers,
+                "seconds": seconds,
+                "locks": locks,
+            }
         )
         wrong = next((one.error for one in reply.workers if one.error), "")
         if wrong or len(reply.workers) != workers:
@@ -104,6 +116,7 @@ class ContentionBench:
             stalled={name: min(1.0, max(0.0, s / took)) for name, s in reply.stalled_s.items()},
             waits=tuple(Wait(*row, 0.0) for row in reply.waits),
             stacks=reply.stacks,
+            locks=reply.locks,
         )
 
     async def close(self) -> None:

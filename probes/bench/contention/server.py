@@ -22,6 +22,7 @@ from probes.bench.contention.operations import lay_out
 from probes.bench.contention.worker import START, live
 from probes.bench.engine.parent_death import tie_to
 from probes.bench.measured import BenchRefused
+from probes.bench.profile.lock_waits import LockProfile
 from probes.bench.profile.wait_samples import WaitSamples
 
 STUCK_S = 60.0
@@ -41,6 +42,7 @@ class Request(TypedDict, total=False):
     side: int
     workers: int
     seconds: float
+    locks: bool
 
 
 class Server:
@@ -55,27 +57,32 @@ class Server:
             case "directories":
                 self._sides = list(request["fds"])
             case _:
-                return self._point(
-                    request["load"], self._sides[request["side"]], request["workers"], request["seconds"]
-                )
+                return self._point(request, self._sides[request["side"]])
         for side in self._sides:
             lay_out(side, request["workers"])
         return {}
 
-    def _point(self, load: str, folder: int, workers: int, seconds: float) -> dict[str, object]:
+    def _point(self, request: Request, folder: int) -> dict[str, object]:
+        load, workers, seconds = request["load"], request["workers"], request["seconds"]
         with _pipe() as ready, _pipe() as go, _pipe() as told:
             own, pids = os.getpid(), []
+            locks = LockProfile(sorted(os.sched_getaffinity(0))) if request.get("locks") else None
             for number in range(workers):
                 pid = os.fork()
                 if pid == 0:
                     live(own, load, folder, number, workers, seconds, (ready[1], go[0], told[1]))
                 pids.append(pid)
             try:
-                return self._measured(pids, ready[0], go[1], told[0], seconds)
+                found = self._measured(pids, ready[0], go[1], told[0], seconds, locks)
+                return found | {"locks": locks.result() if locks is not None else None}
             finally:
                 _end(pids)
+                if locks is not None:
+                    locks.close()
 
-    def _measured(self, pids: list[int], ready: int, go: int, told: int, seconds: float) -> dict[str, object]:
+    def _measured(
+        self, pids: list[int], ready: int, go: int, told: int, seconds: float, locks: LockProfile | None
+    ) -> dict[str, object]:
         until = time.monotonic() + STUCK_S + seconds
         signs = b""
         while len(signs) < len(pids):
@@ -84,10 +91,15 @@ class Server:
         if b"!" not in signs:
             os.write(go, START.pack(time.perf_counter_ns() + LEAD_NS) * len(pids))
             waits.follow(pids)
+            if locks is not None:
+                locks.start()
         said = b""
         while said.count(b"\n") < (len(pids) if b"!" not in signs else signs.count(b"!")):
-            if select.select([told], [], [], max(0.0, waits.due - time.monotonic()))[0]:
+            due = waits.due if locks is None else min(waits.due, locks.due)
+            if select.select([told], [], [], max(0.0, due - time.monotonic()))[0]:
                 said += _read(told, until)
+            elif locks is not None and time.monotonic() >= locks.due:
+                locks.look()
             elif time.monotonic() < until:
                 waits.look()
                 stacks.update(filter(None, map(_stack, pids[:MOST_STACKS])))

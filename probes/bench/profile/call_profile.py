@@ -19,6 +19,7 @@ from probes.bench.profile.perf_records import (
     Fork,
     Lost,
     Mapping,
+    Ordered,
     Program,
     Record,
     Sample,
@@ -139,7 +140,6 @@ class CallProfile:
     def __init__(self, cpus: Sequence[int], switch_period: int) -> None:
         """`switch_period`: 0 for no chains of waits."""
         self.fold = Fold(max(1, switch_period))
-        self._late: list[Record] = []
         flags = perf_ring.MAPS | perf_ring.NAMES | perf_ring.TASKS | perf_ring.FREQUENCY
         clock = (perf_ring.SOFTWARE, perf_ring.CPU_CLOCK, HERTZ)
         self._clock = perf_ring.opened(perf_ring.attribute(*clock, flags), cpus, CLOCK_PAGES)
@@ -153,21 +153,14 @@ class CallProfile:
                 perf_ring.SOFTWARE, perf_ring.CONTEXT_SWITCHES, switch_period, perf_ring.SWITCHES
             )
             self._switch = perf_ring.opened(attr, cpus, SWITCH_PAGES)
+        self._switches = Ordered(self._switch)
         self.due = time.monotonic() + EVERY_S
 
     def read(self) -> None:
-        """A thread's leaving and its coming back may stand in two rings: what is younger than this call waits."""
-        until_ns = time.monotonic_ns()
         cost = time.process_time()
-        found = self._late
         for ring in self._clock:
             self.fold.clock(sorted(records(ring.taken()), key=lambda record: record.at_ns))
-        for ring in self._switch:
-            found += records(ring.taken())
-        found.sort(key=lambda record: record.at_ns)
-        count = sum(record.at_ns <= until_ns for record in found)
-        self.fold.switches(found[:count])
-        self._late = found[count:]
+        self.fold.switches(self._switches.taken())
         self.due = time.monotonic() + max(EVERY_S, COST * (time.process_time() - cost))
 
     def result(self) -> dict[str, object] | None:

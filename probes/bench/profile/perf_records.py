@@ -7,8 +7,11 @@ tracepoint, its data; every other record ends with process, thread and time. Wha
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
+
+from probes.bench.profile.perf_ring import Ring
 
 _HEAD = struct.Struct("=IHH")  # type, misc, size
 _WHO = struct.Struct("=IIQ")  # process, thread, time: ends every record that is no sample
@@ -80,6 +83,25 @@ def records(data: bytes, *, with_data: bool = False) -> Iterator[Record]:
             continue
         if found is not None:
             yield found
+
+
+class Ordered:
+    """The records of several rings by their time: what one ring tells of a thread may go on in another one."""
+
+    def __init__(self, rings: Sequence[Ring], *, with_data: bool = False) -> None:
+        self._rings, self._with_data = rings, with_data
+        self._late: list[Record] = []
+
+    def taken(self) -> list[Record]:
+        """What is younger than this call waits for the next."""
+        until_ns = time.monotonic_ns()
+        found = self._late
+        for ring in self._rings:
+            found += records(ring.taken(), with_data=self._with_data)
+        found.sort(key=lambda record: record.at_ns)
+        count = sum(record.at_ns <= until_ns for record in found)
+        self._late = found[count:]
+        return found[:count]
 
 
 def _sample(body: bytes, with_data: bool) -> Sample | None:

@@ -7,6 +7,7 @@ An inherited event can only be mapped where it is bound to a CPU: so each kind o
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import mmap
 import os
 import platform
@@ -21,7 +22,8 @@ _BYTES = 112  # PERF_ATTR_SIZE_VER5: clockid and sample_max_stack
 TID, TIME, CALLCHAIN, RAW = 1 << 1, 1 << 2, 1 << 5, 1 << 10  # PERF_SAMPLE_*
 DISABLED, INHERIT, NO_KERNEL, NO_HYPERVISOR = 1 << 0, 1 << 1, 1 << 5, 1 << 6
 MAPS, NAMES, FREQUENCY, ON_EXEC, TASKS = 1 << 8 | 1 << 23, 1 << 9 | 1 << 24, 1 << 10, 1 << 12, 1 << 13
-ID_ALL, CLOCK, SWITCHES = 1 << 18, 1 << 25, 1 << 26
+ID_ALL, NO_USER_CHAIN, CLOCK, SWITCHES = 1 << 18, 1 << 22, 1 << 25, 1 << 26
+_ENABLE, _DISABLE = 0x2400, 0x2401  # PERF_EVENT_IOC_*, of what inherited it too
 _MONOTONIC = 1
 MOST_FRAMES = 64
 _HEAD, _TAIL, _OFFSET, _SIZE = 1024, 1032, 1040, 1048  # in the first page (struct perf_event_mmap_page)
@@ -58,6 +60,9 @@ class Ring:
         found = window(self._memory, self._offset, self._size, tail, head)
         struct.pack_into("=Q", self._memory, _TAIL, head)
         return found
+
+    def switch(self, *, on: bool) -> None:
+        fcntl.ioctl(self._descriptor, _ENABLE if on else _DISABLE, 0)
 
     def close(self) -> None:
         self._memory.close()

@@ -61,7 +61,8 @@ class _Thread:
 
 
 class WaitSamples:
-    """`follow` the tree's processes as often as they are listed, `look` when `due`; `rows` at the end, then `close`."""
+    """`follow` the tree's processes as often as they are listed, and when `blind`; `look` when `due`; `rows` at the
+    end, then `close`."""
 
     def __init__(self, proc: str = "/proc") -> None:
         self._proc = proc
@@ -71,6 +72,7 @@ class WaitSamples:
         self._seen: dict[tuple[str, int, str], list[float]] = {}
         self._last = time.monotonic()
         self._cpu_s = time.process_time()  # up to the last look
+        self.blind = False  # all that were looked at wait for a child: it began after they were listed
         self.due = self._last + EVERY_S
 
     def follow(self, pids: Sequence[int]) -> None:
@@ -113,6 +115,7 @@ class WaitSamples:
         sleeping = [one for one in found if one[0] == "S"]
         others = [one for one in sleeping if one[2] not in (*FOR_CHILDREN, MUTEX)] or sleeping
         busy = any(state in ("R", "D") for state, _, _ in found)
+        self.blind = all(place in FOR_CHILDREN for _, _, place in found)
         for one in found:
             if one[0] in ("D", "S") and (one in self._seen or len(self._seen) < MOST_KINDS):
                 self._seen.setdefault(one, [0.0, 0.0])[0] += passed * each

@@ -65,6 +65,15 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
     stacks: tuple[tuple[str, tuple[tuple[int, int], ...], float], ...]
 
 
+class Locks(msgspec.Struct, frozen=True, kw_only=True):
+    """Waits for locks of the kernel. Each way: the lock's kind (LCB_F_*), who waited and who had taken it before
+    (kernel addresses, the innermost first; nobody: not seen), thread seconds, how often. `lost`: as in `Calls`.
+    """
+
+    lost: int
+    ways: tuple[tuple[int, tuple[int, ...], tuple[int, ...], float, float], ...]
+
+
 class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     """One run that was started. Processes: the command, what it waited for and its orphans.
 
@@ -74,7 +83,8 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     d_s             thread seconds in uninterruptible sleep (state D), as sampled 100 times a second at most; None with
                     too many processes at once, and then there are no `waits`: in which calls its threads waited.
     asleep_s        thread seconds neither on a CPU nor waiting for one, exactly; None where that is not known.
-    calls           None where none were wanted, or perf events are not there or not allowed.
+    calls           None where none were wanted, or perf events are not there or not allowed; so `locks`, which need
+                    root and Linux 5.19.
     throttled_s     its control groups held back by a CPU quota, sum over CPUs; None where no group tells it.
     refetching_s    thread seconds waiting for pages that had been taken away (in `blocked_s` too), `reclaiming_s` in
                     reclaim of its own (mostly system CPU); None unless each task told its delays at its end (root).
@@ -111,6 +121,7 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     asleep_s: float | None = None
     throttled_s: float | None = None
     calls: Calls | None = None
+    locks: Locks | None = None
     refetching_s: float | None
     reclaiming_s: float | None
     seen: float

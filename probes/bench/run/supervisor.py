@@ -20,8 +20,7 @@ from typing import Any
 from probes.bench.engine.loads.memory_policy import prefer_node
 from probes.bench.engine.parent_death import tie_to
 from probes.bench.engine.priority import set_priority
-from probes.bench.profile.call_profile import CallProfile, cpus_of
-from probes.bench.profile.wait_samples import WaitSamples
+from probes.bench.profile.sampling import Sampling
 from probes.bench.run import energy, group_counters, perf_events, process_tree, taskstats
 from probes.bench.run.command_timeline import Inside, Sample
 from probes.number_text import whole
@@ -80,10 +79,8 @@ class Supervisor:
         self.inside = Inside(_tell)
         self.exits = taskstats.Exits()
         self.reaped: set[int] = set()
-        self.calls: CallProfile | None = None
         self.began_ns = 0
         self.next_pss = self.next_energy = 0.0
-        self.waits = WaitSamples()
         self.quota = group_counters.Quota()
         self.many = False  # processes at once, more than are looked at
         self.io: list[int] | None = [0, 0] if os.access("/proc/self/io", os.R_OK) else None
@@ -108,8 +105,7 @@ class Supervisor:
         group = self.order.get("group", "")
         before = group_counters.counted(group)
         counters = perf_events.Counters()
-        chains = self.order.get("chains", 0)
-        self.calls = CallProfile(cpus_of(self.order["cpus"]), chains) if chains else None
+        self.where = Sampling(self.order["cpus"], self.order.get("chains", 0), process_tree.descendants)
         self.energy = energy.Energy()
         self.began_ns, problem = self._start()
         if problem:
@@ -128,9 +124,6 @@ class Supervisor:
         told = taskstats.spent(self.exits.of(os.getpid()), self.reaped, cpu_s)
         self.exits.end()
         asleep_s = self._asleep_s(told, looked)
-        waits = self.waits.rows(asleep_s)
-        calls = self.calls.result() if self.calls is not None else None
-        self.waits.close()
         delays = _delays_on()
         blocked_s = spent.blocked_ticks / os.sysconf("SC_CLK_TCK") if told is None else told.blocked_s
         return {
@@ -150,11 +143,9 @@ class Supervisor:
             "waited_s": spent.waited_ns / 1e9 if told is None else told.waited_s,
             "blocked_s": blocked_s if delays else None,
             "asleep_s": asleep_s,
-            "calls": calls,
             "refetching_s": told.refetching_s if told is not None and delays else None,
             "reclaiming_s": told.reclaiming_s if told is not None and delays else None,
-            "d_s": None if self.many else sum(wait.thread_s for wait in waits if wait.state == "D"),
-            "waits": () if self.many else waits,
+            **self.where.results(asleep_s, many=self.many),
             "seen": looked if told is None else 1.0,
             "looked": looked,
             "peak_pss_bytes": self.peak_pss if self.pss_samples >= PSS_SAMPLES else None,
@@ -261,18 +252,14 @@ class Supervisor:
                 pids = process_tree.descendants(os.getpid())
                 self.look.at(pids)
                 self.exits.hear()
-                self.waits.follow(pids)
+                self.where.follow(pids)
                 cost_s = time.process_time() - began
                 self._sample(pids)
                 if self._wrote_too_much(pids):
                     return "bytes"
                 next_look = time.monotonic() + max(LOOK_S, LOOK_COST * cost_s)
-            if time.monotonic() >= self.waits.due:
-                self.waits.look()
-            if self.calls is not None and time.monotonic() >= self.calls.due:
-                self.calls.read()
-            calls_at = self.calls.due if self.calls is not None else until
-            next_at = min(until, next_look, self.waits.due, calls_at)
+            self.where.look()
+            next_at = min(until, next_look, self.where.due)
             ready = poll.poll(max(0, next_at - time.monotonic()) * 1000 + 1)
             for fd, _ in ready:
                 if fd == 0:

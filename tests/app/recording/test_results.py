@@ -38,6 +38,7 @@ YOUNGER = {
     "contention.curves/1",
     "fullstack.streams/1",
     "where.calls/1",
+    "where.locks/1",
 }  # never recorded by name alone
 
 

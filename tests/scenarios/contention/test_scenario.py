@@ -48,10 +48,13 @@ class FakeBench:
         self.started.append((f"{len(fds)} directories", workers))
         return self
 
-    async def point(self, load: str, side: int, workers: int, seconds: float) -> Point:
+    async def point(
+        self, load: str, side: int, workers: int, seconds: float, *, locks: bool = False
+    ) -> Point:
         if self.refuses:
             raise BenchRefused(self.refuses)
-        self.asked.append((load, side, workers))
+        if not locks:
+            self.asked.append((load, side, workers))
         await self.clock.sleep(seconds)
         rate = self.rate(load, side, workers) * math.exp(self.rng.gauss(0, self.sigma))
         waits = (Wait("D", 257, "xfs_ilock", 0.6 * seconds * workers, 0.0),) if load == "create" else ()

@@ -11,13 +11,14 @@ import pytest
 
 from app.report.figures.flame import folded
 from probes.bench.profile.call_profile import CallProfile
+from probes.bench.profile.symbols import Symbols
 from probes.bench.run.supervised import Supervisors
 from scenarios.experiment.schedule.guarded import GuardedBlocks
 from scenarios.where.results import PathTree
 from scenarios.workload.arm import SYSTEM, USER, WAITING, JobArm
 from scenarios.workload.difference import moved
 from scenarios.workload.parts import Split
-from scenarios.workload.split import path_tree, split
+from scenarios.workload.split import profiles, split
 from scenarios.workload.variants import job
 from tests.fakes.run import FakeRun
 from tests.needs import ROOT, needs
@@ -59,7 +60,7 @@ def measured(
     waits = {(arm.variant, wall_s): found for arm in arms for wall_s, found in arm.waited.items()}
     found = split(counted, "A", "B", waits)
     assert found is not None
-    return found, path_tree(counted, arms, ("A", "B"), 1) if profile else None
+    return found, profiles(counted, arms, ("A", "B")).tree(Symbols(), 1) if profile else None
 
 
 BURN = "import time, os\nwhile time.process_time() < 0.15: pass\n"

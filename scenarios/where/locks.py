@@ -1,0 +1,114 @@
+"""Waits for the kernel's locks of two variants' runs as one table: what waited, and who had the lock before."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from probes.bench.profile.call_profile import KERNEL
+from probes.bench.profile.symbols import Symbols
+from probes.bench.run.supervised import Locks
+from scenarios.experiment.statistics.stats import student
+from scenarios.where.call_paths import JUDGED, PLUMBING
+from scenarios.where.results import Lock, LockTable
+
+MOST_ROWS = 15
+LEAST_S = 1e-4  # a run: less is not shown
+SHOWN = 4  # functions of a path
+# include/trace/events/lock.h: what the kernel says of the lock, the first that fits.
+KINDS = (
+    (32, "mutex"),
+    (16, "per-CPU rwsem"),
+    (8, "rt_mutex"),
+    (1 | 4, "rwlock, to write"),
+    (1 | 2, "rwlock, to read"),
+    (1, "spinlock"),
+    (4, "rwsem, to write"),
+    (2, "rwsem, to read"),
+)
+# The locks' own functions: the place is who wanted the lock.
+_OWN = re.compile(
+    r"\w*(spin_lock|rwsem_|mutex_lock|raw_read_|raw_write_|percpu_down)|(__)?(down|rt_|ww_)|pv_|osq_lock|queued_"
+)
+
+
+Key: TypeAlias = tuple[str, str]  # the kind of lock, and the function that wanted it
+
+
+class Wait(NamedTuple):
+    seconds: float
+    path: tuple[str, ...]
+    holder: tuple[str, ...]
+
+
+def kind_words(flags: int) -> str:
+    return next((words for bits, words in KINDS if flags & bits == bits), "semaphore")
+
+
+def by_lock(found: Locks, symbols: Symbols) -> dict[Key, list[Wait]]:
+    """Of one run."""
+    rows: dict[Key, list[Wait]] = {}
+    for kind, path, holder, seconds, _ in found.ways:
+        names, others = (_names(addresses, symbols) for addresses in (path, holder))
+        rows.setdefault((kind_words(kind), names[0] if names else ""), []).append(
+            Wait(seconds, names, others)
+        )
+    return rows
+
+
+def _names(path: Sequence[int], symbols: Symbols) -> tuple[str, ...]:
+    """From who wanted the lock to the system call."""
+    names = symbols.names([(KERNEL, address) for address in path], ())
+    first = next((n for n, name in enumerate(names) if not _OWN.match(name)), len(names))
+    return (*names[first : first + 1], *(name for name in names[first + 1 :] if name not in PLUMBING))
+
+
+def longest(waits: Sequence[Wait], holder: bool) -> tuple[str, ...]:
+    """The path that most of it came by."""
+    seconds: dict[tuple[str, ...], float] = {}
+    for wait in waits:
+        if path := (wait.holder if holder else wait.path)[:SHOWN]:
+            seconds[path] = seconds.get(path, 0.0) + wait.seconds
+    return max(seconds, key=lambda path: seconds[path], default=())
+
+
+Runs: TypeAlias = Sequence[Mapping[Key, Sequence[Wait]]]
+
+
+def lock_table(
+    baseline: str, variant: str, groups: Sequence[tuple[Runs, Runs]], lost: int
+) -> LockTable | None:
+    """`groups`: of each the runs of either side; None with fewer than 2."""
+    if len(groups) < 2:
+        return None
+    waits: dict[Key, list[Wait]] = {}
+    for sides in groups:
+        for run in (*sides[0], *sides[1]):
+            for key, some in run.items():
+                waits.setdefault(key, []).extend(some)
+    everything = math.fsum(wait.seconds for some in waits.values() for wait in some)
+    judged = {key for key, some in waits.items() if math.fsum(w.seconds for w in some) >= JUDGED * everything}
+    rows = []
+    for key, some in waits.items():
+        means = [
+            [math.fsum(_seconds(run, key) for run in runs) / len(runs) for runs in sides] for sides in groups
+        ]
+        one, other = (math.fsum(mean[side] for mean in means) / len(means) for side in (0, 1))
+        differences = [b - a for a, b in means]
+        spread, wide = student(differences, 0.05), student(differences, 0.05 / max(1, len(judged)))
+        rows.append(
+            Lock(
+                kind=key[0], place=key[1], path=longest(some, False), holder=longest(some, True),
+                baseline_s=one, variant_s=other, difference_s=spread.estimate, ci95_s=(spread.low, spread.high),
+                differs=key in judged and not wide.low <= 0 <= wide.high,
+            )
+        )  # fmt: skip
+    rows.sort(key=lambda row: -max(row.baseline_s, row.variant_s))
+    shown = tuple(row for row in rows if max(row.baseline_s, row.variant_s) >= LEAST_S)[:MOST_ROWS]
+    return LockTable(baseline=baseline, variant=variant, groups=len(groups), lost=lost, locks=shown)
+
+
+def _seconds(run: Mapping[Key, Sequence[Wait]], key: Key) -> float:
+    return math.fsum(wait.seconds for wait in run.get(key, ()))
