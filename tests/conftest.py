@@ -45,7 +45,10 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     """Before pytest-xdist reads its options; without it, or with `-n` given, nothing changes."""
     whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.getoption("collectonly")
     started_here = hasattr(config, "workerinput")
-    if started_here or not whole or not config.pluginmanager.hasplugin("xdist"):
+    if started_here or not whole:
+        return
+    config.option.markexpr = config.option.markexpr or "not soak"
+    if not config.pluginmanager.hasplugin("xdist"):
         return
     enough = len(os.sched_getaffinity(0)) >= WORKERS
     if (
@@ -67,11 +70,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     again = config.pluginmanager.hasplugin("rerunfailures")  # -p no:rerunfailures: none is run again
     for item in items:
-        mark = item.get_closest_marker("noisy")
+        for name in ("soak", "noisy"):
+            mark = item.get_closest_marker(name)
+            said = mark is None or (len(mark.args) == 1 and mark.args[0])
+            if not said or (mark and item.get_closest_marker("real") is None):
+                raise pytest.UsageError(f"{item.nodeid}: only a real test may be {name}, and it says why")
         if mark is None:
             continue
-        if item.get_closest_marker("real") is None or not (len(mark.args) == 1 and mark.args[0]):
-            raise pytest.UsageError(f"{item.nodeid}: only a real test may be noisy, and it says why")
         item.user_properties.append(("noisy", mark.args[0]))
         if again:
             item.add_marker(pytest.mark.flaky(reruns=AGAIN, reruns_delay=PAUSE_S))

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -144,3 +144,9 @@ def on_disk(place: Path) -> Need:
         return f"{place} is on {kind}, not on a disk" if kind in (*MEMORY, "overlayfs") else ""
 
     return there
+
+
+def one_always(first: object, *others: object) -> list[Any]:
+    """Values of a parameter, of which the suite takes the first and the soak the others."""
+    mark = pytest.mark.soak(f"the same with {first}")
+    return [first, *(pytest.param(other, marks=mark) for other in others)]

@@ -18,7 +18,7 @@ from app.report.forms import html
 from app.report.full_report import report
 from app.report.result import document_json
 from tests.app.launcher import ROOT
-from tests.needs import need
+from tests.needs import need, one_always
 from tests.real.loop_disk import LoopDisk
 from tests.real.short_runs import NEEDS, OPTIONS
 
@@ -126,7 +126,7 @@ def test_a_command(hostdx: Hostdx, name: str) -> None:
     hostdx.ends(status, *(word.format(raw=RAW) for word in line.split()))
 
 
-@pytest.mark.parametrize("scenario", sorted(OPTIONS))
+@pytest.mark.parametrize("scenario", one_always("storage", *sorted({*OPTIONS} - {"storage"})))
 def test_a_run(tmp_path: Path, scenario: str) -> None:
     """In a directory of such a name on a disk of its own: measured and undone, recorded under that name."""
     need(*NEEDS.get(scenario, ()))

@@ -14,7 +14,12 @@ from tests.app.launcher import environment
 from tests.needs import ROOT, needs, program
 from tests.release.packages import MAN, RECIPES, SHELLS, TMPFILES, UNITS, rpm, staged
 
-pytestmark = [pytest.mark.real, pytest.mark.beside, needs(ROOT, program("rpmbuild", "rpm"))]
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.beside,
+    pytest.mark.soak("what a bundle holds and starts"),
+    needs(ROOT, program("rpmbuild", "rpm")),
+]
 
 
 def files(root: Path) -> set[str]:

@@ -14,7 +14,7 @@ import pytest
 
 from app.bundle.unpack import STARTED_AS
 from tests.app.launcher import environment
-from tests.needs import LOOP, ROOT, needs
+from tests.needs import LOOP, ROOT, needs, one_always
 from tests.real.iosched_kill import kill_all, killed_while_switched, left_behind
 from tests.real.loop_disk import LoopDisk
 from tests.real.polled import within
@@ -60,7 +60,7 @@ def test_it_measures_and_its_children_are_its_own(bundle: Path, place: Path) -> 
         "--dir",
         str(place),
         "--budget",
-        "12",
+        "6",
         "--size",
         "64M",
         "--yes",
@@ -101,7 +101,7 @@ def test_a_users_command_does_not_inherit_how_it_was_started(bundle: Path, place
 
 
 @needs(ROOT, LOOP)
-@pytest.mark.parametrize("supervisor_too", [False, True])
+@pytest.mark.parametrize("supervisor_too", one_always(False, True))
 def test_a_killed_run_is_undone_from_it(bundle: Path, place: Path, supervisor_too: bool) -> None:
     with LoopDisk(place) as disk:
         before = disk.queue()

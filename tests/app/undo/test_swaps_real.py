@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.launcher import hostdx
-from tests.needs import LOOP, ROOT, needs
+from tests.needs import LOOP, ROOT, needs, one_always
 from tests.real.iosched_kill import kill_all
 from tests.real.trim_disk import TrimDisk
 
@@ -65,7 +65,9 @@ def disk(tmp_path: Path) -> Iterator[TrimDisk]:
         yield made
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize(
+    "name", [*SWAPPED, *one_always("checkup", *sorted({*OPTIONS} - {*SWAPPED, "checkup"}))]
+)
 def test_a_run_reaches_nothing_through_swapped_names(tmp_path: Path, disk: TrimDisk, name: str) -> None:
     alice, precious = disk.mountpoint / "alice", disk.mountpoint / "precious"
     for folder in (alice / "data", precious):

@@ -14,7 +14,7 @@ import pytest
 
 from probes.bench.corners.corner import CORNERS
 from tests.app.launcher import hostdx, started
-from tests.needs import MEMORY, need, program
+from tests.needs import MEMORY, need, one_always, program
 from tests.real.iosched_kill import journals, ours
 from tests.real.polled import within
 from tests.real.trim_disk import TrimDisk
@@ -22,7 +22,7 @@ from tests.real.trim_disk import TrimDisk
 pytestmark = [pytest.mark.real, pytest.mark.beside]
 
 SHORT = ("--workers", "2", "--yes", "--budget")
-KINDS = ["ext4", "xfs", "btrfs"]
+KINDS = one_always("ext4", "xfs", "btrfs")
 
 
 def arguments(directory: Path, budget: str = "12") -> tuple[str, ...]:

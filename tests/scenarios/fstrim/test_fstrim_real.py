@@ -20,7 +20,7 @@ from probes.host import Host
 from scenarios.fstrim.measurement.trim import Discards, claim, discards
 from tests.app.launcher import argv, environment, hostdx, started
 from tests.fakes.held import held
-from tests.needs import need, program
+from tests.needs import need, one_always, program
 from tests.real.iosched_kill import journals, ours
 from tests.real.loop_disk import LoopDisk
 from tests.real.polled import within
@@ -101,7 +101,7 @@ def result(disk: TrimDisk, place: Path, *more: str, status: int = 0) -> dict[str
     return found
 
 
-@pytest.mark.parametrize("kind", ["ext4", "xfs"])
+@pytest.mark.parametrize("kind", one_always("ext4", "xfs"))
 def test_a_whole_session_explains_its_numbers(tmp_path: Path, kind: str) -> None:
     with TrimDisk(tmp_path, kind) as disk:
         found = result(disk, tmp_path, "--yes", "--again")

@@ -16,7 +16,7 @@ import pytest
 
 from probes.process_stat import own_stat
 from tests.app.launcher import argv, environment, hostdx, started
-from tests.needs import NET_NAMESPACE, ROOT, needs, program
+from tests.needs import NET_NAMESPACE, ROOT, needs, one_always, program
 from tests.real.iosched_kill import journals, ours
 from tests.real.network_state import namespaces_in_use
 from tests.real.polled import within
@@ -151,7 +151,7 @@ def run_with(env: dict[str, str], *words: str) -> subprocess.Popen[bytes]:
 
 
 @needs(program("ssh", "sshd"))
-@pytest.mark.parametrize("whom", ["nobody", "runner", "peer", "station"])
+@pytest.mark.parametrize("whom", one_always("nobody", "runner", "peer", "station"))
 def test_a_peer_over_ssh_ends_with_its_run(
     place: Path, disk: TrimDisk, ssh: dict[str, str], whom: str
 ) -> None:
@@ -208,7 +208,7 @@ def two_hosts() -> Iterator[tuple[int, int]]:
             one.communicate()
 
 
-@pytest.mark.parametrize("how", ["end", "kill", "cut"])
+@pytest.mark.parametrize("how", one_always("cut", "end", "kill"))
 def test_a_peer_by_hand_and_its_cable(
     place: Path, disk: TrimDisk, two_hosts: tuple[int, int], how: str
 ) -> None:

@@ -19,6 +19,7 @@ from probes.bench.engine import residency
 from probes.bench.measured import WriteBudgetSpent
 from probes.host import Host
 from tests.fakes.held import held
+from tests.needs import one_always
 from tests.real.trim_disk import TrimDisk
 
 pytestmark = [pytest.mark.real, pytest.mark.beside]
@@ -27,7 +28,7 @@ SIZE = 32 << 20
 WORKERS = 2
 
 
-@pytest.fixture(params=["ext4", "xfs", "btrfs"])
+@pytest.fixture(params=one_always("ext4", "xfs", "btrfs"))
 def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TrimDisk]:
     with TrimDisk(tmp_path, request.param, 2) as made:
         yield made

@@ -173,6 +173,7 @@ async def names_compared(first: Path, second: Path, seed: int, *, links: bool) -
     return comparison.final()
 
 
+@pytest.mark.soak("orders of a side are exchanged in a fake engine")
 @pytest.mark.noisy("two verdicts at 95 %")
 async def test_names_without_a_journal_do_not_favour_a_side_by_its_order(ext4: Make) -> None:
     """All false calls went against the second directory, whichever it was: freed inodes are passed over."""
