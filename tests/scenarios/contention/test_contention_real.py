@@ -39,7 +39,7 @@ def images() -> list[str]:
 
 
 def test_in_a_directory_to_its_end(tmp_path: Path, disk: Path) -> None:
-    done = hostdx(tmp_path, "run", "contention", "--workers", "2", "--dir", str(disk), "--budget", "10", "--json",
+    done = hostdx(tmp_path, "run", "contention", "--workers", "2", "--dir", str(disk), "--budget", "18", "--json",
                   timeout=200)  # fmt: skip
     assert done.returncode == 0, done.stderr
     curves = {curve["load"]: curve for curve in json.loads(done.stdout)["contention"]}

@@ -15,7 +15,15 @@ import pytest
 
 from tests.app.launcher import hostdx
 from tests.needs import KNOWN_DISK, needs
-from tests.real.iosched_kill import ONLY_SWITCHED, kill_all, kill_once, left_behind, run_arguments, start
+from tests.real.iosched_kill import (
+    BRIEF,
+    ONLY_SWITCHED,
+    kill_all,
+    kill_once,
+    left_behind,
+    run_arguments,
+    start,
+)
 from tests.real.loop_disk import LoopDisk
 from tests.real.own_disk import sh, unmount
 from tests.real.polled import within
@@ -33,7 +41,8 @@ def test_a_full_run_restores_the_queue_byte_for_byte(tmp_path: Path, disk: LoopD
     before = disk.queue()
     done = hostdx(
         tmp_path,
-        *run_arguments(disk, "--json", "--load", "cpu", "--load", "readers", "--budget", "20"),
+        *("run", "iosched", "--dir", str(disk.directory), *BRIEF),
+        *("--json", "--load", "cpu", "--load", "readers", "--budget", "20"),
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
