@@ -14,7 +14,7 @@ from app.cli.telling import undo as cli_undo
 from app.failure import Failure
 from app.process import Identity, identity
 from app.state import journal_dir, private
-from app.undo import effects, undo
+from app.undo import effects, killed_ending, undo
 from app.undo.journal import SCHEMA, Busy, Header, Journal, JournalEntry, Outcome, journals, peek
 from probes.action import Action, private_directory
 from tests.needs import TMPFS, need, not_here
@@ -237,6 +237,7 @@ def test_one_that_is_held_does_not_keep_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(undo, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(killed_ending, "PATIENCE_S", 0.0)
     held = Journal.create(private(journal_dir()) / "a.jsonl", header())
     do(held, private_directory(str(tmp_path / "data")), "1")
     book = journal()
@@ -253,6 +254,7 @@ def test_what_hangs_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(undo, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(killed_ending, "PATIENCE_S", 0.0)
     held = journal()
     do(held, set_attribute(tmp_path), "1")
     held.hanging("1", identity())
