@@ -25,6 +25,8 @@ from tests.real.own_disk import unmount
 def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+    for module in (undo, killed_ending):
+        monkeypatch.setattr(module, "PATIENCE_S", 0.0)
     (tmp_path / "data").mkdir()
 
 
@@ -234,10 +236,8 @@ def test_a_journal_of_the_same_name_is_another_run_s(tmp_path: Path) -> None:
 
 
 def test_one_that_is_held_does_not_keep_the_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(undo, "PATIENCE_S", 0.0)
-    monkeypatch.setattr(killed_ending, "PATIENCE_S", 0.0)
     held = Journal.create(private(journal_dir()) / "a.jsonl", header())
     do(held, private_directory(str(tmp_path / "data")), "1")
     book = journal()
@@ -250,11 +250,7 @@ def test_one_that_is_held_does_not_keep_the_others(
     abandon(held)
 
 
-def test_what_hangs_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(undo, "PATIENCE_S", 0.0)
-    monkeypatch.setattr(killed_ending, "PATIENCE_S", 0.0)
+def test_what_hangs_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     held = journal()
     do(held, set_attribute(tmp_path), "1")
     held.hanging("1", identity())
