@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
 import zipfile
 from pathlib import Path
 
 SSH = """#!/bin/sh
-# ssh [OPTION]... NODE COMMAND: by its name a node hangs, refuses, talks rubbish or without end, or is this machine
+# ssh [OPTION]... NODE COMMAND: by its name a node hangs, refuses, talks rubbish or without end, says at once what
+# one does (light), or is this machine
 for word; do node=$command; command=$word; done
 echo "$node" >> "${0%/*}/log"
 case $node in
@@ -19,6 +21,8 @@ case $node in
     rubbish*) echo '#hostdx-fleet {"shell":1}'; echo '#hostdx-fleet {nonsense'; exit 0 ;;
     flood*) exec yes ;;
     zeros*) exec cat /dev/zero ;;
+    light*) for word in '"shell":1' '"hello":1,"python":"PYTHON"' '"began":1' '' '"exit":0'; do
+        if [ "$word" ]; then echo "#hostdx-fleet {$word}"; else echo 'TRIAGE'; fi; done; exit 0 ;;
 esac
 NODE=$node exec sh -c "$command"
 """
@@ -65,11 +69,12 @@ class FakeFleet:
     def __init__(self, place: Path) -> None:
         self.place = place
         self.ssh = place / "ssh"
-        self.ssh.write_text(SSH)
+        python = f"cp3{sys.version_info[1]}{sys.abiflags}-{os.uname().machine}"
+        triage = json.dumps({"schema": "hostdx/1", "scenario": "triage", "findings": []})
+        self.ssh.write_text(SSH.replace("PYTHON", python).replace("TRIAGE", triage))
         self.ssh.chmod(0o755)
         self.bundle = place / "hostdx.pyz"
         made = io.BytesIO()
-        python = f"cp3{sys.version_info[1]}{sys.abiflags}-{os.uname().machine}"
         with zipfile.ZipFile(made, "w") as archive:
             archive.writestr("__main__.py", f"PLACE = {str(place)!r}\n{PROGRAM}")
             archive.writestr("manifest.json", f'{{"parts": {{"{python}": {{}}}}}}')

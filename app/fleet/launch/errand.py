@@ -50,8 +50,8 @@ class Errand(msgspec.Struct, frozen=True, kw_only=True):
         first = f"{self.become} -n -- " if self.become else ""
         script = (
             f'echo \\{MARKED} {{\\"shell\\":1}}; PATH=$PATH:/usr/local/bin:/usr/bin; for p in {names}; do '
-            '"$p" -I -c "import sys; sys.exit(sys.version_info < (3, 11))" </dev/null >/dev/null 2>&1 && '
-            f'exec {first}"$p" -I -c {shlex.quote(_START)}; done; echo \\{MARKED} {{\\"absent\\":1}}'
+            '"$p" -I -S -c "import sys; sys.exit(sys.version_info < (3, 11))" </dev/null >/dev/null 2>&1 && '
+            f'exec {first}"$p" -I -S -c {shlex.quote(_START)}; done; echo \\{MARKED} {{\\"absent\\":1}}'
         )
         return f"exec /bin/sh -c {shlex.quote(script)}"
 

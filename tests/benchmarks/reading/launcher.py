@@ -1,8 +1,11 @@
-"""What the launcher costs: `fleet triage` of many nodes and `clush` of the same commands, interleaved.
+"""What the launcher costs: `fleet triage` of many nodes and `clush` of the very same agent and order, interleaved.
 
-`python -m tests.benchmarks.reading.launcher [--nodes 1000] [--rounds 3] [--bundle FILE]`: the nodes are an `ssh` that
-is a shell here. Without a bundle a small program answers, so that the figures are the launcher's; with one, its triage
-of this machine. Some nodes are gone, refuse, or talk rubbish: one in fifty each.
+    python -m tests.benchmarks.reading.launcher [--nodes 1000] [--rounds 3] [--bundle FILE | --light]
+
+The nodes are an `ssh` that is a shell here, so what they do (two starts of a Python, then the bundle's) is done on the
+launcher's cores: CPU seconds are told apart, the launcher's own and its nodes'. Without a bundle a small program
+answers; with one, its triage of this machine; `--light`: nodes that say at once what an agent says, and cost next to
+nothing. Some nodes are gone, refuse, or talk rubbish: one in fifty each.
 """
 
 from __future__ import annotations
@@ -14,8 +17,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
+from app.fleet.launch.campaign import MOST_LOOK
+from app.fleet.launch.errand import Errand
+from app.fleet.launch.parcel import parcel
 from tests.fakes.fake_fleet import FakeFleet
 
 FANOUT = 64
@@ -27,51 +35,87 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--bundle", type=Path)
+    parser.add_argument("--light", action="store_true")
     asked = parser.parse_args()
+    usual = "light" if asked.light else "n"
     with tempfile.TemporaryDirectory(dir="/var/tmp") as place:
         fleet = FakeFleet(Path(place))
         if asked.bundle:
             fleet.bundle = asked.bundle
-        names = [f"{ODD[n % 50]}{n}" if n % 50 < len(ODD) else f"n{n}" for n in range(asked.nodes)]
-        seen = [(_hostdx(fleet, names, n), _clush(fleet, names)) for n in range(asked.rounds)]
-    print(f"{asked.nodes} nodes, {FANOUT} at once")
-    for (took, mib, states), (bare, bare_mib) in seen:
-        print(
-            f"fleet triage {took:6.1f} s, {mib:4.0f} MiB; clush {bare:6.1f} s, {bare_mib:4.0f} MiB; "
-            f"{took - bare:+.1f} s; {states}"
-        )
+        names = [f"{ODD[n % 50]}{n}" if n % 50 < len(ODD) else f"{usual}{n}" for n in range(asked.nodes)]
+        print(f"{asked.nodes} nodes, {FANOUT} at once")
+        for number in range(asked.rounds):
+            ours, states = _hostdx(fleet, names, number)
+            same, bare = (_clush(fleet, names, agent=agent) for agent in (True, False))
+            load = f"{os.getloadavg()[0]:.0f}"
+            print(
+                f"fleet triage {ours}; clush, same agent {same}; clush, bundle alone {bare}; load {load}; {states}"
+            )
 
 
-def _hostdx(fleet: FakeFleet, names: list[str], number: int) -> tuple[float, float, dict[str, int]]:
+class Cost(NamedTuple):
+    """Seconds on the clock, of the launcher's own CPU and of its nodes'; MiB at most of the launcher."""
+
+    took: float
+    own: float
+    nodes: float
+    mib: float
+
+    def __str__(self) -> str:
+        return f"{self.took:.1f} s ({self.own:.1f} s of CPU, nodes {self.nodes:.0f} s), {self.mib:.0f} MiB"
+
+
+def _hostdx(fleet: FakeFleet, names: list[str], number: int) -> tuple[Cost, dict[str, int]]:
     folder = fleet.place / f"answers-{number}"
     argv = [
-        sys.executable, "-P", "-m", "app.cli", "fleet", "triage", "-w", ",".join(names), "--rsh", str(fleet.ssh),
-        "--bundle", str(fleet.bundle), "--fanout", str(FANOUT), "--python", sys.executable, "-o", str(folder),
+        "app.cli", "fleet", "triage", "-w", ",".join(names), "--rsh", str(fleet.ssh), "--bundle", str(fleet.bundle),
+        "--fanout", str(FANOUT), "--python", sys.executable, "-o", str(folder),
     ]  # fmt: skip
     own = {"XDG_STATE_HOME": str(fleet.place), "XDG_RUNTIME_DIR": str(fleet.place)}
-    took, mib = _timed(argv, {**os.environ, **own, "PYTHONPATH": str(Path(__file__).parents[3])})
-    states: dict[str, int] = {}
-    for line in (folder / "answers.jsonl").read_text().splitlines():
-        state = json.loads(line)["state"]
-        states[state] = states.get(state, 0) + 1
+    cost = _timed(argv, {**os.environ, **own, "PYTHONPATH": str(Path(__file__).parents[3])})
+    states = Counter(
+        json.loads(line)["state"] for line in (folder / "answers.jsonl").read_text().splitlines()
+    )
     assert sum(states.values()) == len(names), "every node answered, or has its reason"
-    return took, mib, states
+    return cost, dict(states)
 
 
-def _clush(fleet: FakeFleet, names: list[str]) -> tuple[float, float]:
-    command = f"{sys.executable} -I {fleet.bundle} triage --json"
+def _clush(fleet: FakeFleet, names: list[str], *, agent: bool) -> Cost:
+    """With the agent: what a node is sent is the same for all of them, but for the node's name in its order."""
+    command, sent = f"{sys.executable} -I {fleet.bundle} triage --json", b""
+    if agent:
+        given = parcel(str(fleet.bundle))
+        errand = Errand(
+            argv=("triage", "--json"), shared=given.shared, size=given.size, sha256=given.sha256,
+            parts=given.parts, python=sys.executable, most_bytes=MOST_LOOK,
+        )  # fmt: skip
+        command, sent = errand.command, errand.head("n0")
     options = ["-O", f"ssh_path={fleet.ssh}", "-f", str(FANOUT), "-w", ",".join(names)]
-    return _timed([sys.executable, "-m", "ClusterShell.CLI.Clush", *options, command], dict(os.environ))
+    return _timed(["ClusterShell.CLI.Clush", *options, command], dict(os.environ), sent)
 
 
-def _timed(argv: list[str], environment: dict[str, str]) -> tuple[float, float]:
-    """Seconds, and the most memory that one of its processes had, in MiB."""
+_TOLD = (  # what a module used when it ended, and its children
+    "import atexit, os, resource as r, runpy, sys; told = int(sys.argv[1]); module = sys.argv[2]; del sys.argv[:2]\n"
+    "said = lambda: [r.getrusage(who) for who in (r.RUSAGE_SELF, r.RUSAGE_CHILDREN)]\n"
+    "line = lambda: ' '.join(f'{x.ru_utime + x.ru_stime} {x.ru_maxrss}' for x in said())\n"
+    "atexit.register(lambda: os.write(told, line().encode()))\n"
+    "runpy.run_module(module, run_name='__main__', alter_sys=True)"
+)
+
+
+def _timed(argv: list[str], environment: dict[str, str], sent: bytes = b"") -> Cost:
+    reader, writer = os.pipe()
     began = time.monotonic()
-    nowhere = subprocess.DEVNULL
-    process = subprocess.Popen(argv, env=environment, stdin=nowhere, stdout=nowhere, stderr=nowhere)
-    usage = os.wait4(process.pid, 0)[2]
-    process.returncode = 0
-    return time.monotonic() - began, usage.ru_maxrss / 1024
+    quiet = subprocess.DEVNULL
+    subprocess.run(
+        [sys.executable, "-P", "-c", _TOLD, str(writer), *argv], env=environment, input=sent, stdout=quiet,
+        stderr=quiet, pass_fds=(writer,), check=False,
+    )  # fmt: skip
+    took = time.monotonic() - began
+    os.close(writer)
+    with os.fdopen(reader) as told:
+        own, kib, nodes, _ = map(float, told.read().split())
+    return Cost(took, own, nodes, kib / 1024)
 
 
 if __name__ == "__main__":
