@@ -62,28 +62,28 @@ def lines_of(found: Split) -> list[Part]:
 
 
 def moved(found: Split) -> tuple[list[Part], list[Part]]:
-    """The parts that moved along with the whole or against it, the largest first, and those that are likely alike.
+    """The parts that moved along with the whole or against it, the largest first, `unmoved` ones last, and those that
+    are alike.
 
-    With no part beyond its interval the largest along with the whole stands alone: `differs` tells which it is.
+    The largest along with the whole comes first even where its interval holds 0, as long as the sure ones are less.
     """
     whole = found.parts[0]
     least = LEAST_POINT * whole.baseline_s
-    ranked = sorted(lines_of(found), key=lambda part: -abs(part.difference_s))
+    ranked = sorted(lines_of(found), key=lambda part: (part.unmoved, -abs(part.difference_s)))
     sure = [part for part in ranked if part.differs and abs(part.difference_s) >= least]
     along = [part for part in ranked if part.difference_s * whole.difference_s > 0]
     alike = [part for part in ranked if part.name in (USER, SYSTEM) and part not in sure]
     edge = EQUAL * whole.baseline_s
-    return sure[:NAMED] or along[:1], [part for part in alike if max(map(abs, part.ci95_s)) <= edge]
+    if along and along[0] not in sure and abs(along[0].difference_s) > sum(abs(p.difference_s) for p in sure):
+        sure = [along[0], *sure]
+    return sure[:NAMED], [part for part in alike if max(map(abs, part.ci95_s)) <= edge]
 
 
 def moved_words(found: Split) -> str:
     """`+14 points blocked in unlink and openat on a directory lock (rwsem), +3 points system CPU; user CPU equal`."""
     largest, alike = moved(found)
     told = ", ".join(f"{_points(part, found)} {_named(part)}{_with(part, found)}" for part in largest)
-    if not told:
-        told = "no part of it stands out"
-    elif not largest[0].differs:
-        told = f"most of it {told} (inconclusive: its adjusted interval holds 0)"
+    told = told or "no part of it stands out"
     equal = [named(part.name) for part in alike if part not in largest]
     return told + (f"; {' and '.join(equal)} equal" if equal else "")
 
@@ -93,6 +93,10 @@ def _named(part: Part) -> str:
 
 
 def _with(part: Part, found: Split) -> str:
+    if not part.differs:
+        return " (inconclusive)"
+    if part.unmoved:
+        return f" (as many CPU seconds, {'less' if part.difference_s > 0 else 'more'} at once)"
     if part.name != SYSTEM or found.faults is None:
         return ""
     return f" ({number(abs(found.faults))} page faults a run {'more' if found.faults > 0 else 'fewer'})"
@@ -120,7 +124,7 @@ def table(found: Split) -> Iterator[ReportPart]:
     yield rows_of(found)
     if none := [named(part.name) for part in found.parts[1:] if not spent(part)]:
         yield say(f"none on either side: {', '.join(none)}")
-    yield say("differs: by intervals that are adjusted for the number of lines")
+    yield say("differs: tested on logarithms (waits have long tails), adjusted for the number of lines")
 
 
 def spent(part: Part) -> float:
@@ -137,7 +141,9 @@ def rows_of(found: Split, least: float = 0.0) -> Table:
         "95 % CI s",
         "differs",
     )
-    rows = [("wall time" if part.name == WALL else named(part.name), part) for part in found.parts]
+    first, *parts = found.parts
+    rows = [("wall time", first)]
+    rows += [(named(part.name) + (_with(part, found) if part.differs else ""), part) for part in parts]
     rows += [(wait_words(wait), wait) for wait in found.waits]
     edge = least * spent(found.parts[0])
     shown = tuple(_row(name, part) for name, part in rows if spent(part) > edge)

@@ -10,7 +10,9 @@ from scenarios import ranges as of
 class Part(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds of wall time a run: mean of either side, difference (variant - baseline) with its 95 % interval.
 
-    `differs`: an interval that is adjusted for the number of all parts and waits does not hold 0.
+    `differs`: on logarithms, as waits have long tails, an interval that is adjusted for the number of all parts and
+    waits does not hold 0. `unmoved`: the sum over all threads moved less than half as much: it takes another part of
+    the wall time as less (or more) runs at once.
     """
 
     name: str
@@ -19,6 +21,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     difference_s: of.Value
     ci95_s: tuple[of.Value, of.Value]
     differs: bool = False
+    unmoved: bool = False
 
 
 class BlockedOn(Part, frozen=True, kw_only=True):

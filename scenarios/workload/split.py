@@ -15,8 +15,7 @@ import msgspec
 
 from probes.bench.profile.symbols import Symbols
 from scenarios import events as ev
-from scenarios.experiment.statistics.distributions import t_quantile
-from scenarios.experiment.statistics.stats import deviation
+from scenarios.experiment.statistics.stats import student
 from scenarios.where.call_paths import MOST_NODES, Group, RunCalls, compared, paths
 from scenarios.where.locks import by_lock, lock_table
 from scenarios.where.results import LockTable, PathTree
@@ -69,7 +68,13 @@ def divided(values: Mapping[str, float], known: Sequence[str]) -> dict[str, floa
     scale = wall / total if total > wall else 1.0
     parts = {name: value * scale for name, value in parts.items()}
     rest = wall - math.fsum(parts.values())
-    return {WALL: wall, **parts, REST: rest if rest > LEAST_S else 0.0}
+    sums = {_sum(name): values[name] for name in (USER, SYSTEM) if name in parts}
+    return {WALL: wall, **parts, REST: rest if rest > LEAST_S else 0.0, **sums}
+
+
+def _sum(name: str) -> str:
+    """Of a part, over all threads."""
+    return f"sum {name}"
 
 
 def blocked(parts: Mapping[str, float], waits: Sequence[Waited]) -> dict[str, float]:
@@ -119,18 +124,27 @@ class Groups(NamedTuple):
             for side in (baseline, variant)
         )
         differences = [b - a for a, b in zip(one, other, strict=True)]
-        n, mean = len(differences), _mean(differences)
-        error = deviation(differences) / math.sqrt(n)
-        half = t_quantile(0.975, n - 1) * error
-        wide = t_quantile(1 - 0.025 / self.lines, n - 1) * error
+        mean, low, high = student(differences, 0.05)
+        unmoved = False
+        if names in ((USER,), (SYSTEM,)):
+            unmoved = abs(self.part(baseline, variant, _sum(names[0])).difference_s) < 0.5 * abs(mean)
         return Part(
             name=", ".join(names),
             baseline_s=_mean(one),
             variant_s=_mean(other),
             difference_s=mean,
-            ci95_s=(mean - half, mean + half),
-            differs=abs(mean) > wide,
+            ci95_s=(low, high),
+            differs=self._differs(one, other),
+            unmoved=unmoved,
         )
+
+    def _differs(self, one: Sequence[float], other: Sequence[float]) -> bool:
+        """Beside LEAST_WAIT of a run: what is smaller is no ratio."""
+        walls = [run[WALL] for sides in self.runs for runs in sides.values() for run in runs]
+        least = LEAST_WAIT * max(walls, default=1.0) or 1.0
+        ratios = [math.log((b + least) / (a + least)) for a, b in zip(one, other, strict=True)]
+        wide = student(ratios, 0.05 / self.lines)
+        return not wide.low <= 0 <= wide.high
 
     def waits(self, baseline: str, variant: str) -> tuple[BlockedOn, ...]:
         """The largest difference first; small ones on both sides are left out."""

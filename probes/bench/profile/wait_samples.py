@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -66,9 +67,11 @@ class WaitSamples:
 
     def __init__(self, proc: str = "/proc") -> None:
         self._proc = proc
+        self._pids: Sequence[int] = ()
         self._threads: dict[tuple[int, str], _Thread] = {}
         self._order: list[tuple[int, str]] = []
         self._at = 0
+        self._told: dict[int, int] = {}
         self._seen: dict[tuple[str, int, str], list[float]] = {}
         self._last = time.monotonic()
         self._cpu_s = time.process_time()  # up to the last look
@@ -76,6 +79,7 @@ class WaitSamples:
         self.due = self._last + EVERY_S
 
     def follow(self, pids: Sequence[int]) -> None:
+        self._pids = pids
         living: set[tuple[int, str]] = set()
         for pid in pids[:MOST_THREADS]:
             try:
@@ -95,7 +99,11 @@ class WaitSamples:
         count = min(MOST_THREADS, len(self._order))
         chosen = [self._order[(self._at + n) % len(self._order)] for n in range(count)]
         self._at += count
+        self._told.clear()
         self._account([self._one(key) for key in chosen], passed, len(self._order) / max(1, count))
+        known = Counter(pid for pid, _ in self._order)
+        if any(known[pid] != threads for pid, threads in self._told.items()):
+            self.follow(self._pids)  # threads that began since
         spent_s, self._cpu_s = time.process_time() - self._cpu_s, time.process_time()
         self.due = began + min(LONGEST_S, max(EVERY_S, COST * spent_s))
 
@@ -105,7 +113,10 @@ class WaitSamples:
             if len(self._threads) >= 2 * MOST_THREADS:  # open files are bounded too
                 self._threads.pop(next(iter(self._threads))).close()
             thread = self._threads[key] = _Thread(self._proc, *key)
-        state = thread.read("stat").rpartition(b") ")[2][:1].decode("ascii", "replace")
+        fields = thread.read("stat").rpartition(b") ")[2].split(None, 18)
+        state = fields[0].decode("ascii", "replace") if fields else ""
+        if len(fields) > 18 and fields[17].isdigit():
+            self._told[key[0]] = min(int(fields[17]), MOST_THREADS)  # how many threads the process has
         if state not in ("D", "S"):
             return state, UNKNOWN, ""
         call, place = thread.read("syscall"), thread.read("wchan")

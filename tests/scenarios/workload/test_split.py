@@ -166,3 +166,16 @@ def test_page_faults_are_named_where_they_can_be_the_system_cpu(more: int, named
     ]
     found = split(blocks, "A", "B")
     assert found is not None and found.faults == (more if named else None)
+
+
+def test_as_many_cpu_seconds_with_less_at_once_are_not_the_cause() -> None:
+    """Two threads at an unfair mutex: one waits until the other one has done all, then works alone."""
+    blocks = []
+    for group, noise in enumerate((0.0, 0.01, -0.01, 0.005, -0.005)):
+        blocks.append(block("A", group, wall=0.4 + noise / 9, user=0.8, system=0.0, mutex=0.0))
+        blocks.append(block("B", group, wall=0.8 + noise, user=0.8, system=0.0, mutex=0.4 + noise))
+    found = split(blocks, "A", "B")
+    assert found is not None
+    parts = {part.name: part for part in found.parts}
+    assert parts[USER].unmoved and parts[USER].difference_s == pytest.approx(0.133, abs=0.01)
+    assert moved(found)[0][0].name == MUTEX and parts[MUTEX].differs
