@@ -8,6 +8,7 @@ from probes import units
 from probes.bench.disk.device_bytes import LeafBytes
 from probes.bench.measured import Measured, NotApplicable, WriteBudgetSpent
 from probes.bench.profile import wait_samples
+from probes.bench.run import perf_events, topdown
 from probes.bench.run.supervised import OUTPUT_BYTES, JobRun, Supervisors, TreeSample
 from probes.units import duration, size
 from scenarios.experiment.schedule.blocks import Arm
@@ -45,7 +46,8 @@ SHOWN = tuple(
         ("s", (ALL_WAIT, OWN_RECLAIM)),
         ("B", (SWAPPED_IN, RECLAIMED, REFAULTED)),
         ("", (HITS, MINOR_FAULTS, "major faults", "voluntary switches", "involuntary switches")),
-        ("", ("migrations", "instructions", "cycles", "cache misses")),
+        ("", ("migrations", *perf_events.EVENTS)),
+        ("of the slots", topdown.SHARES),
         ("J", ("energy, packages", "energy, DRAM")),
     )
     for name in names
@@ -94,9 +96,8 @@ def values_of(job: JobRun) -> dict[str, float]:
         REFAULTED: job.refaulted_bytes,
         HITS: job.limit_hits,
         "migrations": job.migrations if job.looked >= SEEN else None,
-        "instructions": job.instructions,
-        "cycles": job.cycles,
-        "cache misses": job.cache_misses,
+        **{name: job.counts.get(name) for name in perf_events.EVENTS},
+        **job.slots,
         ENERGY: _energy_j(job),
         "energy, packages": job.energy_package_j,
         "energy, DRAM": job.energy_dram_j,

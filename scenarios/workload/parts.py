@@ -34,6 +34,18 @@ class BlockedOn(Part, frozen=True, kw_only=True):
     hard: bool
 
 
+class Rate(msgspec.Struct, frozen=True, kw_only=True):
+    """What the CPU's counters say of a run, as `Part` has it, in `unit`."""
+
+    name: str
+    unit: str
+    baseline: of.Value
+    variant: of.Value
+    difference: of.Value
+    ci95: tuple[of.Value, of.Value]
+    differs: bool
+
+
 class Split(msgspec.Struct, frozen=True, kw_only=True):
     """`parts`: the whole (`wall`) first, then those that are known and the rest. `unknown`: not told from the rest.
 
@@ -48,3 +60,4 @@ class Split(msgspec.Struct, frozen=True, kw_only=True):
     unknown: tuple[str, ...]
     waits: tuple[BlockedOn, ...] = ()
     faults: of.Value | None = None
+    rates: tuple[Rate, ...] = ()

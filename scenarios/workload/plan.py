@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from os.path import normpath, realpath
 
 from probes.action import Action
 from probes.bench.run.energy import reach
 from probes.bench.run.perf_events import Counters
+from probes.bench.run.topdown import top_down
+from probes.host import Host
 from probes.path_ownership import ruled_by_others
 from probes.secrecy.secrets import digest, masked_tree
 from probes.types import Absent
@@ -59,13 +62,21 @@ def left_out(root: str | Absent) -> tuple[str, ...]:
     found = [f"memory pressure, swap-ins and reclaim: {root.reason}"] if isinstance(root, Absent) else []
     counters = Counters()
     if not counters.counted:
-        found.append(
-            "instructions, cycles and cache misses: no hardware counters here, or perf events not allowed"
-        )
+        found.append(f"instructions, cycles, cache and branch misses, top-down: {_without_counters()}")
+    elif top_down() is None:
+        found.append("top-down shares of the pipeline: this CPU or kernel shows no counters for them")
     counters.end()
     if (energy := reach()) != "readable":
         found.append(f"energy: {WITHOUT_ENERGY[energy]}")
     return tuple(found)
+
+
+def _without_counters() -> str:
+    level = Host().integer("/proc/sys/kernel/perf_event_paranoid")
+    if os.geteuid() and isinstance(level, int) and level > 2:
+        return f"perf events are for root only here (kernel.perf_event_paranoid is {level})"
+    virtual = " hypervisor" in str(Host().text("/proc/cpuinfo"))
+    return f"{'this virtual machine' if virtual else 'this host'} has no hardware counters"
 
 
 def cold_sentences(wanted: Request, *, private: bool) -> tuple[str, ...]:

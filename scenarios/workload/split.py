@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from probes.bench.profile.symbols import Symbols
+from probes.bench.run import perf_events, topdown
 from scenarios import events as ev
 from scenarios.experiment.statistics.stats import student
 from scenarios.where.call_paths import MOST_NODES, Group, RunCalls, compared, paths
@@ -40,11 +41,15 @@ from scenarios.workload.arm import (
     JobArm,
 )
 from scenarios.workload.difference import REST
-from scenarios.workload.parts import BlockedOn, Part, Split
+from scenarios.workload.parts import BlockedOn, Part, Rate, Split
 from scenarios.workload.results import AtLimit
 
 Waits: TypeAlias = Mapping[tuple[str, float], Sequence[Waited]]
 PARTS = (USER, SYSTEM, WAITING, QUOTA, MUTEX, BLOCKED, MEMORY, OTHER_D)
+INSTRUCTIONS, PER_CYCLE = "instructions", "instructions per cycle"
+CACHE, BRANCH = "last-level cache misses", "branch misses"
+RATES = {INSTRUCTIONS: "", PER_CYCLE: "", CACHE: "per 1000 instructions", BRANCH: "per 1000 instructions"}
+RATES |= dict.fromkeys(topdown.SHARES, "of the slots")
 LEAST_S = 1e-9  # the clock's own step: less is what the division leaves of nothing
 PAID_IN = (SYSTEM, BLOCKED, MEMORY, OTHER_D)  # what a limit is paid in
 ELSEWHERE = (USER, WAITING, QUOTA, MUTEX, REST)
@@ -53,6 +58,20 @@ FAULT_S = 1e-5  # of system CPU a page fault takes at most (0.3 to 4 µs; more i
 LEAST_WAIT = 0.002  # of the wall time of a run
 MOST_WAITS = 12
 STALLED = 0.1  # of the difference is stalls for memory at least: else it was met, and cheap (old page cache dropped)
+
+
+def rates(values: Mapping[str, float]) -> dict[str, float]:
+    """One run's, by the names in RATES; empty where the CPU's counters are missing."""
+    found = {name: values[name] for name in topdown.SHARES if name in values}
+    cycles, instructions = values.get(perf_events.CYCLES), values.get(perf_events.INSTRUCTIONS)
+    if instructions:
+        found[INSTRUCTIONS] = instructions
+        if cycles:
+            found[PER_CYCLE] = instructions / cycles
+        for name, event in ((CACHE, perf_events.CACHE_MISSES), (BRANCH, perf_events.BRANCH_MISSES)):
+            if event in values:
+                found[name] = 1000 * values[event] / instructions
+    return found
 
 
 def divided(values: Mapping[str, float], known: Sequence[str]) -> dict[str, float]:
@@ -112,7 +131,8 @@ class Groups(NamedTuple):
     @property
     def lines(self) -> int:
         """Intervals that stand beside each other."""
-        return len(self.known) + 1 + len(self.calls)
+        rates = sum(name in RATES for name in self.runs[0][next(iter(self.runs[0]))][0])
+        return len(self.known) + 1 + len(self.calls) + rates
 
     def part(self, baseline: str, variant: str, *names: str) -> Part:
         """These parts together."""
@@ -134,17 +154,32 @@ class Groups(NamedTuple):
             variant_s=_mean(other),
             difference_s=mean,
             ci95_s=(low, high),
-            differs=self._differs(one, other),
+            differs=self._differs(one, other, names[0] if names[0] in RATES else WALL),
             unmoved=unmoved,
         )
 
-    def _differs(self, one: Sequence[float], other: Sequence[float]) -> bool:
+    def _differs(self, one: Sequence[float], other: Sequence[float], of: str = WALL) -> bool:
         """Beside LEAST_WAIT of a run: what is smaller is no ratio."""
-        walls = [run[WALL] for sides in self.runs for runs in sides.values() for run in runs]
-        least = LEAST_WAIT * max(walls, default=1.0) or 1.0
+        whole = [run[of] for sides in self.runs for runs in sides.values() for run in runs]
+        least = LEAST_WAIT * max(whole, default=1.0) or 1.0
         ratios = [math.log((b + least) / (a + least)) for a, b in zip(one, other, strict=True)]
         wide = student(ratios, 0.05 / self.lines)
         return not wide.low <= 0 <= wide.high
+
+    def rates(self, baseline: str, variant: str) -> tuple[Rate, ...]:
+        """Those that every run has."""
+        runs = [run for sides in self.runs for runs in sides.values() for run in runs]
+        found = []
+        for name, unit in RATES.items():
+            if all(name in run for run in runs):
+                part = self.part(baseline, variant, name)
+                found.append(
+                    Rate(
+                        name=name, unit=unit, baseline=part.baseline_s, variant=part.variant_s,
+                        difference=part.difference_s, ci95=part.ci95_s, differs=part.differs,
+                    )
+                )  # fmt: skip
+        return tuple(found)
 
     def waits(self, baseline: str, variant: str) -> tuple[BlockedOn, ...]:
         """The largest difference first; small ones on both sides are left out."""
@@ -180,7 +215,8 @@ def groups_of(
         sides = groups.setdefault(block.group, {baseline: [], variant: []})
         run = divided(block.values, known)
         own = waits[block.variant, block.values[WALL]] if told else ()
-        counts = {name: block.values[name] for name in (MINOR_FAULTS,) if name in block.values}
+        counts = rates(block.values)
+        counts |= {name: block.values[name] for name in (MINOR_FAULTS,) if name in block.values}
         sides[block.variant].append({**run, **blocked(run, own), **counts})
         for wait in own if told else ():
             if wait.what == MUTEX:  # it is a part of its own
@@ -207,6 +243,7 @@ def split(
         unknown=tuple(name for name in PARTS if name not in (*groups.known, QUOTA, MUTEX)),
         waits=groups.waits(baseline, variant),
         faults=_faults(groups, baseline, variant),
+        rates=groups.rates(baseline, variant),
     )
 
 

@@ -96,7 +96,7 @@ def opened(attr: bytes, cpus: Sequence[int], pages: int) -> list[Ring]:
     return rings
 
 
-def open_event(attr: bytes, pid: int, cpu: int) -> int:
+def open_event(attr: bytes, pid: int, cpu: int, group: int = -1) -> int:
     """The descriptor of an event, of a task (0: this one) on a CPU (-1: any); -1 where it cannot be had."""
     number = _NUMBERS.get(platform.machine())
     if number is None:
@@ -104,4 +104,4 @@ def open_event(attr: bytes, pid: int, cpu: int) -> int:
     call = ctypes.CDLL(None, use_errno=True).syscall
     call.restype = ctypes.c_long
     buffer = ctypes.create_string_buffer(attr, len(attr))
-    return int(call(ctypes.c_long(number), buffer, pid, cpu, -1, ctypes.c_ulong(_CLOEXEC)))
+    return int(call(ctypes.c_long(number), buffer, pid, cpu, group, ctypes.c_ulong(_CLOEXEC)))

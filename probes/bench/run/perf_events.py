@@ -9,38 +9,47 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from probes.bench.profile.perf_ring import open_event
+from probes.bench.run.topdown import Event
 
 _ATTR_BYTES = 64  # PERF_ATTR_SIZE_VER0
 _TIMES = 0b11  # PERF_FORMAT_TOTAL_TIME_ENABLED and _RUNNING
 _DISABLED, _INHERIT, _NO_KERNEL, _NO_HYPERVISOR, _ON_EXEC = 1 << 0, 1 << 1, 1 << 5, 1 << 6, 1 << 12
 _AT_EXECVE = _DISABLED | _INHERIT | _NO_HYPERVISOR | _ON_EXEC
 HARDWARE, SOFTWARE = 0, 1  # PERF_TYPE_*
-EVENTS = {"cycles": (HARDWARE, 0), "instructions": (HARDWARE, 1), "cache_misses": (HARDWARE, 3)}
+CYCLES, INSTRUCTIONS, CACHE_MISSES, BRANCH_MISSES = "cycles", "instructions", "cache misses", "branch misses"
+EVENTS = {
+    name: Event(HARDWARE, config)
+    for name, config in ((CYCLES, 0), (INSTRUCTIONS, 1), (CACHE_MISSES, 3), (BRANCH_MISSES, 5))
+}
 
 
 class Counters:
     """Those that this host has and allows; the user's part alone where the kernel's may not be counted."""
 
-    def __init__(self, events: dict[str, tuple[int, int]] = EVENTS) -> None:
+    def __init__(self, events: Mapping[str, Event] = EVENTS) -> None:
         self._open: dict[str, int] = {}
-        for name, (kind, config) in events.items():
-            descriptor = _opened(kind, config, 0)
+        for name, (kind, config, leader) in events.items():
+            how, group = (
+                (_AT_EXECVE, -1) if not leader else (_INHERIT | _NO_HYPERVISOR, self._open.get(leader, -1))
+            )
+            if leader and group < 0:
+                continue
+            descriptor = _opened(kind, config, 0, 0, how, group)
             if descriptor < 0:
-                descriptor = _opened(kind, config, _NO_KERNEL)
+                descriptor = _opened(kind, config, _NO_KERNEL, 0, how, group)
             if descriptor >= 0:
                 self._open[name] = descriptor
-        self._names = tuple(events)
 
     @property
     def counted(self) -> tuple[str, ...]:
         return tuple(self._open)
 
-    def end(self) -> dict[str, float | None]:
-        """The counts, scaled where events took turns on the counters; None where one was not counted."""
-        found: dict[str, float | None] = dict.fromkeys(self._names)
+    def end(self) -> dict[str, float]:
+        """The counts, scaled where events took turns on the counters; without those that were not counted."""
+        found: dict[str, float] = {}
         for name, descriptor in self._open.items():
             count, enabled, running = struct.unpack("QQQ", os.read(descriptor, 24))
             os.close(descriptor)
@@ -56,12 +65,12 @@ class Clocks:
     APERF and MPERF tell the same; a process's cycles tell it of the CPUs that it was on, and of nobody else's time.
     """
 
-    def __init__(self, pids: Sequence[int], event: tuple[int, int] = EVENTS["cycles"]) -> None:
+    def __init__(self, pids: Sequence[int], event: Event = EVENTS[CYCLES]) -> None:
         self._open: list[int] = []
         for pid in pids:
-            descriptor = _opened(*event, 0, pid, _NO_HYPERVISOR)
+            descriptor = _opened(event.kind, event.config, 0, pid, _NO_HYPERVISOR)
             if descriptor < 0:
-                descriptor = _opened(*event, _NO_KERNEL, pid, _NO_HYPERVISOR)
+                descriptor = _opened(event.kind, event.config, _NO_KERNEL, pid, _NO_HYPERVISOR)
             if descriptor >= 0:
                 self._open.append(descriptor)
 
@@ -76,8 +85,8 @@ class Clocks:
         return (cycles / running if running and cycles else None), sum(on > 0 for _, _, on in counts)
 
 
-def _opened(kind: int, config: int, more: int, pid: int = 0, how: int = _AT_EXECVE) -> int:
+def _opened(kind: int, config: int, more: int, pid: int = 0, how: int = _AT_EXECVE, group: int = -1) -> int:
     """Its descriptor, of a process on any CPU; -1 where it cannot be had."""
     flags = how | more
     attr = struct.pack("=IIQQQQQIIQ", kind, _ATTR_BYTES, config, 0, 0, _TIMES, flags, 0, 0, 0)
-    return open_event(attr, pid, -1)
+    return open_event(attr, pid, -1, group)

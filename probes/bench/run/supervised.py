@@ -96,7 +96,8 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     memory_full_s   as memory_pressure_s, of all of its tasks that were not idle at once.
     swapped_in_bytes, reclaimed_bytes  of its group, where the memory controller counts for it; `refaulted_bytes`: what
                     was taken away and soon wanted again; `limit_hits`: times that it met memory.max or memory.high.
-    instructions, cycles, cache_misses  of the last level; None where perf events are not there or not allowed.
+    counts          of the CPU's counters (`perf_events.EVENTS`), those that are there and allowed; `slots`: what its
+                    pipeline did with them (`topdown.SHARES`).
     energy_*_j      joules of the whole host meanwhile (RAPL); None where it cannot be read.
     left            processes that were still alive when it ended and were ended; `survivors` could not be.
     stopped         "", "time", "bytes" or "told".
@@ -136,9 +137,8 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     memory_full_s: float | None
     refaulted_bytes: float | None
     limit_hits: float | None
-    instructions: float | None
-    cycles: float | None
-    cache_misses: float | None
+    counts: dict[str, float] = {}
+    slots: dict[str, float] = {}
     energy_package_j: float | None
     energy_dram_j: float | None
     left: int

@@ -21,7 +21,7 @@ from probes.bench.engine.loads.memory_policy import prefer_node
 from probes.bench.engine.parent_death import tie_to
 from probes.bench.engine.priority import set_priority
 from probes.bench.profile.sampling import Sampling
-from probes.bench.run import energy, group_counters, perf_events, process_tree, taskstats
+from probes.bench.run import energy, group_counters, perf_events, process_tree, taskstats, topdown
 from probes.bench.run.command_timeline import Inside, Sample
 from probes.number_text import whole
 
@@ -104,7 +104,8 @@ class Supervisor:
         floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         group = self.order.get("group", "")
         before = group_counters.counted(group)
-        counters = perf_events.Counters()
+        pipeline = topdown.top_down()
+        counters = perf_events.Counters(perf_events.EVENTS | (pipeline.events if pipeline else {}))
         self.where = Sampling(self.order["cpus"], self.order.get("chains", 0), process_tree.descendants)
         self.energy = energy.Energy()
         self.began_ns, problem = self._start()
@@ -153,7 +154,8 @@ class Supervisor:
             "migrations": self.look.migrations,
             **stalls,
             **self.energy.joules(),
-            **counters.end(),
+            "counts": (counts := counters.end()),
+            "slots": pipeline.shares(counts) if pipeline else {},
             "left": left,
             "survivors": survivors,
             "errors": self.errors.rest(),

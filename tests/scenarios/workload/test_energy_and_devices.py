@@ -25,7 +25,7 @@ from tests.probes.bench.run.test_energy import zone
 def ran(package_j: float | None, dram_j: float | None) -> JobRun:
     zero: dict[str, object] = dict.fromkeys(JobRun.__struct_fields__, 0)
     told = {"waits": (), "energy_package_j": package_j, "energy_dram_j": dram_j}
-    return JobRun(**zero | told)  # type: ignore[arg-type]
+    return JobRun(**zero | {"counts": {}, "slots": {}} | told)  # type: ignore[arg-type]
 
 
 def test_energy_is_packages_and_memory_and_never_nothing() -> None:

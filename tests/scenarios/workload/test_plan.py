@@ -65,4 +65,4 @@ def test_what_cannot_be_known_here_is_said() -> None:
     said = left_out(Absent("needs root", "permission"))
     assert said[0] == "memory pressure, swap-ins and reclaim: needs root"
     root = left_out("/sys/fs/cgroup")
-    assert said[1:] == root and all(text.startswith(("instructions", "energy")) for text in root)
+    assert said[1:] == root and all(text.startswith(("instructions", "top-down", "energy")) for text in root)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import msgspec
 import pytest
 
 from scenarios import events as ev
@@ -179,3 +180,32 @@ def test_as_many_cpu_seconds_with_less_at_once_are_not_the_cause() -> None:
     parts = {part.name: part for part in found.parts}
     assert parts[USER].unmoved and parts[USER].difference_s == pytest.approx(0.133, abs=0.01)
     assert moved(found)[0][0].name == MUTEX and parts[MUTEX].differs
+
+
+def test_what_the_cpus_counters_say_is_told_with_intervals() -> None:
+    """As many instructions, a fifth fewer a cycle, and slots lost to memory."""
+    blocks = []
+    for group in range(6):
+        noise = 1 + 0.004 * math.sin(group)
+        for variant, cycles, back in (("A", 1e9, 0.2), ("B", 1.25e9, 0.32)):
+            one = block(variant, group, wall=cycles * noise / 1e9, user=cycles * noise / 1e9, system=0.0)
+            counted = {"cycles": cycles * noise, "instructions": 2e9, "cache misses": 1e6 * noise}
+            slots = {"retiring": 0.8 - back, "back-end bound": back * noise, "front-end bound": 0.2 * noise}
+            blocks.append(msgspec.structs.replace(one, values={**one.values, **counted, **slots}))
+    found = split(blocks, "A", "B")
+    assert found is not None
+    told = {rate.name: rate for rate in found.rates}
+    assert set(told) == {
+        "instructions", "instructions per cycle", "last-level cache misses", "retiring", "back-end bound",
+        "front-end bound",
+    }  # fmt: skip
+    assert told["instructions per cycle"].baseline == pytest.approx(2.0, rel=0.01)
+    assert told["instructions per cycle"].difference == pytest.approx(-0.4, abs=0.01)
+    assert told["last-level cache misses"].baseline == pytest.approx(0.5, rel=0.01)
+    assert told["back-end bound"].difference == pytest.approx(0.12, abs=0.01)
+    assert {name for name, rate in told.items() if rate.differs} == {
+        "instructions per cycle", "retiring", "back-end bound",
+    }  # fmt: skip
+    assert split([b for b in blocks if b.group], "A", "B") is not None
+    without = split([block(v, g, wall=1.0, user=0.5) for v in "AB" for g in range(3)], "A", "B")
+    assert without is not None and without.rates == ()
