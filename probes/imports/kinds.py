@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from probes.imports import elbencho_table, iperf3, refuse
+from probes.imports import iperf3, refuse
 from probes.imports.cluster import elbencho, hpl, message_sizes
 from probes.imports.cpu import hwloc, mlc, numactl, perf_stat, stream, stress_ng, sysbench, unixbench
 from probes.imports.hep import hep_suite, hepscore, prmon
@@ -72,7 +72,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("mlc", "Intel MLC output", mlc.recognised, mlc.parse),
     Kind("numactl", "numactl -H", numactl.recognised, numactl.parse),
     Kind("hwloc", "lstopo XML", hwloc.recognised, hwloc.parse),
-    Kind("elbencho-table", "elbencho's table of results", elbencho_table.recognised, elbencho_table.parse),
+    Kind("elbencho-table", "elbencho's table of results", elbencho.table_recognised, elbencho.parse_table),
     Kind("elbencho", "elbencho JSON", elbencho.recognised, elbencho.parse),
     Kind("elbencho-csv", "elbencho CSV", elbencho.csv_recognised, elbencho.parse_csv),
     Kind("hpl", "HPL output", hpl.recognised, hpl.parse),

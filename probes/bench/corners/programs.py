@@ -8,6 +8,7 @@ files outside of the time, elbencho writes its shared file without fsync.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shlex
 import signal
@@ -28,7 +29,7 @@ from probes.private_directory import PrivateDirectory
 
 ENGINES = ("ior", "mdtest", "elbencho", "fio")
 MPI = ("mpirun", "mpiexec")
-LONGEST_S = 60.0  # of a start
+LONGEST_S, END_S = 60.0, 2.0  # of a start, of its end
 MOST_OUTPUT = 8 << 20  # bytes
 RESIDENT = 0.01
 _MPI_SETTINGS = {  # Open MPI 4 and 5: root, and more processes than cores
@@ -144,13 +145,12 @@ def value(engine: str, corner: Corner, output: bytes) -> float:
     """B/s or operations a second. Raises Refused."""
     kind = kinds.named("elbencho-table" if engine == "elbencho" else engine)
     result = kinds.parse(Source(engine, output), kind)
-    ends = ""
-    if not corner.moves:
-        ends = _MDTEST[corner.what] if engine == "mdtest" else f"{_ELBENCHO[corner.what]} files"
-    if engine == "ior":
-        ends = corner.what
+    metric = "entries" if engine == "elbencho" and not corner.moves else corner.metric
+    ends = {"ior": corner.what, "mdtest": _MDTEST.get(corner.what, "")}.get(engine, "")
+    if metric == "entries":
+        ends = _ELBENCHO[corner.what]
     for measure in result.measures:
-        if measure.unit == corner.unit and measure.workload.endswith(ends):
+        if measure.metric == metric and measure.workload.endswith(ends):
             return measure.value
     raise Refused(f"{engine}: prints no {corner.metric} of this corner")
 
@@ -195,6 +195,11 @@ async def _output(words: tuple[str, ...]) -> bytes:
     finally:
         if child.returncode is None:
             child.terminate()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(child.wait(), END_S)
+        if child.returncode is None:
+            child.kill()
+            await child.wait()
     if status != 0:
         words_of = [line for line in said.decode("utf-8", "backslashreplace").splitlines() if line.strip()]
         raise Refused(f"exit status {status}: {words_of[-1][:200] if words_of else 'it says nothing'}")

@@ -1,4 +1,4 @@
-"""elbencho's `--jsonfile` (a document a phase, all values texts) and `--csvfile` (a row a phase).
+"""elbencho's `--jsonfile` (a document a phase, all values texts), `--csvfile` (a row a phase) and printed table.
 
 `first`: when the fastest thread was done; `last`: the slowest, which is the figure of a whole phase (docs/csv-docs.md
 and source/Statistics.cpp of the tool). Phases of the same load that were appended to one file are its repetitions. A
@@ -8,19 +8,28 @@ mixed phase has its reads apart.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import NamedTuple
+
+from msgspec import structs
 
 from probes.imports import json_text
 from probes.imports.dates import iso
 from probes.imports.json_text import mapping, text
-from probes.imports.model import Contradiction, Measure, Refused, Result, compared, noted
+from probes.imports.model import Contradiction, Measure, Refused, Result, Trouble, compared, noted
 from probes.imports.numbers import MIB, number
 from probes.imports.source import Source
 from probes.types import Json
 
 _MOST = 10_000  # phases
+_HEADER = re.compile(r"^OPERATION\s+RESULT TYPE\s+FIRST DONE\s+LAST DONE", re.MULTILINE)
+_ROW = re.compile(r"^([A-Z][A-Z0-9]*)?\s+([A-Z][\w/ ]*?)\s*:\s+(\S+)\s+(\S+)\s*$")
+_ELAPSED = re.compile(r"(\d+(?:\.\d+)?)(ms|us|h|m|s)")
+_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
+_PRINTED = {"Throughput MiB/s": ("bandwidth", MIB), "IOPS": ("IOPS", 1), "Files/s": ("entries", 1),
+            "Dirs/s": ("entries", 1)}  # fmt: skip
 _KINDS = {"IOPS": ("IOPS", "more"), "bandwidth": ("B/s", "more"), "entries": ("1/s", "more"),
           "latency": ("s", "less"), "entry latency": ("s", "less")}  # fmt: skip
 _CONDITIONS = (
@@ -56,6 +65,10 @@ def csv_recognised(source: Source) -> bool:
     return source.head.startswith(b"ISO date,") and b"MiB/s [last]" in source.head
 
 
+def table_recognised(source: Source) -> bool:
+    return _HEADER.search(source.head.decode("utf-8", "replace")) is not None
+
+
 def parse(source: Source) -> Result:
     found = (
         phase for _, _, each in json_text.documents(source.data, dict, "elbencho") for phase in _of_json(each)
@@ -68,6 +81,34 @@ def parse_csv(source: Source) -> Result:
         return _result("elbencho-csv", _of_csv(source), MIB)
     except csv.Error as error:
         raise Refused(f"elbencho: CSV cannot be read: {error}", "check the file") from None
+
+
+def parse_table(source: Source) -> Result:
+    lines = list(source.lines())
+    found = _result("elbencho-table", _of_table(lines), MIB)
+    errors = sum(line.startswith("ERROR") for line in lines)
+    troubles = (Trouble(id="elbencho.errors", said=str(errors)),) if errors else ()
+    return structs.replace(found, troubles=troubles)
+
+
+def _of_table(lines: Sequence[str]) -> Iterator[Phase]:
+    """A row a figure; a new operation in the first column begins a phase. 1.x has its times in milliseconds."""
+    name, elapsed_s = "", 0.0
+    read: dict[str, float | None] = {}
+    for row in filter(None, map(_ROW.match, lines)):
+        if row[1]:
+            if name:
+                yield _phase(name, "", {}, read, 1e3 * elapsed_s, None, None, None)
+            name, elapsed_s, read = row[1], 0.0, {}
+        what, value = row[2], number(row[4])
+        if what.startswith("Elapsed"):
+            of_parts = sum(float(count) * _SECONDS[unit] for count, unit in _ELAPSED.findall(row[4]))
+            elapsed_s = value / 1e3 if what.endswith("ms") and value is not None else of_parts
+        elif what in _PRINTED and value is not None:
+            metric, unit_size = _PRINTED[what]
+            read[metric] = value * unit_size
+    if name:
+        yield _phase(name, "", {}, read, 1e3 * elapsed_s, None, None, None)
 
 
 def _of_json(each: dict[str, Json]) -> Iterator[Phase]:

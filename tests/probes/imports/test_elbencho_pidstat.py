@@ -11,6 +11,7 @@ from probes.imports.model import Refused, Result
 from probes.imports.source import Source
 from probes.imports.sysstat.pidstat import Pidstat
 from probes.imports.sysstat.sysstat_table import Sysstat
+from tests.probes.imports.originals import ELBENCHO
 
 HEAD = "Linux 6.1.0-18-amd64 (n1) \t11/26/26 \t_x86_64_\t(2 CPU)\n\n"
 PIDSTAT = (
@@ -159,3 +160,11 @@ def test_elbencho_csv_is_the_same_load_as_its_json() -> None:
     mine = next(m for m in result.measures if m.workload == "elbencho write").conditions
     its = read(phase()).measures[0].conditions
     assert all(mine[name] == value for name, value in its.items())
+
+
+def test_elbencho_table_has_the_names_of_its_json() -> None:
+    table = values(read(ELBENCHO))
+    assert table["elbencho mkdirs", "entries"] == 1000
+    assert table["elbencho write", "entries"] == 30
+    assert table["elbencho write", "IOPS"] == 33352
+    assert set(table) <= {*values(read(CSV)), ("elbencho stat", "entries"), ("elbencho write", "IOPS")}
