@@ -2,4 +2,4 @@
 
 from scenarios.card import Card
 
-CARD = Card(id="fullstack", directories="first", takes_s=140.0)
+CARD = Card(id="fullstack", directories="first", takes_s=200.0)

@@ -15,7 +15,6 @@ from scenarios.fullstack.results import WORDS, Limit, Measured, way_words
 from scenarios.rules.texts import texts
 
 SAYS = texts("fullstack")
-ZERO_COPY = ("sendfile", "splice")
 
 
 def findings(measured: Measured, verdicts: Sequence[ev.Verdict], found: Machine) -> Iterator[Finding]:

@@ -12,14 +12,14 @@ from probes.bench.streams.messages import Direction, Where
 from probes.bench.streams.remote import unfit
 from probes.host import Host
 from scenarios.files.directories import OwnDirectory
-from scenarios.fullstack.loads import LABELS, Load, loads
+from scenarios.fullstack.loads import LABELS, Load, loads, slice_s
 from scenarios.fullstack.machine import Machine, machine
 from scenarios.guards.foreign_latency import STOPS_ITSELF
 from scenarios.knowledge.disks import fill_s
 from scenarios.model import Options, Usage, directory_action
 from scenarios.plan import Plan, PlannedStep, Written
 
-BUDGET_S, LEAST_BUDGET_S = 120.0, 10.0
+BUDGET_S, LEAST_BUDGET_S = 180.0, 10.0
 MOST_STREAMS = 32
 MOST_FILES_BYTES = GIB
 LEAST_FILE_BYTES = 16 << 20
@@ -67,7 +67,9 @@ class Layout:
         own = self.where == "namespaces"
         found = self.machine
         every = loads(self.directions, direct=direct, own_links=own, near=found.near, far=found.far)
-        return tuple(load for load in every if load.pairs or not self.only_streams)
+        chosen = [load for load in every if load.pairs or not self.only_streams]
+        length = slice_s(self.budget_s, chosen)
+        return tuple(load._replace(slice_s=length) for load in chosen)
 
     @property
     def network(self) -> str:

@@ -27,7 +27,7 @@ from scenarios.experiment.statistics.stats import level_interval
 from scenarios.fullstack import CARD
 from scenarios.fullstack.findings import findings
 from scenarios.fullstack.limits import limit
-from scenarios.fullstack.loads import MTUS, Load
+from scenarios.fullstack.loads import MTUS, WEIGHT, Load
 from scenarios.fullstack.machine import Machine, with_card
 from scenarios.fullstack.plan import BUDGET_S, MOST_STREAMS, NAMESPACES, PEER_SPARE_S, Layout, make
 from scenarios.fullstack.results import Level, Measured, Streams
@@ -50,7 +50,6 @@ class Opened(Bench, Protocol):
     async def close(self) -> None: ...
 
 
-WEIGHT = 3  # a load of many sides gets so many shares of the budget
 Engine = Callable[[Run, Layout, PrivateDirectory], Opened]
 PeerStart = Callable[[str, str, float], Awaitable[RemotePeer]]
 

@@ -41,7 +41,8 @@ class StreamTrains:
         """share: of what may be written, for this load."""
         self._bench, self._load, self._share = bench, load, share
         self._sides = dict(load.sides if sides is None else sides)
-        self._per_s = 0.0  # bytes written in a second of slices, at most, until now
+        self._per_s = 0.0  # bytes written in a second, at most, of slices as long as the longest until now
+        self._longest_s = 0.0
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -80,6 +81,8 @@ class StreamTrains:
         train = await self._bench.train(sides, order, slice_s, onset_s, load)
         if writing:
             seconds = sum(s for n, s in zip(train.order, train.lengths, strict=True) if n in set(writing))
+            if slice_s > self._longest_s:  # short ones may be what a limit gives at once
+                self._longest_s, self._per_s = slice_s, 0.0
             self._per_s = max(self._per_s, (before - budget.left_for(load)) / max(seconds, 1e-3))
         return train
 

@@ -9,7 +9,7 @@ import msgspec
 Direction: TypeAlias = Literal["out", "in"]
 Job: TypeAlias = Literal["disk", "network", "copy", "sendfile", "splice", "direct"]
 PATHS: dict[Direction, tuple[Job, ...]] = {
-    "out": ("copy", "sendfile", "splice", "direct"),
+    "out": ("copy", "sendfile", "direct"),
     "in": ("copy", "splice", "direct"),
 }
 

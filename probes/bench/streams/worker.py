@@ -1,4 +1,9 @@
-"""One worker of a stream: a connection to the peer, a file to read and one to write, and the ways between them."""
+"""One worker of a stream: a connection to the peer, a file to read and one to write, and the ways between them.
+
+The kernel's own read-ahead goes on when a slice is over: what it fetched then (8 MB a slice of 20 MB on a disk that was
+capped) took the disk from the next side, and this one never sent it. So it is off, and a worker asks for as many bytes
+ahead itself as the disk's setting says, none once its time is over, and ends when it has sent all that it asked for.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import NamedTuple
 
 from probes.bench.measured import NotApplicable
@@ -20,6 +26,8 @@ IN_FLIGHT = 4  # requests of a connection that are not answered yet
 _MORE = socket.MSG_MORE
 _SPLICE_MOVE, _SPLICE_MORE = 1, 4  # splice(2)
 _F_SETPIPE_SZ = 1031
+BUFFERED: tuple[Job, ...] = ("copy", "sendfile")
+READ_AHEAD = 4 << 20  # where no disk of the file's tells: btrfs asks for as much
 
 
 class Done(NamedTuple):
@@ -45,6 +53,13 @@ class Worker:
         self._direct = {"out": read_fd, "in": write_fd}
         self._plain = {way: os.open(f"/proc/self/fd/{fd}", os.O_RDWR) for way, fd in self._direct.items()}
         self._at = {"out": 0, "in": 0}
+        if not fcntl.fcntl(read_fd, fcntl.F_GETFL) & os.O_DIRECT:
+            self._direct["out"] = self._plain["out"]
+        os.posix_fadvise(self._plain["out"], 0, 0, os.POSIX_FADV_RANDOM)
+        self._ahead, self._asked = (
+            read_ahead(read_fd),
+            0,
+        )  # bytes ahead; of the file, until where it was asked for
         self._disk_buffer, self._buffer = _filled(), _filled()
         self._pipe = os.pipe()
         try:
@@ -66,6 +81,7 @@ class Worker:
         out = direction == "out"
         do = self._operation(job, direction, connection)
         networked = job != "disk"
+        ahead = out and (job in BUFFERED or (job == "disk" and self._direct["out"] == self._plain["out"]))
         while (now := time.perf_counter()) < begin:
             time.sleep(begin - now)
         cpu_s = time.thread_time()
@@ -75,7 +91,9 @@ class Worker:
             for _ in range(IN_FLIGHT):
                 connection.sendall(REQUEST.pack(SOURCE, CHUNK))
             waiting = IN_FLIGHT
-        while time.perf_counter() < begin + slice_s:
+        while (going := time.perf_counter() < begin + slice_s) or (ahead and self._asked > self._at["out"]):
+            if ahead and going:
+                self._ask()
             if networked and out:
                 connection.sendall(REQUEST.pack(SINK, CHUNK), _MORE)
                 waiting += 1
@@ -105,21 +123,30 @@ class Worker:
             ("copy", "out"): lambda: self._read_and_send(plain, connection),
             ("direct", "out"): lambda: self._read_and_send(direct, connection),
             ("sendfile", "out"): lambda: self._sendfile(plain, connection),
-            ("splice", "out"): lambda: self._splice_out(plain, connection),
             ("disk", "in"): lambda: self._write(direct, disk),
             ("network", "in"): lambda: into(connection, memoryview(buffer)),
             ("copy", "in"): lambda: self._take_and_write(plain, connection),
             ("direct", "in"): lambda: self._take_and_write(direct, connection),
-            ("splice", "in"): lambda: self._splice_in(plain, connection),
+            ("splice", "in"): lambda: self._splice(connection.fileno(), plain, self._next("in")),
         }
         return ways[job, direction]
 
     def _next(self, direction: Direction) -> int:
         at = self._at[direction]
         self._at[direction] = (at + CHUNK) % self._bytes
+        if at + CHUNK >= self._bytes:
+            self._asked = 0
         if at == 0:
             self.prepare(direction)  # once around: what was read before is in memory
         return at
+
+    def _ask(self) -> None:
+        """For what is read next and beyond it."""
+        at = self._at["out"]
+        begin, end = max(at, self._asked), min(self._bytes, at + CHUNK + self._ahead)
+        if begin < end:
+            os.posix_fadvise(self._plain["out"], begin, end - begin, os.POSIX_FADV_WILLNEED)
+            self._asked = end
 
     def _read(self, fd: int, buffer: mmap.mmap) -> None:
         at = self._next("out")
@@ -147,29 +174,18 @@ class Worker:
                 raise NotApplicable("the test file could not be read to its end")
             at += sent
 
-    def _splice_out(self, fd: int, connection: socket.socket) -> None:
-        at = self._next("out")
-        self._through_pipe(fd, connection.fileno(), source_at=at)
-
-    def _splice_in(self, fd: int, connection: socket.socket) -> None:
-        self._through_pipe(connection.fileno(), fd, target_at=self._next("in"))
-
-    def _through_pipe(
-        self, source: int, target: int, *, source_at: int | None = None, target_at: int | None = None
-    ) -> None:
+    def _splice(self, source: int, target: int, at: int) -> None:
         read_end, write_end = self._pipe
         left = CHUNK
         while left:
-            got = os.splice(source, write_end, left, offset_src=source_at, flags=_SPLICE_MOVE | _SPLICE_MORE)
+            got = os.splice(source, write_end, left, flags=_SPLICE_MOVE | _SPLICE_MORE)
             if got == 0:
                 raise Ended("the other end has closed the connection")
             left -= got
-            source_at = None if source_at is None else source_at + got
-            more = _SPLICE_MOVE | (_SPLICE_MORE if left else 0)
             while got:
-                gone = os.splice(read_end, target, got, offset_dst=target_at, flags=more)
+                gone = os.splice(read_end, target, got, offset_dst=at, flags=_SPLICE_MOVE)
                 got -= gone
-                target_at = None if target_at is None else target_at + gone
+                at += gone
 
 
 class _Count:
@@ -196,6 +212,18 @@ class _Count:
         return Done(
             self._from, end, self._counted, self._whole, self._operations, (a, b, c, d), cpu_s
         )  # fmt: skip
+
+
+def read_ahead(fd: int) -> int:
+    """Bytes that the kernel reads ahead of who reads this file in order, as its disk has it set."""
+    device = os.fstat(fd).st_dev
+    disk = f"/sys/dev/block/{os.major(device)}:{os.minor(device)}"
+    for queue in (f"{disk}/queue", f"{disk}/../queue"):
+        try:
+            return int(Path(queue, "read_ahead_kb").read_text()) * 1024
+        except (OSError, ValueError):
+            continue
+    return READ_AHEAD
 
 
 def _filled() -> mmap.mmap:

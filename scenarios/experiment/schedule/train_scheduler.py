@@ -91,7 +91,11 @@ class TrainScheduler(Scheduler):
                 if not self._once_more:
                     return self._warmed(found)
                 self._once_more, left, length = False, 1, max(load.slice_s or LEAST_S, left_s)
-            order = list(range(len(names))) * min(WARM_SLICES, left)
+            afforded = (
+                self.trains.affordable_s(1) / length
+            )  # groups: the warm-up takes a quarter of one in four
+            left = int(min(WARM_SLICES, left, max(1.0, afforded / 2)))
+            order = list(range(len(names))) * left
             train = await self.trains.train(order, length, onset_s=cut_s, quarters=True)
         self._record(train, "warmup", [])
         self._seen = [w for w in self._seen if w.variant in names] + warm(train, names, cut_s)
@@ -100,11 +104,16 @@ class TrainScheduler(Scheduler):
             margin=self.carry.margin,
             most_s=longest_slice(load, self._seen, len(names), self.trains.affordable_s(AFFORDED_GROUPS)),
             least_operations=load.slice_operations,
-            least_s=load.slice_s or LEAST_S,
+            least_s=self._least_s,
         )
         if found.settled or (self.run.clock.now() >= self._warm_until and not self._once_more):
             return self._warmed(found)
         return False
+
+    @property
+    def _least_s(self) -> float:
+        """Of a slice; as many groups as there must be fit into the write limit."""
+        return max(LEAST_S, min(self.workload.slice_s, self.trains.affordable_s(self.fewest)))
 
     def _warmed(self, found: SliceLength) -> bool:
         found = found._replace(onset_s=max(found.onset_s, self.workload.slice_onset_s))

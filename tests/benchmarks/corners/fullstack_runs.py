@@ -1,7 +1,8 @@
-"""Whole runs of fullstack with a planted cap, and its rates beside fio's and iperf3's: `... tbf|blkio|rates DIR [N]`.
+"""Whole runs of fullstack with a planted cap, and its rates beside fio and iperf3: `KIND DIR [N [FS [RATE [WAY]]]]`.
 
-As root. tbf: a token bucket on the private link; blkio: a limit of a control group (version 1) on a loop device; rates:
-disk and network alone, in turn with fio and iperf3, on the loopback and DIR.
+As root. KIND tbf: a token bucket of RATE Mbit/s on the private link; blkio: a limit of a control group (version 1) of
+RATE MiB/s on a loop device with the file system FS, read (WAY out) or written (in); rates: disk and network alone, in
+turn with fio and iperf3, on the loopback and DIR.
 """
 
 from __future__ import annotations
@@ -15,16 +16,15 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 from tests.app.launcher import argv, environment
 from tests.real.trim_disk import TrimDisk
 from tests.scenarios.fullstack.test_fullstack_real import stations
 
-NETWORK_BIT, DISK_BYTES = 1_200_000_000, 100 << 20  # a second
 GROUP = Path("/sys/fs/cgroup/blkio/hostdx-fullstack-benchmark")
+BUDGET = "49"  # seconds: what a direction gets of the default budget
 RUN = (
-    "--direction",
-    "out",
     "--only",
     "streams",
     "--streams",
@@ -35,82 +35,80 @@ RUN = (
     "--json",
     "--quiet",
     "--budget",
+    BUDGET,
 )
 
 
-def run(place: Path, directory: Path, budget: str, tbf: bool, group: Path | None = None) -> dict[str, object]:
+class Case(NamedTuple):
+    kind: str
+    file_system: str = "ext4"
+    rate: int = 0
+    way: str = "out"
+
+
+def run(place: Path, directory: Path, case: Case, group: Path | None) -> dict[str, object]:
     def join() -> None:
         if group is not None:
             (group / "cgroup.procs").write_text(str(os.getpid()))
 
     began = time.monotonic()
     process = subprocess.Popen(
-        argv("run", "fullstack", "--dir", str(directory), *RUN, budget), env=environment(place),
+        argv("run", "fullstack", "--dir", str(directory), "--direction", case.way, *RUN), env=environment(place),
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, preexec_fn=join,
     )  # fmt: skip
-    while tbf and not (found := stations(process.pid)):
+    while case.kind == "tbf" and not (found := stations(process.pid)):
         assert process.poll() is None
         time.sleep(0.01)
-    if tbf:
-        _plant(found[0])
+    if case.kind == "tbf":
+        _plant(found[0], case.rate)
     out, _ = process.communicate()
     told: dict[str, object] = json.loads(out)
     told["took"] = time.monotonic() - began
     return told
 
 
-def _plant(station: int) -> None:
-    """On each link that it holds."""
-    shape = f"tc qdisc add dev hdxs root tbf rate {NETWORK_BIT}bit burst 1mb latency 50ms"
-    done = [
-        subprocess.run(
-            ["nsenter", f"--net={fd}", *shape.split()], capture_output=True, check=False
-        ).returncode
-        for fd in Path(f"/proc/{station}/fd").iterdir()
-        if "net:" in str(fd.readlink())
-    ]
+def _plant(station: int, mbit: int) -> None:
+    """On each link that it holds, at both ends: the one that sends is delayed."""
+    done = []
+    for fd in Path(f"/proc/{station}/fd").iterdir():
+        for end in ("hdxs", "hdxr") if "net:" in str(fd.readlink()) else ():
+            shape = f"tc qdisc add dev {end} root tbf rate {mbit}mbit burst 1mb latency 50ms"
+            words = ["nsenter", f"--net={fd}", *shape.split()]
+            done.append(subprocess.run(words, capture_output=True, check=False).returncode)
     assert 0 in done
 
 
-def capped(kind: str, count: int) -> None:
+def capped(case: Case, count: int, directory: Path) -> None:
     named = 0
-    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-fullstack-") as made:
-        place = Path(made)
-        with TrimDisk(place, "ext4", 3) as disk:
-            group = GROUP if kind == "blkio" else None
+    with (
+        tempfile.TemporaryDirectory(dir=directory, prefix="hostdx-fullstack-") as made,
+        TrimDisk(Path(made), case.file_system, 3) as disk,
+    ):
+        group = GROUP if case.kind == "blkio" else None
+        if group is not None:
+            group.mkdir(exist_ok=True)
+            device = Path(f"/sys/block/{disk.device}/dev").read_text().strip()
+            what = "read" if case.way == "out" else "write"
+            (group / f"blkio.throttle.{what}_bps_device").write_text(f"{device} {case.rate << 20}")
+        try:
+            for number in range(count):
+                told = run(Path(made), disk.mountpoint, case, group)
+                streams = told["streams"]
+                assert isinstance(streams, dict)
+                limits = [(one["what"], one["path"], round(one["rate"] / 1e6)) for one in streams["limits"]]
+                levels = {one["side"]: round(one["rate"] / 1e6) for one in streams["levels"]}
+                wanted = "network" if case.kind == "tbf" else "disk cap"
+                right = bool(limits) and limits[0][0] == wanted
+                named += right
+                why = [
+                    (one["of_disk_ci95"], one["of_network_ci95"], one["reason"]) for one in streams["limits"]
+                ]
+                print(number, right, limits, levels, why, f"{told['took']:.0f} s", flush=True)
+        finally:
             if group is not None:
-                group.mkdir(exist_ok=True)
-                device = Path(f"/sys/block/{disk.device}/dev").read_text().strip()
-                (group / "blkio.throttle.read_bps_device").write_text(f"{device} {DISK_BYTES}")
-            try:
-                for number in range(count):
-                    told = run(place, disk.mountpoint, "30", kind == "tbf", group)
-                    streams = told["streams"]
-                    assert isinstance(streams, dict)
-                    limits = [
-                        (one["what"], one["path"], round(one["rate"] / 1e6)) for one in streams["limits"]
-                    ]
-                    levels = {one["side"]: round(one["rate"] / 1e6) for one in streams["levels"]}
-                    right = (
-                        bool(limits) and limits[0][0] in ("network",)
-                        if kind == "tbf"
-                        else bool(limits) and limits[0][0] == "disk cap"
-                    )
-                    named += right
-                    print(
-                        number,
-                        right,
-                        limits,
-                        levels,
-                        [one["reason"] for one in streams["limits"]],
-                        f"{told['took']:.0f} s",
-                        flush=True,
-                    )
-            finally:
-                if group is not None:
-                    time.sleep(0.5)
-                    group.rmdir()
-    print(f"{kind}: named in {named} of {count}")
+                time.sleep(0.5)
+                group.rmdir()
+    print(f"{case}: named in {named} of {count}", flush=True)
 
 
 FIO = (
@@ -195,8 +193,10 @@ def _iperf3(streams: int) -> float:
 
 
 if __name__ == "__main__":
-    times = int(sys.argv[3]) if len(sys.argv) > 3 else 10
-    if sys.argv[1] == "rates":
-        rates(Path(sys.argv[2]), times)
+    kind, place, *rest = sys.argv[1:]
+    times = int(rest[0]) if rest else 10
+    if kind == "rates":
+        rates(Path(place), times)
     else:
-        capped(sys.argv[1], times)
+        rate = int(rest[2]) if rest[2:] else {"tbf": 1200, "blkio": 100}[kind]
+        capped(Case(kind, *rest[1:2], rate=rate, way=rest[3] if rest[3:] else "out"), times, Path(place))
