@@ -19,7 +19,7 @@ from scenarios.fullstack import plan as plan_module
 from scenarios.fullstack.machine import Bound, Machine
 from scenarios.fullstack.results import Limit, Measured, Streams
 from scenarios.fullstack.scenario import Fullstack
-from scenarios.model import Options, Refused, Usage
+from scenarios.model import Options, Usage
 from scenarios.results.document import Table
 from tests.fakes.clock import FakeClock
 from tests.fakes.run import FakeRun
@@ -79,11 +79,11 @@ def told(
     chosen: dict[str, Json] = {"dir": str(tmp_path), "direction": "out", "size": 256 << 20, "budget": 60}
     asked = chosen | dict(options or {})
     host = Host()
-    plan = scenario.prepare(host, Options(asked, scenario.options)).plan
-    fake = FakeRun(seed=seed, clock=clock, host=host, options=asked, declared=scenario.options, plan=plan)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(plan_module, "machine", lambda host, leaves: machine)
-        asyncio.run(scenario.run(fake))
+        plan, work = scenario.prepare(host, Options(asked, scenario.options))
+    fake = FakeRun(seed=seed, clock=clock, host=host, options=asked, declared=scenario.options, plan=plan)
+    asyncio.run(work(fake))
     return Told(fake, bench)
 
 
@@ -229,5 +229,5 @@ def test_a_bench_that_cannot_begin_refuses_the_run(tmp_path: Path, monkeypatch: 
         raise BenchRefused("no peer answers")
 
     monkeypatch.setattr(DrawnStreams, "open", refused)
-    with pytest.raises(Refused):
+    with pytest.raises(BenchRefused):
         told(tmp_path, ALIKE)
