@@ -264,15 +264,15 @@ class Shell(Errands):
         from app.tui.screens.live import LiveScreen
         from app.tui.screens.verdict import VerdictScreen
 
-        if which == "inside":
-            from app.tui.screens.command_timeline import InsideScreen
+        if which in ("inside", "paths"):
+            from app.tui.screens.command_timeline import CallPathsScreen, InsideScreen
 
-            return InsideScreen()
+            return InsideScreen() if which == "inside" else CallPathsScreen()
         which = which or ("verdict" if self.feed.session.ended is not None else "live")
         return VerdictScreen() if which == "verdict" else LiveScreen()
 
     def show_run(self, which: str = "") -> None:
-        """The live or the verdict screen, or `inside`, in place of the run screen or plan that is on top."""
+        """The live or the verdict screen, `inside` or `paths`, in place of the run screen or plan that is on top."""
         from app.tui.screens.before.plan import PlanScreen
         from app.tui.screens.run import RunScreen
 

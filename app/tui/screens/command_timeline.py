@@ -1,4 +1,4 @@
-"""Inside the runs of a command: one curve at a time, live and in the replay."""
+"""Inside the runs of a command: one curve at a time, live and in the replay; and its call paths."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from textual.widget import Widget
 
 from app.lines import Line
 from app.tui.screens.run import RunScreen
+from app.tui.widgets.icicle import Icicle
 from app.tui.widgets.measuring.inside_plot import inside_lines
 from app.tui.widgets.measuring.transport import Transport
 from app.tui.widgets.panel import Panel
+from scenarios.where.results import CallPaths
 
 
 class Curve(Panel):
@@ -48,6 +50,24 @@ class InsideScreen(RunScreen):
     def action_other(self, by: int) -> None:
         self.at += by
         self.show()
+
+    def action_back(self) -> None:
+        self.shell.show_run()
+
+    def action_clear(self) -> None:
+        self.action_back()
+
+
+class CallPathsScreen(RunScreen):
+    """Of a command under two variants, to zoom and to search: what the page has as a flame graph."""
+
+    BINDINGS = [Binding("slash", "filter", "search", priority=True), Binding("q", "back", "back")]
+    title_words = "call paths"
+    step_words = "call paths"
+
+    def body(self) -> Iterable[Widget]:
+        found = self.session().result(CallPaths)
+        yield Icicle(found.value if found is not None else ())
 
     def action_back(self) -> None:
         self.shell.show_run()

@@ -20,6 +20,7 @@ from app.tui.widgets.measuring.transport import speed_words
 from app.tui.widgets.panel import Panel
 from probes import units
 from probes.action import Action
+from scenarios.where.results import CallPaths
 
 
 def seconds_of(words: str) -> float:
@@ -123,6 +124,7 @@ class RunScreen(Base):
         Binding("f", "facts", "facts read", show=False),
         Binding("w", "raw", "raw values", show=False),
         Binding("i", "inside", "inside a run", show=False),
+        Binding("z", "paths", "call paths", show=False),
     ]
 
     step_words: ClassVar[str] = ""
@@ -139,13 +141,15 @@ class RunScreen(Base):
 
     def footed(self, action: str) -> bool:
         """Replay's own keys stand in the footer where there is something to replay."""
-        if action == "inside":
-            return bool(self.session().inside)
+        if action in ("inside", "paths"):
+            return bool(self.check_action(action, ()))
         return not self.feed.growing and action in ("jump(1)", "first", "speed(1)")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("freeze", "play"):
             return self.feed.growing == (action == "freeze")
+        if action == "paths":
+            return self.session().result(CallPaths) is not None
         return action != "inside" or bool(self.session().inside)
 
     def action_freeze(self) -> None:
@@ -200,6 +204,9 @@ class RunScreen(Base):
 
     def action_inside(self) -> None:
         self.shell.show_run("inside")
+
+    def action_paths(self) -> None:
+        self.shell.show_run("paths")
 
     def action_facts(self) -> None:
         self.shell.open_facts(self.feed.session)

@@ -44,7 +44,8 @@ BY_STATE = (
 )  # of two with one key, one is there at a time
 MEANINGS = {
     "move": ("move", "scroll", "other", "focus_next", "focus_previous"),
-    "go on": ("start", "name", "take", "choose", "change", "prove"),
+    "go on": ("start", "name", "take", "choose", "change", "prove", "zoom"),
+    "sideways": ("measure", "beside"),
     "leave": ("back", "leave", "refuse", "later", "clear"),
     "the item of that number": ("ask", "digit"),
     "yes": ("agree", "undo"),

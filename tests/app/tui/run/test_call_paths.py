@@ -1,0 +1,76 @@
+"""Call paths on the screen: the cursor, zoom, search, and what differs told by more than a colour."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.tui.children.feed import RunFeed
+from app.tui.screens.command_timeline import CallPathsScreen
+from app.tui.screens.verdict import VerdictScreen
+from app.tui.widgets.icicle import Icicle
+from scenarios import events as ev
+from scenarios.where.results import CallPaths, Node, PathTree
+from tests.app.report.results.test_command_timeline import story, write
+from tests.fakes.terminals.screen import grid, keys, opened
+
+HOSTILE = "[bold]x\x1b[31m"
+
+
+def node(name: str, up: int, one: float, other: float, differs: bool = False) -> Node:
+    more = other - one
+    return Node(
+        name=name, up=up, baseline_s=one, variant_s=other, difference_s=more, ci95_s=(more - 0.1, more + 0.1),
+        differs=differs,
+    )  # fmt: skip
+
+
+def tree(variant: str = "B") -> PathTree:
+    nodes = (
+        node("on a CPU", -1, 1.0, 1.0), node("main", 0, 0.7, 0.7), node(HOSTILE, 0, 0.3, 0.3),
+        node("waiting", -1, 0.2, 1.2, True), node("fsync", 3, 0.0, 1.0, True),
+        node("jbd2_log_wait_commit", 4, 0.0, 0.9, True), node("read", 3, 0.2, 0.2),
+    )  # fmt: skip
+    return PathTree(baseline="A", variant=variant, groups=5, kernel=True, waits=True, lost=0, nodes=nodes)
+
+
+@pytest.mark.parametrize("size", ["narrow", "wide"])
+async def test_the_icicle_is_walked_zoomed_and_searched(size: str, tmp_path: Path) -> None:
+    calls = CallPaths(t=39.0, value=(tree(), tree("C")))
+    feed = RunFeed(write(tmp_path / "r.jsonl", [*story(), calls, ev.Ended(t=40.0, status="done")]))
+    async with opened(tmp_path, run=feed, size=size) as (app, pilot):
+        await keys(pilot, "Z")
+        assert isinstance(app.screen, VerdictScreen)
+        await keys(pilot, "z")
+        assert isinstance(app.screen, CallPathsScreen)
+        icicle = app.screen.query_one(Icicle)
+        shown = grid(app)
+        assert "+waiting" in shown and "+fsync" in shown and "▏main" in shown and "\x1b" not in shown
+        assert icicle.shown.nodes[icicle.at].name == "waiting", "the widest of the first row"
+        await keys(pilot, "down", "down")
+        assert icicle.shown.nodes[icicle.at].name == "jbd2_log_wait_commit"
+        await keys(pilot, "up", "enter")
+        assert "fsync" in grid(app) and "main" not in grid(app)
+        await keys(pilot, "down", "enter", "backspace", "backspace", "backspace")
+        assert icicle.root == -1 and "main" in grid(app)
+        await keys(pilot, "left", "left", "slash", *"read", "enter")
+        assert icicle.shown.nodes[icicle.at].name == "read"
+        await keys(pilot, "right_square_bracket", "down", "escape")
+        assert isinstance(app.screen, VerdictScreen)
+
+
+async def test_no_paths_have_no_key(tmp_path: Path) -> None:
+    feed = RunFeed(write(tmp_path / "r.jsonl", [*story(), ev.Ended(t=40.0, status="done")]))
+    async with opened(tmp_path, run=feed, size="wide") as (app, pilot):
+        await keys(pilot, "Z", "z")
+        assert isinstance(app.screen, VerdictScreen)
+
+
+async def test_a_foreign_tree_without_nodes_is_survived(tmp_path: Path) -> None:
+    empty = PathTree(baseline="A", variant="B", groups=2, kernel=False, waits=False, lost=0, nodes=())
+    calls = CallPaths(t=39.0, value=(empty,))
+    feed = RunFeed(write(tmp_path / "r.jsonl", [*story(), calls, ev.Ended(t=40.0, status="done")]))
+    async with opened(tmp_path, run=feed, size="narrow") as (app, pilot):
+        await keys(pilot, "Z", "z", "down", "left", "enter", "backspace", "up")
+        assert isinstance(app.screen, CallPathsScreen)
