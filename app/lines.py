@@ -29,7 +29,7 @@ def text(value: str, role: str = "text") -> Line:
 
 def cells(line: Iterable[Span]) -> int:
     """The width in terminal cells; wide characters count two."""
-    return sum(cell_len(part) for part, _ in line)
+    return sum(len(part) if part.isascii() else cell_len(part) for part, _ in line)
 
 
 def crop(line: Sequence[Span], width: int) -> Line:

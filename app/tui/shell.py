@@ -83,6 +83,7 @@ class Shell(Errands):
         self._offered = False  # triage has begun to tell the scenarios
         self._drawn = 0.0  # when triage's events were drawn last, by the loop's clock
         self._ticks = 0
+        self._moved = False  # and not drawn yet
         self._clock = time.monotonic()
         self._home = feed is None
         self.lists_recordings = False  # opens on the list, over the home screen
@@ -211,7 +212,11 @@ class Shell(Errands):
             if self._ticks % 20 == 0 and self._on_home():
                 self.look_for_runs()
             return
-        changed = feed.playback.advance(passed)
+        paced = feed.playback.speed <= 1  # as it was: what goes faster is drawn more often
+        changed = feed.playback.advance(passed) or self._moved
+        self._moved = changed and paced and self._ticks % LIVE_EVERY != 0
+        if self._moved:
+            return
         if self._ticks % LIVE_EVERY == 0:
             growing = feed.growing
             try:

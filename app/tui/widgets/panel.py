@@ -43,6 +43,7 @@ class Panel(Still):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, markup=False)
+        self._raw: list[Line] = []  # as `draw` gave them
         self._drawn: list[Line] = []
         self._strips: list[Strip] = []
         self._theme = ""
@@ -70,12 +71,16 @@ class Panel(Still):
         width, height = self.size
         if not width or not height or not self.is_attached:
             return
+        drawn = None
         if self.natural:
-            wanted = max(1, len(self.draw(width, self.screen.size.height)))
+            drawn = self.draw(width, self.screen.size.height)
+            wanted = max(1, len(drawn))
             if wanted != self._natural:  # not the height it got: a maximum may have cut it
                 self._natural = wanted
                 self.refresh(layout=True)
-        changed = self._update(width, height)
+            if wanted != height or self.visible_rows(height) != height:
+                drawn = None
+        changed = self._update(width, height, drawn)
         if changed is None:
             self.refresh()
         elif changed:
@@ -95,16 +100,22 @@ class Panel(Still):
         """Of `height`, for a panel whose lower part may be cut off by what stands above it."""
         return height
 
-    def _update(self, width: int, height: int) -> list[Region] | None:
+    def _update(self, width: int, height: int, drawn: list[Line] | None = None) -> list[Region] | None:
         """Takes in the new lines; the regions that differ, None for all of it."""
-        # the one way from text to cells: whatever a panel forgot to clean is cleaned here, before its width counts
-        drawn = self.draw(width, self.visible_rows(height))
-        ready = (cleaned(merged(line)) for line in drawn[:height])
-        lines = [pad(_spelt(line) if self.shell.ascii_only else line, width) for line in ready]
+        raw = (self.draw(width, self.visible_rows(height)) if drawn is None else drawn)[:height]
         theme = self.app.theme
-        whole = theme != self._theme or len(self._drawn) > len(lines)
+        whole = theme != self._theme or len(self._drawn) > len(raw)
+        known = 0 if whole or width != self._drawn_at.width else len(self._raw)
+        lines: list[Line] = []
         changed: list[Region] = []
-        for y, line in enumerate(lines):
+        for y, row in enumerate(raw):
+            if y < known and row == self._raw[y]:  # most of them, at most times
+                lines.append(self._drawn[y])
+                continue
+            # the one way from text to cells: whatever a panel forgot to clean is cleaned here, before its width counts
+            ready = cleaned(merged(row))
+            line = pad(_spelt(ready) if self.shell.ascii_only else ready, width)
+            lines.append(line)
             old = self._drawn[y] if y < len(self._drawn) and not whole else None
             if old == line:
                 continue
@@ -116,7 +127,7 @@ class Panel(Still):
             else:
                 self._strips.append(strip)
         del self._strips[len(lines) :]
-        self._drawn, self._drawn_at, self._theme = lines, Size(width, height), theme
+        self._raw, self._drawn, self._drawn_at, self._theme = raw, lines, Size(width, height), theme
         return None if whole else changed
 
     def _strip(self, line: Line, theme: str) -> Strip:

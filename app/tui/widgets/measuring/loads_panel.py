@@ -76,7 +76,7 @@ class LoadsPanel(SessionPanel):
 
     def draw(self, width: int, height: int) -> list[Line]:
         session = self._session()
-        key = (id(session), width, height, session.workload, len(session.verdicts))
+        key = (id(session), width, height, len(session.verdicts))
         now = time.monotonic()
         if (
             self._last is None
