@@ -21,7 +21,8 @@ _OVER = ("done", "skipped", "failed")
 def time_left(session: Session) -> float | None:
     """About so many seconds until the run is over; None where nobody can tell, or it is over.
 
-    A step to come takes what its plan says and what those of its kind (loads, or what prepares them) took so far.
+    A step to come takes what its plan says and what those of its kind (loads, or what prepares them) took so far. Of a
+    budget that the loads share, one that is decided early leaves its time to the others.
     """
     plan = session.plan
     if plan is None or session.ended is not None:
@@ -35,20 +36,38 @@ def time_left(session: Session) -> float | None:
     if not planned:
         return told.seconds_left if told is not None else None
     loads = {load.id for load in plan.workloads}
-    left = 0.0
+    left, under_way = 0.0, 0.0
+    unknown: list[float] = []
+    again = False
     for step in planned:
         now = session.steps.get(step.id)
         if now is not None and now.state in _OVER:
             continue
-        expected = step.seconds * _pace(
-            session, [s for s in planned if (s.id in loads) == (step.id in loads)], step
-        )
-        if now is None:
-            left += expected
-        else:
+        load = step.id in loads
+        expected = step.seconds * _pace(session, [s for s in planned if (s.id in loads) == load], step)
+        known = None
+        if now is not None:
+            again = again or (load and step.id != session.workload)
             known = told.seconds_left if told is not None and _about(told.step, step.id, loads) else None
-            left += max(LEAST_LEFT * expected, expected - (session.time - now.t)) if known is None else known
-    return left
+            expected = (
+                max(LEAST_LEFT * expected, expected - (session.time - now.t)) if known is None else known
+            )
+        if not load:
+            left += expected
+        elif known is None:
+            unknown.append(expected)
+        else:
+            under_way += expected
+    if "budget" not in plan.options:
+        return left + under_way + sum(unknown)
+    began = [session.began_at[one] for one in loads if one in session.began_at]
+    chosen = plan.options["budget"]
+    budget = chosen if isinstance(chosen, int | float) else sum(s.seconds for s in planned if s.id in loads)
+    spare = max(0.0, budget - (session.time - min(began) if began else 0.0))
+    if again:  # one has another turn: it takes what the others leave
+        return left + spare
+    shared = max(0.0, spare - under_way) / max(1, len(unknown))
+    return left + min(spare, under_way + sum((one + max(one, shared)) / 2 for one in unknown))
 
 
 def _about(told: str, step: str, loads: set[str]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from pathlib import Path
 
 import msgspec
@@ -223,3 +224,17 @@ async def test_a_wide_screen_shows_the_values_under_the_ratios(tmp_path: Path) -
     run.playback.finish()
     async with opened(tmp_path, run=run, size="huge") as (app, _):
         assert app.screen.query_one("#values").size.height > 10
+
+
+def test_the_time_left_of_the_demos_is_near_the_truth() -> None:
+    """`86 %, at most 61 s` stood at half of a run; 51 % of its demo's seconds were off by half, 35 % over all demos."""
+    off = []
+    for name in store.demos():
+        run = RunFeed(store.resolve(name))
+        end, wrong = run.playback.end, []
+        for part in range(4, 20):
+            run.playback.seek(end * part / 20)
+            if (left := time_left(run.session)) is not None:
+                wrong.append(abs(left - (end - run.playback.time)) / (end - run.playback.time))
+        off += [statistics.median(wrong)] if wrong else []
+    assert len(off) > 8 and statistics.median(off) <= 0.25
