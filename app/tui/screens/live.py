@@ -11,6 +11,7 @@ from app.recording.session import Session
 from app.tui.screens.run import RunScreen, left_changed
 from app.tui.widgets.measuring.forest import MOST_ROWS, Forest
 from app.tui.widgets.measuring.host_panel import HostPanel
+from app.tui.widgets.measuring.levels import MOST_WAITING
 from app.tui.widgets.measuring.loads_panel import LoadsPanel
 from app.tui.widgets.measuring.run_bar import RunBar
 from app.tui.widgets.measuring.standing import pairs_of
@@ -22,7 +23,8 @@ MOST_REMARKS = 4  # lines of what disturbed, where nothing is compared
 
 def rows_below(session: Session, height: int) -> int:
     """Lines of the chart and the host's panel: all pairs that are planned have room, as long as the loads keep most."""
-    several = max(1, len(session.variants) - 1)
+    several = len(session.variants) - 1
+    several = several if 0 < several <= MOST_WAITING else 1  # of more nobody knows which a load will have
     pairs = sum(
         max(len(found), 1 if load.id in session.blocks else several) for load, found in pairs_of(session)
     )
@@ -33,7 +35,8 @@ def rows_below(session: Session, height: int) -> int:
 
 def compares(session: Session) -> bool:
     """Whether there is anything to compare so far."""
-    return bool(session.workloads) and len(session.variants) > 1 and not waits(session)
+    judges = session.card.role != "battery"
+    return judges and bool(session.workloads) and len(session.variants) > 1 and not waits(session)
 
 
 def waits(session: Session) -> bool:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from app.lines import Line, wrapped
 from app.tui.widgets.picker import Picker, Row
 
-_WORD = 14
+_WORD = 15
 
 
 class Word(NamedTuple):
@@ -23,10 +23,15 @@ WORDS: tuple[Word, ...] = (
     Word("block", "one measurement of one side, without a pause"),
     Word("control", "a load that must not differ; if it does, trust nothing"),
     Word("margin", "the smallest effect that matters: 5 %, or --margin"),
+    Word("slower, faster", "the interval leaves out 1, and the effect is beyond the margin"),
+    Word("within ±5 %", "no material difference: the interval lies within the margin"),
+    Word("inconclusive", "neither; the smallest detectable effect is named"),
+    Word("not applicable", "a load was not what it claims, as reads from a cache"),
     Word("95 % CI", "where the true effect lies, in 95 of 100 such runs"),
     Word("interim look", "a planned check whether the groups decide already"),
     Word("resolution", "the smallest effect that could be told from none"),
     Word("QD1, QD16, x8", "1, 16, 8 requests at a time (the queue depth)"),
+    Word("p50, p99", "so long 50, or 99, of 100 operations took at most"),
     Word("IOPS", "operations a second: reads, or writes that are on the disk"),
     Word("this stack", "disk, file system, options and scheduler together"),
     Word("io pressure", "share of the time in which a task waited for I/O"),

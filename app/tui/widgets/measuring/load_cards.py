@@ -247,7 +247,8 @@ def _row(
 def short(value: Quantity, width: int) -> str:
     """With its unit where there is room, else with its prefix alone: `12.9 k /s`."""
     whole = str(brief(value))
-    prefix = " ".join(value.unit.split(" ")[:-1])
+    prefix, _, unit = value.unit.partition(" ")
+    prefix = prefix if unit and len(prefix) == 1 else ""  # no word of a unit of several
     rate = " /s" if value.unit.endswith("/s") else ""
     return whole if len(whole) <= width else f"{value.number} {prefix}".rstrip() + rate
 

@@ -12,6 +12,7 @@ from app.recording.session import Session
 from app.tui.widgets.fact_words import value_words
 from app.tui.widgets.home.checkup_lines import checkup_lines
 from app.tui.widgets.measuring.figures_table import figures
+from app.tui.widgets.measuring.levels import MOST_WAITING
 from app.tui.widgets.measuring.load_cards import Pairs, card, card_lines, row_lines
 from app.tui.widgets.measuring.standing import pairs_of
 from app.tui.widgets.on_top import on_top, trace_lines
@@ -93,7 +94,10 @@ class LoadsPanel(SessionPanel):
         if not pairs or (session.samples and not session.workload):
             return read_panel(session, width, height)
         more = partial(about_lines, session) if len(pairs) < FEW else None
-        return card_lines(session, pairs, width, height, more) or self._rows(session, pairs, width, height)
+        # a card has nothing to show before the first block, where nobody can tell which of many variants it will have
+        empty = len(session.variants) > MOST_WAITING and any(one.id not in session.blocks for one, _ in pairs)
+        cards = [] if empty else card_lines(session, pairs, width, height, more)
+        return cards or self._rows(session, pairs, width, height)
 
     def _rows(self, session: Session, pairs: Pairs, width: int, height: int) -> list[Line]:
         """A row each; the load under way below them, as far as there is room."""
@@ -102,4 +106,5 @@ class LoadsPanel(SessionPanel):
                        row_lines(session, pairs, width - 4, most - 2), width, most)  # fmt: skip
         below = height - most
         now = next((one for one in pairs if one[0].id == session.workload), pairs[0])
-        return [*table, *(card(session, *now, width, below) if below > 3 else [BLANK] * below)]
+        about = partial(about_lines, session)
+        return [*table, *(card(session, *now, width, below, about) if below > 3 else [BLANK] * below)]

@@ -108,15 +108,18 @@ def planned_words(session: Session, load: Workload) -> str:
         return step.state
     taken = sum(not group.disturbed for group in session.groups.get(load.id, ()))
     if not _compared(session):
-        return units.counted(taken, "group") if taken else "to come"
+        begun = load.id in session.blocks
+        return units.counted(taken, "group") if taken else "first round" if begun else "to come"
     if load.id in session.blocks or session.workload == load.id:
         return f"{taken} of {max(load.min_groups, taken)} groups"
     return "to come" if session.ended is None else "not measured"
 
 
 def _compared(session: Session) -> bool:
-    """A battery that is compared with another recording judges nothing itself."""
-    return bool(session.estimates or session.verdicts) or not session.groups
+    """What a battery measured is compared with another recording: it judges nothing itself."""
+    return (
+        session.card.role != "battery" and bool(session.estimates or session.verdicts)
+    ) or not session.groups
 
 
 def pairs_of(session: Session) -> list[tuple[Workload, list[Standing]]]:

@@ -49,7 +49,12 @@ class Times:
                 out.append(split([*name, ("  ", "text"), *row], figures, self._width))
         if axis:
             ends = [units.elapsed(end) for end in (found.low_ns, found.high_ns)]
-            out.append(text(f"{'':{names + 2}}{ends[0]}{ends[1]:>{max(0, across - len(ends[0]))}}", "dim"))
+            out.append(
+                text(
+                    f"{'':{names + 2}}{ends[0]}{ends[1]:>{max(len(ends[1]) + 1, across - len(ends[0]))}}",
+                    "dim",
+                )
+            )
         return [crop(line, self._width) for line in out]
 
 

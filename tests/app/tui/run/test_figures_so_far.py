@@ -15,7 +15,7 @@ from app.report.figures.interval_chart import Scale, axis
 from app.report.headline import answer
 from app.report.next_steps import following
 from app.tui.children.feed import RunFeed
-from app.tui.screens.verdict import Next
+from app.tui.widgets.answer import Next
 from app.tui.widgets.home.live_line import live_line
 from app.tui.widgets.measuring.block_plot import label
 from app.tui.widgets.measuring.figures_table import figure_lines

@@ -11,6 +11,7 @@ from app.recording import store
 from app.report.headline import answer
 from app.tui.children.feed import RunFeed
 from app.tui.commands import Example, Known
+from app.tui.widgets.answer import Next
 from app.tui.widgets.home.scenario_list import ScenarioList
 from app.tui.widgets.measuring.load_cards import short
 from app.tui.widgets.panel import _spelt
@@ -21,10 +22,14 @@ from tests.fakes.terminals.screen import feed, grid, keys, opened, settled
 MOST_BLANK = 8
 
 
+FRAMES = frozenset(" │┤├┬┴┼╭╮╰╯─└┘┌┐")
+
+
 def blank(shown: str, height: int) -> int:
-    """Rows of a chart have its axis between the edges: not every one has a dot."""
-    rows = [row for row in shown.splitlines() if row.count("│") != 3]
-    return height - len(shown.splitlines()) + sum(not row.strip(" │") for row in rows)
+    """Rows with nothing but spaces and glyphs of a frame; a frame's own edge is none of them."""
+    rows = shown.splitlines()
+    edges = sum(row.strip() != "" and not row.strip(" ╭╮╰╯─") for row in rows)
+    return height - len(rows) + sum(set(row) <= FRAMES for row in rows) - edges
 
 
 def from_first_block(demo: str) -> RunFeed:
@@ -33,20 +38,34 @@ def from_first_block(demo: str) -> RunFeed:
     return run
 
 
+def feed_of(demo: str) -> RunFeed:
+    run = RunFeed(store.resolve(f"demo:{demo}"))
+    run.playback.finish()
+    return run
+
+
 @pytest.mark.parametrize("demo", [name.removeprefix("demo:") for name in store.demos()])
 async def test_both_screens_are_filled_at_every_moment_of_a_replay(demo: str, tmp_path: Path) -> None:
     """Up to 28 of 40 rows were blank in the first seconds of live, 20 of one load's chart, 31 of a verdict so far."""
-    run = from_first_block(demo)
-    first, end = run.playback.time, run.playback.end
+    run = RunFeed(store.resolve(f"demo:{demo}"))
+    first, end = 0.05, run.playback.end
     if run.session.card.role == "import":  # nothing of it was ever under way
         first = end
     async with opened(tmp_path, run=run, size="wide") as (app, pilot):
         for part in range(9):
-            run.playback.seek(first + (end - first) * part / 8)
+            run.playback.seek(first + (end - first) * part / 8)  # from before the plan on
             for screen in ("live", "verdict"):
                 app.show_run(screen)
                 await settled(pilot)
                 assert blank(grid(app), 40) <= MOST_BLANK, (screen, run.playback.time)
+
+
+async def test_the_verdict_of_a_narrow_screen_leaves_no_step_out_while_rows_are_free(tmp_path: Path) -> None:
+    """Thirteen rows were blank below the first of two commands; a battery showed none of its figures."""
+    for demo, least in (("dstate", 1), ("kernel", 3), ("rpfilter", 1), ("workload", 2), ("fstrim", 2)):
+        async with opened(tmp_path, run=feed_of(demo), size="narrow") as (app, _):
+            assert blank(grid(app), 24) <= 3, demo
+            assert len(app.screen.query_one(Next).steps) == least, demo
 
 
 async def test_the_home_screen_is_filled(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ from app.recording.session import Session
 from app.report.figures.interval_chart import Scale, bar_line
 from app.tui.children.feed import RunFeed
 from app.tui.screens.groups import GroupsScreen
-from app.tui.screens.verdict import VerdictScreen, headline_lines, trust_lines
+from app.tui.screens.verdict import VerdictScreen
+from app.tui.widgets.answer import headline_lines, trust_lines
 from app.tui.widgets.home.findings_panel import subject_words
 from app.tui.widgets.measuring.block_plot import plot_lines
 from app.tui.widgets.measuring.group_plot import Chosen, courses, group_plot_lines

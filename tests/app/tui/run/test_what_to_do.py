@@ -13,8 +13,8 @@ from app.recording.session import Session
 from app.tui.children.feed import RunFeed
 from app.tui.details import finding_lines, named_process, next_lines, planned
 from app.tui.screens.before.plan import PlanScreen
-from app.tui.screens.verdict import advice
 from app.tui.shell import Shell
+from app.tui.widgets.answer import advice
 from app.tui.widgets.home.findings_panel import Suspects, _said, subject_words
 from app.tui.widgets.measuring.group_plot import GroupPlot, ValuesPlot
 from app.tui.widgets.word_list import WORDS

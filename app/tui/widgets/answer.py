@@ -1,0 +1,213 @@
+"""Around the verdict's table: the answer in one sentence, how it came about, what to do next, the finding chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.glyphs import clean
+from app.lines import Line, crop, framed, grounded, ruled, split, text, wrapped
+from app.recording import store
+from app.recording.session import Session
+from app.report.figures.verdict_table import beside as values_beside
+from app.report.headline import answer
+from app.report.next_steps import to_do
+from app.report.results.checkup import items
+from app.report.trust import trust
+from app.report.wording import beyond_bounds
+from app.tui.children.feed import RunFeed
+from app.tui.details import finding_lines, next_lines, planned, sign_lines
+from app.tui.widgets.home.checkup_lines import checkup_lines
+from app.tui.widgets.home.findings_panel import Suspects
+from app.tui.widgets.imported import imported_lines
+from app.tui.widgets.measuring.load_cards import battery_lines
+from app.tui.widgets.measuring.loads_panel import about_lines
+from app.tui.widgets.on_top import on_top, on_top_lines, trace_lines
+from app.tui.widgets.panel import Panel
+from app.tui.widgets.verdict_list import VerdictList
+from scenarios.experiment.wording import explanation
+from scenarios.finding import Remedy
+
+ROOMY = 48  # lines of a screen that has room for what a load stands for
+MOST_NEXT = 12  # lines of trust, and of what comes next
+MOST_TRACE_LEFT = 2  # lines that are too few for a picture
+MOST_FREE = 5  # lines that a finding may leave free
+MANY = 6  # rows of a table on a low screen: Enter has how each came about
+LOW_LINES = 1  # of how a verdict came about, on a low screen; Enter shows all of it
+
+
+def headline_lines(session: Session, width: int, *, growing: bool = False) -> list[Line]:
+    """The sentence, on the tint of its severity."""
+    said = answer(session, growing=growing)
+    edge = (" ▌ ", f"{said.weight}@{said.weight}")
+    rows = wrapped(said.sentence, width - 4, "strong")
+    out = [grounded([edge, *row], width, said.weight) for row in rows]
+    ended = session.ended
+    reached = any(not v.unmeasured for v in session.verdicts.values())
+    if ended is not None and ended.status != "done" and reached:
+        why = (
+            f"▲ {ended.status}: {clean(ended.reason or 'no reason given')}; verdicts reached before that "
+            "are valid."
+        )
+        out += wrapped(why, width - 2, "warning", indent=1)
+    return out
+
+
+def trust_lines(session: Session, width: int) -> list[Line]:
+    return sign_lines(trust(session), width)
+
+
+def doubt_lines(session: Session, width: int, *, brief: bool = False) -> list[Line]:
+    """What else must be known to read the table, the worst first; `brief`: one line, cut with an ellipsis."""
+    said: list[tuple[str, str]] = []
+    for event in session.actions.values():
+        declared = event.state == "kept" and event.action.irreversible  # a trim: it was said beforehand
+        if event.state in ("failed", "kept") and not declared:
+            said.append((f"! not undone: {event.action.title}: {event.reason}", "critical"))
+    if more := beyond_bounds(session):
+        said.append((more, "warning"))
+    differs = session.plan.differs if session.plan else ()
+    if differs and session.verdicts:
+        names = "; ".join(clean(d) for d in differs)
+        said.append((f"This stack, as these differ too: {names}.", "dim"))
+    if values := values_beside(session):
+        said.append((values, "dim"))
+    if brief:
+        return [crop(text(words, role), width) for words, role in said[:1]]
+    return [line for words, role in said for line in wrapped(words, width, role)]
+
+
+class Headline(Panel):
+    DEFAULT_CSS = "Headline { height: auto; max-height: 6; }"
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        feed = self.shell.feed
+        return headline_lines(feed.session, width, growing=feed.growing or not feed.playback.at_end)
+
+
+def _load_lines(session: Session, workload: str, width: int) -> list[Line]:
+    """What the load stands for: `4k QD16` is a word of those who measure disks."""
+    load = session.load(workload)
+    return wrapped(clean(load.why), width, "dim", indent=2) if load is not None and load.why else []
+
+
+class About(Panel):
+    """Of the row under the cursor, how it came about; then whether the run can be trusted."""
+
+    DEFAULT_CSS = "About { height: auto; max-height: 100%; }"
+    free = 0  # lines that a low screen has left for it
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        if not self.boxed:
+            return self.rows(width)
+        rows = self.rows(width - 4)
+        title, note = self._title(width - 4)
+        return framed(title, note, rows, width, len(rows) + 2 if self.natural else height)
+
+    def _title(self, width: int) -> tuple[Line, Line]:
+        session = self.shell.feed.session
+        if items(session):
+            return text("ANSWER", "title"), []
+        if not self.screen.query_one(VerdictList).rows():
+            if found := on_top(session, width, self._most):
+                return found.title, found.note
+            if session.blocks:
+                return text("FIGURES", "title"), text("medians of each side", "dim")
+        return text("CAN IT BE TRUSTED?", "title"), []
+
+    @property
+    def _most(self) -> int:
+        return self.screen.size.height // 3
+
+    def rows(self, width: int) -> list[Line]:
+        session = self.shell.feed.session
+        out = checkup_lines(session, width, (self.screen.size.height - 5) * 7 // 10, keys=True)
+        entry = self.screen.query_one(VerdictList).entry()
+        low = not self.boxed
+        signs = trust_lines(session, width)
+        if entry is not None and entry.verdict is not None and entry.measured:
+            verdict = entry.verdict
+            inner = f"95 % CI {entry.interval}" if entry.interval and not verdict.explain else ""
+            why = "; ".join(filter(None, (inner, clean(verdict.reason or ""), clean(explanation(verdict)))))
+            many = low and len(self.screen.query_one(VerdictList).entries()) > MANY
+            if why and not many:
+                said = wrapped(f"{entry.name}: {why}.", width, "dim")
+                most = LOW_LINES + self.free if low else len(said)
+                out += said[:most]
+                if self.screen.size.height >= ROOMY:
+                    out += _load_lines(session, verdict.workload, width)
+                if len(said) > most:
+                    out[-1] = split(out[-1], text("Enter", "key"), width)
+        compared = bool(self.screen.query_one(VerdictList).rows())
+        if low or compared:
+            out += [*signs, *on_top_lines(session, width, self._most + 1)]
+            if self.free > MOST_TRACE_LEFT and not compared:
+                out += trace_lines(session, width, self.free) or _figures(session, width, self.free)
+        else:
+            found = on_top(session, width, self._most)
+            told = found.rows if found else battery_lines(session, width, self._most)
+            free = MOST_NEXT - len(told) - len(signs)
+            out += [*trace_lines(session, width, free), *told, *signs]
+        doubts = doubt_lines(session, width)
+        out += doubts if not low or len(doubts) <= self.free else doubt_lines(session, width, brief=True)
+        return [*out, *imported_lines(session, width, self.screen.size.height)]
+
+
+class Next(Panel):
+    """One to three steps, each with what it costs; its digit opens the plan of a run, and copies what no plan holds."""
+
+    DEFAULT_CSS = "Next { height: auto; max-height: 14; display: none; }"
+    free = 0  # lines that a low screen has left for it
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        steps = self.steps
+        note = [] if items(self.shell.feed.session) else self._keys(steps)
+        if not self.boxed:
+            rows = next_lines(steps, width - 2, 2 + self.free)
+            return [ruled(text("NEXT", "title"), note, width), *([("  ", "text"), *row] for row in rows)]
+        room = MOST_NEXT if self.natural else height - 2
+        rows = next_lines(steps, width - 4, room)
+        return framed(text("NEXT", "title"), note, rows, width, len(rows) + 2 if self.natural else height)
+
+    @property
+    def steps(self) -> tuple[Remedy, ...]:
+        """Those that there is room for: no digit acts on what nobody sees."""
+        return advice(self.shell.feed)[: None if self.boxed else 1 + self.free // 2]
+
+    def _keys(self, steps: Sequence[Remedy]) -> Line:
+        offers = self.shell.home_session().offers
+        plans = [bool(planned(step, offers, lambda _name: "")) for step in steps]
+        out: Line = []
+        for kind, words in ((True, " open plan   "), (False, " copy it   ")):
+            if digits := [str(n) for n, plan in enumerate(plans, 1) if plan is kind]:
+                out += [(", ".join(digits), "key"), (words, "dim")]
+        return [*out, ("c", "key"), (" copy all", "dim")]
+
+
+def _figures(session: Session, width: int, height: int) -> list[Line]:
+    """What a battery measured, below a head of its own."""
+    rows = battery_lines(session, width, height - 1)
+    return (
+        [ruled(text("FIGURES", "title"), text("medians of each side", "dim"), width), *rows] if rows else []
+    )
+
+
+def advice(feed: RunFeed) -> tuple[Remedy, ...]:
+    return to_do(feed.session, store.argument(feed.path))
+
+
+class Preview(Panel):
+    """On a high screen, the finding under the cursor without opening it, where no groups are to be drawn."""
+
+    DEFAULT_CSS = "Preview { height: 1fr; display: none; }"
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        session = self.shell.feed.session
+        finding = session.findings.get(self.screen.query_one(Suspects).selected)
+        if finding is None:
+            return framed(text("THIS RUN", "title"), [], about_lines(session, width - 4), width, height)
+        rows = finding_lines(finding, session, width - 4)
+        if len(rows) < height - MOST_FREE:
+            rows += [text(""), *about_lines(session, width - 4)][: height - 2 - len(rows)]
+        if len(rows) > height - 2:
+            rows = [*rows[: height - 3], text("Enter shows all of it", "dim")]
+        return framed(text("THE FINDING", "title"), [], rows, width, height)
