@@ -20,7 +20,7 @@ from app.tui.widgets.home.checkup_lines import checkup_lines
 from app.tui.widgets.home.findings_panel import Suspects
 from app.tui.widgets.imported import imported_lines
 from app.tui.widgets.measuring.load_cards import battery_lines
-from app.tui.widgets.measuring.loads_panel import about_lines
+from app.tui.widgets.measuring.loads_panel import MOST_TRACE, about_lines
 from app.tui.widgets.on_top import on_top, on_top_lines, trace_lines
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.verdict_list import VerdictList
@@ -141,7 +141,9 @@ class About(Panel):
         if low or compared:
             out += [*signs, *on_top_lines(session, width, self._most + 1)]
             if self.free > MOST_TRACE_LEFT and not compared:
-                out += trace_lines(session, width, self.free) or _figures(session, width, self.free)
+                out += trace_lines(session, width, min(MOST_TRACE, self.free)) or _figures(
+                    session, width, self.free
+                )
         else:
             found = on_top(session, width, self._most)
             told = found.rows if found else battery_lines(session, width, self._most)

@@ -182,8 +182,9 @@ async def test_below_the_keys_stand_the_words_that_a_verdict_uses(tmp_path: Path
     async with opened(tmp_path, run=ended("storage"), size="narrow") as (app, pilot):
         await keys(pilot, "question_mark")
         shown = grid(app)
-        await keys(pilot, "tab", "G")
-        shown += grid(app)
+        for key in ("tab", "pagedown", "G"):
+            await keys(pilot, key)
+            shown += grid(app)
         for word in ("group", "margin", "this stack", "QD1, QD16"):
             assert any(line.strip(" ▸").startswith(word) for line in shown.splitlines()), word
         before = app.screen
