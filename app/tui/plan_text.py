@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.cells import cell_len
 
 from app.glyphs import clean
 from app.lines import BLANK, Line, pad, text, wrapped
 from app.report.plan_text import NAME, WARNED, PlanRow, change_rows, plan_rows
 from probes.action import Action
-from scenarios.plan import Plan
+from scenarios.events import Offer
+from scenarios.plan import Option, Plan
 
 
 def change_lines(action: Action, width: int) -> list[Line]:
@@ -87,3 +90,25 @@ def exact_lines(plan: Plan, width: int) -> list[Line]:
         text(f"the plan's digest is {plan.digest}: the run refuses if its own plan differs", "dim"),
     ]
     return out
+
+
+def planning_lines(offer: Offer, width: int) -> list[Line]:
+    """While the plan is made, a second or two: what it will be about."""
+    out = [text("planning: reads this host, changes nothing", "dim"), BLANK]
+    out += [*wrapped(clean(offer.question), width, "strong"), *wrapped(clean(offer.answers), width), BLANK]
+    out += [*wrapped(f"needs {clean(offer.needs)}", width), BLANK] if offer.needs else []
+    out += [text("OPTIONS", "title")] if offer.options else []
+    longest = max((len(option.name) for option in offer.options), default=0)
+    for option in offer.options:
+        out += wrapped(f"{option.name:<{longest}}  {clean(option.help)}", width, "dim", hang=longest + 2)
+    return out
+
+
+def needs_lines(offer: Offer, missing: Sequence[Option], width: int) -> list[Line]:
+    out = wrapped(offer.question, width, "strong")
+    first = "one thing" if len(missing) == 1 else f"{len(missing)} things"
+    out += [BLANK, text(f"Before the plan can be made, {first} must be named:")]
+    for option in missing:
+        out += wrapped(f"{option.name}: {option.help}", width, "strong", indent=2, hang=2)
+    words = "Enter asks for it, O shows every option. Planning changes nothing."
+    return [*out, BLANK, *wrapped(words, width, "dim")]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from app.lines import Line, wrapped
 from app.tui.widgets.picker import Picker, Row
 
-_WORD = 15
+_WORD = 14
 
 
 class Word(NamedTuple):
@@ -23,10 +23,9 @@ WORDS: tuple[Word, ...] = (
     Word("block", "one measurement of one side, without a pause"),
     Word("control", "a load that must not differ; if it does, trust nothing"),
     Word("margin", "the smallest effect that matters: 5 %, or --margin"),
-    Word("slower, faster", "the interval leaves out 1, and the effect is beyond the margin"),
+    Word("slower", "the interval leaves out 1, the effect is beyond the margin"),
     Word("within ±5 %", "no material difference: the interval lies within the margin"),
     Word("inconclusive", "neither; the smallest detectable effect is named"),
-    Word("not applicable", "a load was not what it claims, as reads from a cache"),
     Word("95 % CI", "where the true effect lies, in 95 of 100 such runs"),
     Word("interim look", "a planned check whether the groups decide already"),
     Word("resolution", "the smallest effect that could be told from none"),

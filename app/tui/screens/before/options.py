@@ -28,6 +28,8 @@ class Asking(Protocol):
 
     def ask_option(self, option: Option) -> None: ...
 
+    def unasked(self, option: Option) -> str: ...
+
 
 class OptionPicker(Picker):
     DEFAULT_CSS = "OptionPicker { height: 1fr; }"
@@ -45,7 +47,7 @@ class OptionPicker(Picker):
         if value:
             role = "accent" if own else "text"
         else:
-            value, role = ("needed", "warning") if option.required else ("default", "dim")
+            value, role = ("needed", "warning") if option.required else (self._about.unasked(option), "dim")
         return [
             (f"{option.name:<14} ", "strong"),
             *pad([(value, role)], 28),

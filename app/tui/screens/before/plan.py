@@ -19,12 +19,13 @@ from app.run.launch import HOSTDX
 from app.tui.children.event_child import EventChild
 from app.tui.option_values import parsed, proposed, shown, wrong
 from app.tui.plan_panels import panel_lines, resolution_lines
-from app.tui.plan_text import exact_lines, plan_lines
+from app.tui.plan_text import exact_lines, needs_lines, plan_lines, planning_lines
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.base import Base
 from app.tui.screens.before.paths import ask_paths
 from app.tui.widgets.panel import Box, Panel
 from app.tui.widgets.reader import Reader
+from probes import units
 from probes.types import Json
 from scenarios.events import Offer
 from scenarios.option_value import arguments
@@ -230,7 +231,7 @@ class PlanScreen(Base):
     def _lines(self, width: int) -> list[Line]:
         child, plan = self._child, self.plan
         if self.missing:
-            return self._needs(width)
+            return needs_lines(self.offer, self.missing, width)
         if plan is None:
             if child is not None and child.ended:
                 words = child.error or "no plan was made"
@@ -241,7 +242,7 @@ class PlanScreen(Base):
                     BLANK,
                     text(", ".join([*ways, "O sets any option, those named above too"]) + "."),
                 ]
-            return [text("planning: reads this host, changes nothing", "dim")]
+            return planning_lines(self.offer, width)
         if self._exact:
             return exact_lines(plan, width)
         chosen = " ".join(arguments(self.values, self.offer.options))
@@ -256,14 +257,16 @@ class PlanScreen(Base):
             *([BLANK, text(f"{'options':<{NAME}}{chosen}", "dim")] if chosen else []),
         ]
 
-    def _needs(self, width: int) -> list[Line]:
-        out = wrapped(self.offer.question, width, "strong")
-        first = "one thing" if len(self.missing) == 1 else f"{len(self.missing)} things"
-        out += [BLANK, text(f"Before the plan can be made, {first} must be named:")]
-        for option in self.missing:
-            out += wrapped(f"{option.name}: {option.help}", width, "strong", indent=2, hang=2)
-        words = "Enter asks for it, O shows every option. Planning changes nothing."
-        return [*out, BLANK, *wrapped(words, width, "dim")]
+    def unasked(self, option: Option) -> str:
+        """What an option is as long as nobody set it, as the plan has it."""
+        if self.plan is not None and option.name == "budget":
+            return units.duration(self.plan.measuring_s)
+        return (clean(", ".join(self._made())) if option.name == "dir" else "") or "not set"
+
+    def _made(self) -> list[str]:
+        """The directories that are measured unasked."""
+        actions = self.plan.actions if self.plan is not None else ()
+        return list(dict.fromkeys(str(Path(a.target).parent) for a in actions if a.resource == "directory"))
 
     def _command(self) -> str:
         return pasted(
@@ -347,10 +350,8 @@ class PlanScreen(Base):
 
         now = self.values.get("dir")
         chosen = [str(path) for path in now] if isinstance(now, list) else [str(now)] if now else []
-        if not chosen and option.multiple and self.plan is not None:  # what is measured unasked
-            made = [str(Path(a.target).parent) for a in self.plan.actions if a.resource == "directory"]
-            chosen = list(dict.fromkeys(made))
-
+        if not chosen and option.multiple:
+            chosen = self._made()
         self.app.push_screen(DirectoriesScreen(chosen, option.multiple, self._take))
 
     def _take(self, paths: list[str]) -> None:

@@ -180,10 +180,10 @@ def test_a_load_has_its_title_wherever_a_finding_is_about_it() -> None:
 
 async def test_below_the_keys_stand_the_words_that_a_verdict_uses(tmp_path: Path) -> None:
     async with opened(tmp_path, run=ended("storage"), size="narrow") as (app, pilot):
-        await keys(pilot, "question_mark")
+        await keys(pilot, "question_mark", "tab")
         shown = grid(app)
-        for key in ("tab", "pagedown", "G"):
-            await keys(pilot, key)
+        for _ in WORDS:
+            await keys(pilot, "down")
             shown += grid(app)
         for word in ("group", "margin", "this stack", "QD1, QD16"):
             assert any(line.strip(" ▸").startswith(word) for line in shown.splitlines()), word
