@@ -31,7 +31,7 @@ def color_option() -> click.Option:
 def line_width() -> int:
     """Of the terminal that stdout is; else of a line in a file."""
     if sys.stdout is None or not sys.stdout.isatty():
-        from app.report.summary import WIDE  # not for every command
+        from app.report.end_of_run import WIDE  # not for every command
 
         return WIDE
     return min(MOST, max(LEAST, shutil.get_terminal_size((80, 24)).columns))

@@ -48,9 +48,9 @@ def _status(arguments: Sequence[str]) -> int:
     except Exception as error:
         if os.environ.get("HOSTDX_TRACEBACK"):
             raise
-        from app import bug
+        from app import bug_report
 
-        complain(bug.save(error))
+        complain(bug_report.save(error))
         return failure.COULD_NOT
 
 

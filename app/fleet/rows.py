@@ -11,7 +11,7 @@ from app.failure import Failure
 from app.output_file import write_bytes
 from app.printable import printable_json
 from scenarios.peers.judgement import FleetJudgement
-from scenarios.peers.retest import Standing
+from scenarios.peers.retest import RetestedSuspect
 
 # What each column holds; `hostdx man` shows them. A column never changes its meaning or type.
 COLUMNS: dict[str, str] = {
@@ -39,7 +39,7 @@ COLUMNS: dict[str, str] = {
 }
 
 
-class Row(msgspec.Struct, kw_only=True):
+class NodeFigure(msgspec.Struct, kw_only=True):
     node: str
     state: str = "answered"
     reason: str = ""
@@ -62,9 +62,9 @@ class Row(msgspec.Struct, kw_only=True):
     rounds: int = 0
 
 
-def rows(found: FleetJudgement) -> Iterator[Row]:
+def rows(found: FleetJudgement) -> Iterator[NodeFigure]:
     """A node without a measure has one row."""
-    judged: dict[tuple[str, int], Standing] = {
+    judged: dict[tuple[str, int], RetestedSuspect] = {
         (one.node, one.column): one
         for one in (*(s for odd in found.odd for s in odd.standings), *found.suspects, *found.cleared)
     }
@@ -75,7 +75,7 @@ def rows(found: FleetJudgement) -> Iterator[Row]:
         for name, value in measure.values.items():
             seen.add(name)
             more = measure.metric.better == "more"
-            row = Row(
+            row = NodeFigure(
                 node=name, group=measure.group, hardware=hardware[measure.group], workload=measure.key.workload,
                 metric=measure.key.metric, variant=measure.key.variant, measure=measure.title,
                 unit=measure.metric.unit, better=measure.metric.better, value=value, centre=measure.centre,
@@ -89,9 +89,11 @@ def rows(found: FleetJudgement) -> Iterator[Row]:
     gone = {one.node for one in found.missing}
     for name in found.files:
         if name not in seen and name not in gone:
-            yield Row(node=name)
+            yield NodeFigure(node=name)
     for missing in found.missing:
-        yield Row(node=missing.node, state=missing.state, reason=missing.reason, rounds=max(0, missing.round))
+        yield NodeFigure(
+            node=missing.node, state=missing.state, reason=missing.reason, rounds=max(0, missing.round)
+        )
 
 
 def ndjson(found: FleetJudgement) -> str:

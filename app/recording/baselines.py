@@ -17,7 +17,7 @@ from app.recording.sides import takes
 from app.state import ELSEWHERE, private, state_dir
 from probes import units
 from probes.named_file import opened
-from scenarios.compare.comparison import Comparison, compared
+from scenarios.compare.comparison import ComparedRecordings, compared
 from scenarios.compare.run_summary import Take
 
 CHUNK = 1 << 20
@@ -153,7 +153,7 @@ def of_host(host: str, scenario: str) -> list[str]:
     return [name for _, name in sorted(found, reverse=True)]
 
 
-def since(name: str, recording: Path) -> Comparison:
+def since(name: str, recording: Path) -> ComparedRecordings:
     """What changed from the baseline `name` (side A) to one recording (side B), for `scenarios.compare.worse`.
 
     Raises Failure where there is no such baseline, where it has no run of that scenario, or where a file is damaged.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from app import bug
+from app import bug_report
 from app.recording.events_output import Tee
 from app.recording.session import Session
 from app.recording.writer import Recorder
@@ -50,7 +50,7 @@ class Stream:
                 self.show = None
             except Exception as error:  # drawing must never cost a measurement
                 self.show = None
-                self._complain(bug.save(error))
+                self._complain(bug_report.save(error))
 
     def close(self, *, hurry: bool) -> None:
         if self.recorder is not None:

@@ -9,7 +9,7 @@ from app.report.figures.verdict_table import beside, effects
 from app.report.headline import alone, answer
 from app.report.next_steps import to_do
 from app.report.results import checkup
-from app.report.trust import MARKS, TONES, trust
+from app.report.validity import MARKS, TONES, trust
 from probes.units import duration
 from scenarios import events as ev
 from scenarios.finding import Finding

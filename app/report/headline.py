@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from app.recording.progress import share_done
 from app.recording.reader import BrokenRecording, load
 from app.recording.session import Session
-from app.report.trust import trust
+from app.report.validity import trust
 from app.report.wording import (
     measured,
     metric_title,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from app import __version__, bug, failure, locks
+from app import __version__, bug_report, failure, locks
 from app.failure import Failure
 from app.process import Identity, identity
 from app.recording.events_output import Tee
@@ -112,7 +112,7 @@ class Execution:
         except Failure as why:
             return self._end("failed" if why.status == failure.USAGE else "skipped", why.text, why.status)
         except Exception as error:
-            return self._end("failed", bug.save(error), failure.COULD_NOT)
+            return self._end("failed", bug_report.save(error), failure.COULD_NOT)
 
     def _end(self, status: ev.Status, reason: str, code: int) -> ev.Ended:
         ended = ev.Ended(t=self._time(), status=status, reason=self._discretion.text(reason), exit=code)
@@ -173,7 +173,7 @@ class Execution:
             changes=changes,
             began_s=self._began_s,
             publish=self._stream.emit,
-            save_bug=bug.save,
+            save_bug=bug_report.save,
             pulse=_pulse_source(self._host, plan),
             recording=lambda: self.recording,
         )

@@ -82,7 +82,7 @@ class Runner(Run):
         hear: Callable[[ev.AnyEvent], None],
         done: Callable[[Outcome], None],
     ) -> None:
-        from app.run.part import run_part
+        from app.run.inner_run import run_part
 
         await run_part(self.recording(), scenario, values, hear, done)
 

@@ -90,8 +90,8 @@ def open_home() -> int:
         complain(why.text)
         return why.status
     except Exception as error:
-        from app import bug
+        from app import bug_report
         from app.output import complain
 
-        complain(bug.save(error))
+        complain(bug_report.save(error))
         return COULD_NOT

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from app.recording.session import Session
     from app.tui.children.event_child import EventChild
     from app.tui.children.feed import RunFeed
-    from app.undo.change_report import Change
+    from app.undo.change_report import UndoneChange
     from scenarios.events import Pulse, Verdict
     from scenarios.finding import Finding
     from scenarios.plan import Plan
@@ -48,7 +48,7 @@ class Shown(Protocol):
 
     ascii_only: bool
     known: Known
-    left: list[Change]
+    left: list[UndoneChange]
     message: str
     first_pulse: Pulse | None
     pulses: deque[Pulse]

@@ -11,7 +11,7 @@ from app.lines import Line, crop, flowed, split, text, wrapped
 from app.recording.session import Session
 from app.report.forms.cells import parts_lines
 from app.report.results.finding_parts import finding_parts, finding_title
-from app.report.trust import MARKS, TONES, Sign
+from app.report.validity import MARKS, TONES, Sign
 from app.tui.option_values import is_scenario, kept
 from scenarios.events import Offer
 from scenarios.finding import Finding, Remedy

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import subprocess
 
     from app.tui.children.feed import RunFeed
-    from app.undo.change_report import Change
+    from app.undo.change_report import UndoneChange
 
 RECENT_S = 30  # a run under way writes a pulse every second
 STOP_AGAIN_S = 5.0
@@ -47,7 +47,7 @@ class Errands(App[int]):
         super().__init__(ansi_color=ansi_color)
         self.running_words = ""
         self.running: Path | None = None
-        self.left: list[Change] = []
+        self.left: list[UndoneChange] = []
         self._journals: tuple[str, ...] = ()
         self.recorded = 0
         self.known = Known()

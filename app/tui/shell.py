@@ -135,7 +135,7 @@ class Shell(Errands):
 
     def _fatal_error(self) -> None:
         """A mistake of ours: one line, and its traceback in a file. Textual would print every variable's value."""
-        from app.bug import save
+        from app.bug_report import save
 
         self._return_code = COULD_NOT
         line = save(self._exception or RuntimeError("the screen failed because of a bug in hostdx"))

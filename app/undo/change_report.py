@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class UndoneChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`open`: not undone yet, `would` says what undoing it would do; else how undoing it went, and why so."""
 
     title: str
@@ -27,4 +27,4 @@ class ChangeReport(msgspec.Struct, frozen=True, kw_only=True):
     """The document of `hostdx undo --json`, in the order in which the changes are undone."""
 
     schema: str
-    changes: tuple[Change, ...] = ()
+    changes: tuple[UndoneChange, ...] = ()

@@ -11,7 +11,7 @@ from app.failure import Failure
 from app.process import Identity, boot_id, lives
 from app.state import journal_dir
 from app.undo import effects
-from app.undo.change_report import Change
+from app.undo.change_report import UndoneChange
 from app.undo.journal import Busy, Header, Journal, JournalEntry, Outcome, journals, peek
 
 PATIENCE_S = 10.0
@@ -141,11 +141,11 @@ def hanging(path: Path) -> list[int]:
     return [writer.pid for entry in entries for writer in entry.writers if lives(writer)]
 
 
-def foreseen(leftover: Leftover) -> list[Change]:
+def foreseen(leftover: Leftover) -> list[UndoneChange]:
     """What `undo` would do, in its order, in words; changes nothing."""
     if until := leftover.header.kept:
         return [
-            Change(
+            UndoneChange(
                 title=entry.action.title,
                 state="kept",
                 reason=f"on purpose; `{until}` removes it",
@@ -155,7 +155,7 @@ def foreseen(leftover: Leftover) -> list[Change]:
         ]
     rebooted = after_reboot(leftover.header.who)
     return [
-        Change(title=entry.action.title, state="open", would=_foreseen(entry, rebooted))
+        UndoneChange(title=entry.action.title, state="open", would=_foreseen(entry, rebooted))
         for entry in reversed(leftover.entries)
     ]
 

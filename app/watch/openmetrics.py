@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from app.failure import Failure
-from scenarios.nights.history import History, LoadCourse
+from scenarios.nights.history import History, LoadNights
 
 STATES = ("done", "skipped", "failed", "interrupted")
 SUFFIX = ".prom"  # the collector reads no other
@@ -64,12 +64,12 @@ def _metric(name: str, says: str, samples: list[tuple[str, float]]) -> Iterator[
         yield from (f"{name}{labels} {value!r}" for labels, value in samples)
 
 
-def _ratio(load: LoadCourse) -> float:
+def _ratio(load: LoadNights) -> float:
     value, centre = load.values[-1][1], load.centre or 1.0
     return value / centre if load.metric.better == "more" else centre / value
 
 
-def _labels(load: LoadCourse) -> str:
+def _labels(load: LoadNights) -> str:
     pairs = {"load": load.key.workload, "metric": load.key.metric, "slot": load.key.variant}
     return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in pairs.items() if value) + "}"
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from probes.imports.model import Measure, Noted
-from scenarios.box.results import Corners, Measured, amount, name_of
+from scenarios.box.results import CornerFigures, Corners, amount, name_of
 from scenarios.compare.bounding_box import Box, boxes, marked
 from scenarios.compare.odd import LEAST_RUNS, Member, OddRuns, odd_runs
 from scenarios.compare.run_summary import FigureKey
@@ -19,21 +19,23 @@ SAYS = texts("box")
 THIS = "this run"
 
 
-def like(measured: Measured, kept: Sequence[tuple[str, Corners]]) -> list[tuple[str, Measured]]:
+def like(measured: CornerFigures, kept: Sequence[tuple[str, Corners]]) -> list[tuple[str, CornerFigures]]:
     """Those of the past that measured the same: the file system, and as many workers."""
     own = (measured.source, measured.file_system, measured.workers)
     values = [(name, one.value) for name, one in kept]
     return [(name, one) for name, one in values if (one.source, one.file_system, one.workers) == own]
 
 
-def bounding(measured: Measured, past: Sequence[tuple[str, Measured]]) -> tuple[list[Box], OddRuns | None]:
+def bounding(
+    measured: CornerFigures, past: Sequence[tuple[str, CornerFigures]]
+) -> tuple[list[Box], OddRuns | None]:
     """One for writing and one for reading, where all corners of it are known; from five runs on with the odd ones."""
     runs = [*past, (THIS, measured)]
     odd = odd_runs([_member(name, one) for name, one in runs]) if len(runs) >= LEAST_RUNS else None
     return marked(boxes([_snapshot(name, one) for name, one in runs]), odd), odd
 
 
-def odd_findings(measured: Measured, odd: OddRuns | None) -> Iterator[Finding]:
+def odd_findings(measured: CornerFigures, odd: OddRuns | None) -> Iterator[Finding]:
     """Where this run lies apart from its past, each corner with its interval."""
     for load in odd.found if odd is not None else ():
         for one in load.apart:
@@ -46,7 +48,7 @@ def odd_findings(measured: Measured, odd: OddRuns | None) -> Iterator[Finding]:
                 )  # fmt: skip
 
 
-def _snapshot(name: str, measured: Measured) -> Snapshot:
+def _snapshot(name: str, measured: CornerFigures) -> Snapshot:
     measures = tuple(
         Measure(workload=one.corner, metric=_metric(one.unit), value=one.median, unit=one.unit)
         for one in measured.levels
@@ -56,7 +58,7 @@ def _snapshot(name: str, measured: Measured) -> Snapshot:
     return Snapshot(name=name, kind="box", began=None, host=None, measures=measures, facts=facts)
 
 
-def _member(name: str, measured: Measured) -> Member:
+def _member(name: str, measured: CornerFigures) -> Member:
     known = [one for one in measured.levels if one.median is not None and one.median > 0]
     keys = {one.corner: FigureKey(one.corner, _metric(one.unit)) for one in known}
     return Member(

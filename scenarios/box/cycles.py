@@ -18,8 +18,8 @@ from probes.bench.corners.bench import Cached
 from probes.bench.corners.corner import CORNERS, LOADS, Corner, of_load
 from probes.bench.measured import Measured, NotApplicable, WriteBudgetSpent
 from scenarios import events as ev
-from scenarios.box.results import Level
-from scenarios.experiment.groups import Group
+from scenarios.box.results import CornerLevel
+from scenarios.experiment.groups import GroupBlocks
 from scenarios.experiment.schedule.guarded import GuardedBlocks
 from scenarios.experiment.statistics.stats import level_interval, over_groups
 from scenarios.guards.watch import Watch
@@ -97,7 +97,7 @@ class Cycles:
         for load in LOADS:
             sides = [corner for corner in of_load(load) if self._can(corner)]
             self.run.rng.shuffle(sides)
-            group = Group(cycle, [corner.side for corner in sides])
+            group = GroupBlocks(cycle, [corner.side for corner in sides])
             for corner in sides:
                 try:
                     measured, disturbed = await self.blocks.measure(
@@ -127,7 +127,7 @@ class Cycles:
             self.gone[corner.id] = self.gone[without]
         return corner.id not in self.gone
 
-    def _tell(self, load: str, group: Group) -> None:
+    def _tell(self, load: str, group: GroupBlocks) -> None:
         workload = self.workloads[load]
         self.run.emit(
             ev.Group(
@@ -144,22 +144,22 @@ class Cycles:
         counted = self.blocks.counted(corner.load)
         return {b.group: b for b in counted if b.variant == corner.side and b.phase == "steady"}
 
-    def levels(self) -> tuple[Level, ...]:
+    def levels(self) -> tuple[CornerLevel, ...]:
         return tuple(self._level(corner) for corner in CORNERS)
 
-    def _level(self, corner: Corner) -> Level:
+    def _level(self, corner: Corner) -> CornerLevel:
         found = self._values(corner)
         values = [block.values[corner.metric] for block in found.values()]
         if corner.id in self.gone or not values:
             why = self.gone.get(corner.id) or self.ended or "no cycle was undisturbed"
-            return Level(
+            return CornerLevel(
                 corner=corner.id,
                 unit=corner.unit,
                 reason=f"not applicable: {why}",
                 cached=corner.id in self.cached,
             )
         middle, ends = level_interval(values)
-        return Level(
+        return CornerLevel(
             corner=corner.id,
             unit=corner.unit,
             cycles=len(values),

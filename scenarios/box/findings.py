@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from probes import units
 from probes.bench.corners.corner import of_load
 from scenarios import events as ev
-from scenarios.box.results import Level, Measured, amount, name_of
+from scenarios.box.results import CornerFigures, CornerLevel, amount, name_of
 from scenarios.finding import Evidence, Finding
 from scenarios.rules.texts import texts
 from scenarios.verdict.verdict import of_ratio
@@ -28,7 +28,7 @@ METADATA = (
 )
 
 
-def findings(measured: Measured, verdicts: Sequence[ev.Verdict]) -> Iterator[Finding]:
+def findings(measured: CornerFigures, verdicts: Sequence[ev.Verdict]) -> Iterator[Finding]:
     """The worst first; the summary last."""
     yield from _below(measured, verdicts)
     yield from _far(measured, verdicts)
@@ -43,7 +43,7 @@ def findings(measured: Measured, verdicts: Sequence[ev.Verdict]) -> Iterator[Fin
         )
 
 
-def _extents(measured: Measured, pairs: Sequence[tuple[str, str, str]]) -> str:
+def _extents(measured: CornerFigures, pairs: Sequence[tuple[str, str, str]]) -> str:
     by_id = {one.corner: one for one in measured.levels if one.median is not None}
     parts = []
     for what, hard, easy in pairs:
@@ -56,11 +56,11 @@ def _extents(measured: Measured, pairs: Sequence[tuple[str, str, str]]) -> str:
     return "; ".join(parts) or SAYS.text("nothing")
 
 
-def _said(level: Level) -> str:
+def _said(level: CornerLevel) -> str:
     return amount(level.median, level.unit)
 
 
-def _below(measured: Measured, verdicts: Sequence[ev.Verdict]) -> Iterator[Finding]:
+def _below(measured: CornerFigures, verdicts: Sequence[ev.Verdict]) -> Iterator[Finding]:
     """The box's law: hard is no faster than easy, whatever other runs say. Of bandwidth: names may lie in one cache."""
     for verdict in verdicts:
         if not (verdict.faster and verdict.workload.startswith("ior")) or verdict.ci95 is None:
@@ -73,7 +73,7 @@ def _below(measured: Measured, verdicts: Sequence[ev.Verdict]) -> Iterator[Findi
         )  # fmt: skip
 
 
-def _far(measured: Measured, verdicts: Sequence[ev.Verdict]) -> Iterator[Finding]:
+def _far(measured: CornerFigures, verdicts: Sequence[ev.Verdict]) -> Iterator[Finding]:
     """By how much the whole interval lies beyond the limit, the farthest first."""
     beyond = [
         (verdict.ratio * LIMIT[verdict.workload], verdict)
@@ -109,7 +109,7 @@ def _beyond(verdict: ev.Verdict) -> bool:
     return estimate.high < -estimate.edge
 
 
-def _find(measured: Measured) -> Iterator[Finding]:
+def _find(measured: CornerFigures) -> Iterator[Finding]:
     """Against the files that stat asks: both answer from the same names. The intervals must lie apart."""
     by_id = {one.corner: one for one in measured.levels}
     find, stat = by_id.get("find"), by_id.get("mdtest-hard-stat")
@@ -122,7 +122,7 @@ def _find(measured: Measured) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _cached(measured: Measured) -> Iterator[Finding]:
+def _cached(measured: CornerFigures) -> Iterator[Finding]:
     """Reads that were refused because they would have measured memory."""
     refused = [
         one

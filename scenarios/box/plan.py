@@ -51,7 +51,7 @@ VARIANTS = (
 )
 
 
-class Layout:
+class BoxSetup:
     """The directory with its file system, and the sizes."""
 
     def __init__(self, host: Host, options: Options) -> None:
@@ -150,7 +150,7 @@ def workloads(layout: Sizes) -> tuple[Workload, ...]:
     )
 
 
-def steps(layout: Layout) -> tuple[PlannedStep, ...]:
+def steps(layout: BoxSetup) -> tuple[PlannedStep, ...]:
     return (
         PlannedStep("prepare", "write the files that are read", fill_s(layout.fill_bytes) + 2.0),
         PlannedStep("corners", "measure the corners in turn", layout.budget_s),
@@ -162,11 +162,11 @@ def steps(layout: Layout) -> tuple[PlannedStep, ...]:
     )
 
 
-def writes(layout: Layout) -> tuple[Written, ...]:
+def writes(layout: BoxSetup) -> tuple[Written, ...]:
     return (Written(device=layout.place.device, bytes=layout.most_bytes, where=layout.directory),)
 
 
-def sentences(layout: Layout) -> Iterator[str]:
+def sentences(layout: BoxSetup) -> Iterator[str]:
     yield STOPS_ITSELF
     yield (
         f"{layout.workers} workers; at most {units.size(3 * layout.side_bytes)} of files and "
@@ -189,15 +189,15 @@ def sentences(layout: Layout) -> Iterator[str]:
     yield f"{len(CORNERS)} corners of IO500 in about {layout.budget_s:.0f} s: not an IO500 score"
 
 
-def loads_others(layout: Layout) -> str:
+def loads_others(layout: BoxSetup) -> str:
     return (
         f"{layout.directory} is on {layout.file_system} ({layout.source}): this loads servers that other machines "
         "use too; reads may be served by their memory, which is not seen from here"
     )
 
 
-def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, Layout]:
-    layout = Layout(host, options)
+def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, BoxSetup]:
+    layout = BoxSetup(host, options)
     refusal = layout.refusal
     done = steps(layout)
     plan = planned(

@@ -35,7 +35,7 @@ def name_of(corner: str) -> str:
     return NAMES.get(corner, corner)
 
 
-class Level(msgspec.Struct, frozen=True, kw_only=True):
+class CornerLevel(msgspec.Struct, frozen=True, kw_only=True):
     """One corner: the median of its blocks in `unit` ("B/s" or "IOPS"), the 95 % interval over the cycles.
 
     `median` None: not measured, `reason` says why. `seconds`: of a block, the median. `cpu`: share (0..1) of a core a
@@ -55,7 +55,7 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
     other: of.Value | None = None
 
 
-class Measured(msgspec.Struct, frozen=True, kw_only=True):
+class CornerFigures(msgspec.Struct, frozen=True, kw_only=True):
     """`direct`: easy reads and writes passed by the page cache. `names`: files of a cycle, on both sides together."""
 
     directory: str
@@ -65,7 +65,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     direct: bool
     file_bytes: of.Count
     names: of.Count
-    levels: tuple[Level, ...]
+    levels: tuple[CornerLevel, ...]
 
     def level(self, corner: str) -> float | None:
         return next((one.median for one in self.levels if one.corner == corner), None)
@@ -73,7 +73,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 
 class Corners(Result, frozen=True, tag="box.corners/1"):
     name: ClassVar[str] = "corners"
-    value: Measured
+    value: CornerFigures
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -94,7 +94,7 @@ class BoundingBox(Boxed, frozen=True, tag="box.box/1"):
     name: ClassVar[str] = "bounding_box"
 
 
-def _row(one: Level, tools: Sequence[str]) -> tuple[str, ...]:
+def _row(one: CornerLevel, tools: Sequence[str]) -> tuple[str, ...]:
     """A foreign recording may name several tools: a column for each."""
     low_high = " to ".join(str(units.amount(end, one.unit)) for end in one.ci95) if one.ci95 else "–"
     measured = one.median is not None

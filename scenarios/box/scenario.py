@@ -21,8 +21,8 @@ from scenarios.box import CARD
 from scenarios.box.bounds import bounding, like, odd_findings
 from scenarios.box.cycles import Bench, Cycles
 from scenarios.box.findings import findings
-from scenarios.box.plan import DEFAULT_BUDGET_S, MOST_WORKERS, Layout, loads_others, make
-from scenarios.box.results import BoundingBox, Corners, Measured
+from scenarios.box.plan import DEFAULT_BUDGET_S, MOST_WORKERS, BoxSetup, loads_others, make
+from scenarios.box.results import BoundingBox, CornerFigures, Corners
 from scenarios.card import Card
 from scenarios.declared_options import declared
 from scenarios.guards.watch import Watch, watch_for
@@ -39,10 +39,10 @@ from scenarios.plan import Option
 if TYPE_CHECKING:
     from probes.bench.corners.programs import Program
 
-EngineMaker = Callable[[Run, Layout, PrivateDirectory], CornerBench]
+EngineMaker = Callable[[Run, BoxSetup, PrivateDirectory], CornerBench]
 
 
-def built_in(run: Run, layout: Layout, private: PrivateDirectory) -> CornerBench:
+def built_in(run: Run, layout: BoxSetup, private: PrivateDirectory) -> CornerBench:
     return CornerBench(
         run.host, private, layout.place.leaves, layout.side_bytes, layout.workers, run.seed,
         WriteBudget(layout.most_bytes - layout.program_bytes), most_names=layout.most_names,
@@ -69,7 +69,7 @@ class Box(Scenario):
     def __init__(
         self,
         engine: EngineMaker = built_in,
-        watch: Callable[[Run, Layout], Watch | None] | None = None,
+        watch: Callable[[Run, BoxSetup], Watch | None] | None = None,
     ) -> None:
         """Another engine and watch are for tests, not for users."""
         self.engine = engine
@@ -79,7 +79,7 @@ class Box(Scenario):
         plan, layout = make(host, options, self.planned)
         return Prepared(plan, partial(self._run, layout))
 
-    async def _run(self, layout: Layout, run: Run) -> None:
+    async def _run(self, layout: BoxSetup, run: Run) -> None:
         plan = run.plan
         watch = self.watch(run, layout)
         async with AsyncExitStack() as stack:
@@ -103,22 +103,24 @@ class Box(Scenario):
 
 
 async def by_program(
-    run: Run, layout: Layout, program: Program, private: PrivateDirectory, bench: CornerBench
+    run: Run, layout: BoxSetup, program: Program, private: PrivateDirectory, bench: CornerBench
 ) -> dict[str, float]:
     """The corners as the site's own program has them."""
-    from probes.bench.corners.programs import Place, corners
+    from probes.bench.corners.programs import CornerDirectory, corners
 
-    place = Place(private.link, layout.workers, layout.side_bytes // 2, bench.names // 2, bench.direct)
+    place = CornerDirectory(
+        private.link, layout.workers, layout.side_bytes // 2, bench.names // 2, bench.direct
+    )
     values, troubles = await corners(program, private, place)
     for why in troubles:
         run.note(why)
     return values
 
 
-def conclude(run: Run, layout: Layout, cycles: Cycles, bench: Bench, others: Mapping[str, float]) -> None:
+def conclude(run: Run, layout: BoxSetup, cycles: Cycles, bench: Bench, others: Mapping[str, float]) -> None:
     if cycles.ended:
         run.note(f"ended early: {cycles.ended}")
-    measured = Measured(
+    measured = CornerFigures(
         directory=layout.directory,
         file_system=layout.file_system,
         source=layout.source,
@@ -144,7 +146,7 @@ def conclude(run: Run, layout: Layout, cycles: Cycles, bench: Bench, others: Map
         run.found(finding)
 
 
-def _watch(run: Run, layout: Layout) -> Watch:
+def _watch(run: Run, layout: BoxSetup) -> Watch:
     return watch_for(run, layout.place.leaves, directories=[layout.directory])
 
 

@@ -23,7 +23,7 @@ LEAST_S = 5.0
 LEAST_ROOM = 2.0  # times as much on average, so that the large ones decide something
 
 
-class Part(msgspec.Struct, frozen=True):
+class CheckupPart(msgspec.Struct, frozen=True):
     """A scenario of the checkup. `why_not`: it is not run here, for this reason."""
 
     scenario: Scenario
@@ -72,7 +72,7 @@ def values(scenario: Scenario, options: Options, seconds: float) -> dict[str, Js
     return found
 
 
-def parts(host: Host, options: Options) -> tuple[Part, ...]:
+def parts(host: Host, options: Options) -> tuple[CheckupPart, ...]:
     """Every scenario that takes part in a checkup, the ones that cannot run here with the reason."""
     only = options.strings("only")
     with host.standing_still():
@@ -90,13 +90,13 @@ def candidates() -> Iterable[Scenario]:
             yield scenario
 
 
-def by_suspicion(waiting: Sequence[Part], suspected: Sequence[str]) -> list[Part]:
+def by_suspicion(waiting: Sequence[CheckupPart], suspected: Sequence[str]) -> list[CheckupPart]:
     """What triage's findings would have proved comes first, the worst finding's scenario before the others."""
     rank = {name: number for number, name in reversed(list(enumerate(suspected)))}
     return sorted(waiting, key=lambda p: (not p.first, rank.get(p.id, len(rank)), *_order(p)))
 
 
-def shares(waiting: Sequence[Part], left_s: float) -> Mapping[str, float]:
+def shares(waiting: Sequence[CheckupPart], left_s: float) -> Mapping[str, float]:
     """Seconds of measuring for the parts still to come, out of the time that is left.
 
     Where that is too little for all of them, the last ones get none.
@@ -115,7 +115,7 @@ def shares(waiting: Sequence[Part], left_s: float) -> Mapping[str, float]:
     return {}
 
 
-def _order(part: Part) -> tuple[bool, float, str]:
+def _order(part: CheckupPart) -> tuple[bool, float, str]:
     return (
         not part.first,
         -part.weight,
@@ -123,20 +123,20 @@ def _order(part: Part) -> tuple[bool, float, str]:
     )  # what needs most time gets what others leave
 
 
-def _part(host: Host, options: Options, scenario: Scenario) -> Part:
+def _part(host: Host, options: Options, scenario: Scenario) -> CheckupPart:
     try:
         if why := scenario.blocked(host):
-            return Part(scenario, None, why)
+            return CheckupPart(scenario, None, why)
         told = Options(values(scenario, options, scenario.checkup_s), own_and_common(scenario))
         plan = scenario.prepare(host, told).plan.sealed()
     except (Refused, Usage) as why:
-        return Part(scenario, None, str(why).removeprefix(f"{scenario.id}: "))
+        return CheckupPart(scenario, None, str(why).removeprefix(f"{scenario.id}: "))
     if plan.refusal:
-        return Part(scenario, plan, plan.refusal)
+        return CheckupPart(scenario, plan, plan.refusal)
     if plan.needs_consent:
         titles = "; ".join(action.title for action in plan.actions if action.asks)
-        return Part(scenario, plan, f"must be agreed to first: {titles}")
-    return Part(scenario, plan)
+        return CheckupPart(scenario, plan, f"must be agreed to first: {titles}")
+    return CheckupPart(scenario, plan)
 
 
 MOST_SUSPECTS = 2

@@ -13,7 +13,7 @@ from scenarios import events as ev
 from scenarios.checkup.others import FIRST_S, Others
 from scenarios.checkup.parts import (
     TIMES,
-    Part,
+    CheckupPart,
     by_suspicion,
     candidates,
     chosen,
@@ -87,7 +87,7 @@ class Checkup(Scenario):
         )
         return Prepared(plan, partial(self._run, options, found))
 
-    async def _run(self, options: Options, found: Sequence[Part], run: Run) -> None:
+    async def _run(self, options: Options, found: Sequence[CheckupPart], run: Run) -> None:
         began = run.clock.now()
         budget = run.options.number("budget", BUDGET_S)
         known = await self._triage(run)
@@ -130,7 +130,7 @@ class Checkup(Scenario):
         self,
         run: Run,
         options: Options,
-        part: Part,
+        part: CheckupPart,
         seconds: float,
         items: list[Item],
         known: Sequence[Finding],
@@ -163,7 +163,7 @@ class Checkup(Scenario):
                 step.skip(told[0].reason)
         return any(f.severity == "critical" and f.confidence == "measured" for o in told for f in o.findings)
 
-    def _left_out(self, options: Options, part: Part, reason: str) -> Item:
+    def _left_out(self, options: Options, part: CheckupPart, reason: str) -> Item:
         told = {
             name: value for name, value in values(part.scenario, options, 0.0).items() if name not in TIMES
         }

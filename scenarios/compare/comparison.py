@@ -17,7 +17,7 @@ from scenarios.knowledge.differences import Pattern
 FAMILY_ERROR = 0.05
 
 
-class Side(msgspec.Struct, frozen=True, kw_only=True):
+class RecordedSide(msgspec.Struct, frozen=True, kw_only=True):
     """Who was measured, when, how often. `unfinished`: runs that were interrupted, failed or killed.
 
     `boots` is 0 where nobody knows them. `twins`: results left out, each with the one whose figures it has.
@@ -38,14 +38,14 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     twins: tuple[tuple[str, str], ...] = ()
 
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+class ComparedRecordings(msgspec.Struct, frozen=True, kw_only=True):
     """`order`: the runs by date, "ABBA". `only_a`, `only_b`: loads that the other side has not.
 
     `unlike`: loads that both have, under other conditions; they are among the effects only with `anyway`.
     """
 
-    a: Side
-    b: Side
+    a: RecordedSide
+    b: RecordedSide
     margin: float
     effects: tuple[Effect, ...]
     groups: tuple[Effect, ...]
@@ -67,7 +67,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
 def compared(
     a: Sequence[Take], b: Sequence[Take], *, margin: float = 0.05, anyway: bool = False
-) -> Comparison:
+) -> ComparedRecordings:
     """B against A. Raises ValueError where a side has no recording."""
     if not a or not b:
         raise ValueError("a comparison needs a recording on each side")
@@ -78,7 +78,7 @@ def compared(
         a, b = without(a, unlike), without(b, unlike)
     found = effects(a, b, margin=margin, alpha=FAMILY_ERROR)
     runs = sorted([(run.wall, "A") for run in a] + [(run.wall, "B") for run in b])
-    return Comparison(
+    return ComparedRecordings(
         a=_side(a, a_twins),
         b=_side(b, b_twins),
         margin=margin,
@@ -96,8 +96,8 @@ def compared(
     )
 
 
-def _side(runs: Sequence[Take], twins: tuple[tuple[str, str], ...]) -> Side:
-    return Side(
+def _side(runs: Sequence[Take], twins: tuple[tuple[str, str], ...]) -> RecordedSide:
+    return RecordedSide(
         names=tuple(run.name for run in runs),
         hosts=tuple(dict.fromkeys(run.host for run in runs)),
         kernels=tuple(dict.fromkeys(r for run in runs if (r := release_of(run)))),

@@ -17,7 +17,7 @@ import msgspec
 
 from probes.units import COST, SPEED, between, direction, smallest_effect
 from probes.units import effect as effect_text
-from scenarios.compare.run_summary import Figure, FigureKey, Load, Take
+from scenarios.compare.run_summary import FigureKey, Load, LoadFigure, Take
 from scenarios.compare.spread import Observed, Variance, moderated
 from scenarios.experiment.statistics.distributions import normal_quantile, t_quantile
 from scenarios.knowledge.loads import group_of
@@ -103,7 +103,7 @@ def _side(runs: Sequence[Take], key: FigureKey, boots: bool) -> _Side | None:
     having = [(run, run.figures[key]) for run in runs if key in run.figures]
     if not having:
         return None
-    by_boot: defaultdict[str, list[Figure]] = defaultdict(list)
+    by_boot: defaultdict[str, list[LoadFigure]] = defaultdict(list)
     for run, figure in having:
         by_boot[run.boot or run.name].append(figure)
     units = list(by_boot.values()) if boots else [[figure] for _, figure in having]
@@ -118,7 +118,7 @@ def _side(runs: Sequence[Take], key: FigureKey, boots: bool) -> _Side | None:
     )
 
 
-def _within(unit: Sequence[Figure]) -> float | None:
+def _within(unit: Sequence[LoadFigure]) -> float | None:
     known = [f.variance for f in unit if f.variance is not None]
     return math.fsum(known) / len(known) / len(unit) if len(known) == len(unit) else None
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from scenarios.compare.effects import Effect, effects
-from scenarios.compare.run_summary import Figure, FigureKey, Load, Take
+from scenarios.compare.run_summary import FigureKey, Load, LoadFigure, Take
 from scenarios.knowledge.differences import Pattern, patterns
 from scenarios.knowledge.loads import group_of, scores
 from scenarios.plan import Metric
@@ -93,14 +93,14 @@ def _metric(run: Take, parts: Parts) -> Metric:
     return MEMORY if units == {(MEMORY.unit, MEMORY.better)} else MEAN
 
 
-def _mean(run: Take, parts: Parts, metric: Metric) -> Figure:
+def _mean(run: Take, parts: Parts, metric: Metric) -> LoadFigure:
     """The mean of the parts' mean logs; the variance, where every load has one."""
     weights = [(run.figures[key], 1 / len(parts) / len(part)) for part in parts for key in part]
     log = math.fsum(figure.log_mean * weight for figure, weight in weights)
     known = [(f.variance, weight, f.stretches) for f, weight in weights if f.variance is not None]
     whole = len(known) == len(weights)
     variance = math.fsum(v * weight**2 for v, weight, _ in known) if whole else None
-    return Figure(
+    return LoadFigure(
         log,
         math.exp(log if metric.better == "more" else -log),
         sum(f.blocks for f, _ in weights),

@@ -35,7 +35,7 @@ class FigureKey(msgspec.Struct, frozen=True, order=True):
     variant: str = ""
 
 
-class Figure(msgspec.Struct, frozen=True):
+class LoadFigure(msgspec.Struct, frozen=True):
     """A load's mean over one run. `log_mean` is turned so that more is better; `value` keeps the natural unit.
 
     `variance` is that of `log_mean`, from `stretches` parts of the run; None where the run has one value only.
@@ -70,7 +70,7 @@ class Take(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""  # why it did not end as it should
     facts: dict[FactKey, Json]
     absent: frozenset[FactKey]  # could not be read
-    figures: dict[FigureKey, Figure]
+    figures: dict[FigureKey, LoadFigure]
     loads: dict[FigureKey, Load]
     disturbed: int = 0  # groups that were disturbed, and are not in the figures
     groups: int = 0
@@ -195,10 +195,10 @@ def _run_facts(began: ev.Began, plan: Plan | None) -> dict[FactKey, Json]:
 
 def _figures(
     blocks: dict[tuple[str, str], _Blocks], plan: Plan | None, disturbed: set[tuple[str, int]]
-) -> tuple[dict[FigureKey, Figure], dict[FigureKey, Load]]:
+) -> tuple[dict[FigureKey, LoadFigure], dict[FigureKey, Load]]:
     workloads = {w.id: w for w in plan.workloads} if plan is not None else {}
     many = {w for w, v in blocks for other, u in blocks if w == other and v != u}
-    figures: dict[FigureKey, Figure] = {}
+    figures: dict[FigureKey, LoadFigure] = {}
     loads: dict[FigureKey, Load] = {}
     for (workload, variant), measured in blocks.items():
         kept = [n for n, group in enumerate(measured.groups) if (workload, group) not in disturbed]
@@ -219,7 +219,7 @@ def _judged(workload: Workload | None) -> tuple[Metric, ...]:
     return tuple(m for m in workload.metrics if m.judged) if workload is not None else ()
 
 
-def _figure(values: list[float], metric: Metric) -> Figure | None:
+def _figure(values: list[float], metric: Metric) -> LoadFigure | None:
     """None without values, or where the run as a whole gave nothing: a stand-still has no ratio."""
     total = math.fsum(values)
     if not values or not total > 0 or not math.isfinite(total):
@@ -237,4 +237,4 @@ def _figure(values: list[float], metric: Metric) -> Figure | None:
     if parts > 1:
         # of the mean, relative to it: the logarithm's, to first order, and defined where a stretch stood still
         variance = math.fsum((m / mean - 1) ** 2 for m in means) / (parts - 1) / parts
-    return Figure(sign * math.log(figure), figure, len(values), variance, parts if parts > 1 else 0)
+    return LoadFigure(sign * math.log(figure), figure, len(values), variance, parts if parts > 1 else 0)

@@ -11,7 +11,7 @@ from probes.imports.model import Measure, Noted, Result
 from probes.imports.numbers import GIB
 from probes.imports.storage.io500_table import Io500Table
 from scenarios.compare.conditions import FEWEST_FIGURES, conditioned, differing
-from scenarios.compare.run_summary import Figure, FigureKey, Load, Take
+from scenarios.compare.run_summary import FigureKey, Load, LoadFigure, Take
 from scenarios.plan import Metric
 
 
@@ -160,7 +160,7 @@ def _rows(file: Imported, table: Io500Table, prefix: str) -> list[Snapshot]:
 
 def imported(result: Result, name: str) -> Take:
     """`name` is what is shown and tells results apart: each counts as a boot of its own, nothing tells otherwise."""
-    figures: dict[FigureKey, Figure] = {}
+    figures: dict[FigureKey, LoadFigure] = {}
     loads: dict[FigureKey, Load] = {}
     for measure in result.measures:
         if not measure.judged or not measure.value > 0:
@@ -184,13 +184,13 @@ def imported(result: Result, name: str) -> Take:
     )
 
 
-def _figure(measure: Measure) -> Figure:
+def _figure(measure: Measure) -> LoadFigure:
     """The value as the tool gives it; the spread of its repetitions, where it kept them."""
     sign = 1.0 if measure.better == "more" else -1.0
     log = sign * math.log(measure.value)
     runs = [run for run in measure.runs if run > 0 and math.isfinite(run)]
     if len(runs) < 2:
-        return Figure(log, measure.value, max(1, len(runs)))
+        return LoadFigure(log, measure.value, max(1, len(runs)))
     mean = math.fsum(runs) / len(runs)
     variance = math.fsum((run / mean - 1) ** 2 for run in runs) / (len(runs) - 1) / len(runs)
-    return Figure(log, measure.value, len(runs), variance, len(runs))
+    return LoadFigure(log, measure.value, len(runs), variance, len(runs))

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from probes.units import counted
-from scenarios.compare.comparison import Comparison
+from scenarios.compare.comparison import ComparedRecordings
 from scenarios.compare.effects import Effect, named, size, sized
 from scenarios.finding import Evidence, Finding, Remedy
 
 MOST_LOADS = 12  # named in the evidence; `compare` has all of them
 
 
-def worse(found: Comparison) -> tuple[Effect, ...]:
+def worse(found: ComparedRecordings) -> tuple[Effect, ...]:
     """The loads that are slower on side B, the worst first; a control that lost among them."""
     return tuple(effect for effect in found.effects if effect.slower)
 
 
-def finding(found: Comparison, baseline: str, recording: str) -> Finding:
+def finding(found: ComparedRecordings, baseline: str, recording: str) -> Finding:
     """`baseline` is the name under which side A was saved, `recording` the name of side B's.
 
     The finding's id is `storage.worse` for a run of storage.
@@ -50,20 +50,20 @@ def finding(found: Comparison, baseline: str, recording: str) -> Finding:
     )
 
 
-def _when(found: Comparison) -> str:
+def _when(found: ComparedRecordings) -> str:
     runs = counted(found.a.runs, "run")
     hosts = "" if found.a.hosts == found.b.hosts else f" of {', '.join(found.a.hosts)} (another host)"
     return f"the baseline has {runs}{hosts}, the last of {found.a.last[:10] or 'an unknown day'}"
 
 
-def _better(found: Comparison) -> tuple[Evidence, ...]:
+def _better(found: ComparedRecordings) -> tuple[Evidence, ...]:
     gained = [effect for effect in found.effects if effect.faster]
     if not gained:
         return ()
     return (Evidence(f"faster: {len(gained)}, most of all {named(gained[-1])} ({size(gained[-1])})"),)
 
 
-def _changed(found: Comparison) -> tuple[Evidence, ...]:
+def _changed(found: ComparedRecordings) -> tuple[Evidence, ...]:
     """What of the recorded facts is another than in the baseline, by what a person can change."""
     attribution = found.fingerprints.attribution
     if not attribution.components:

@@ -20,7 +20,7 @@ from probes.bench.contention.bench import Point
 from probes.bench.profile.symbols import Symbols
 from probes.bench.profile.syscall_names import call_name, names
 from scenarios.contention.plan import CONTROL, LEAST_GROUPS, Load
-from scenarios.contention.results import Curve, Level, Scalability, Step, Wait
+from scenarios.contention.results import Curve, Scalability, Step, Wait, WorkersLevel
 from scenarios.contention.usl import fitted
 from scenarios.experiment.statistics.distributions import t_quantile
 from scenarios.verdict.verdict import OPEN, UNFIT, Estimate, Why, Word, decide, margin_edge
@@ -37,7 +37,7 @@ _STARTING = ("anon_pipe_read", "pipe_read", "pipe_wait")  # a worker that waits 
 Key = tuple[str, int]  # load and side
 
 
-class Measured(NamedTuple):
+class MeasuredPoints(NamedTuple):
     """points: of each group, in the order of groups; each (up, down)."""
 
     points: Mapping[Key, Mapping[int, Sequence[Sequence[Point]]]]
@@ -47,7 +47,7 @@ class Measured(NamedTuple):
 
 
 def curves(
-    measured: Measured,
+    measured: MeasuredPoints,
     loads: Sequence[tuple[Load, int]],
     sides: Sequence[str],
     judged: int,
@@ -92,13 +92,13 @@ def _ratios(ends: tuple[float, float]) -> tuple[float, float] | None:
     return (math.exp(ends[0]), math.exp(ends[1])) if all(abs(end) < 700 for end in ends) else None
 
 
-def _gains(measured: Measured, key: Key, before: int, workers: int) -> list[float]:
+def _gains(measured: MeasuredPoints, key: Key, before: int, workers: int) -> list[float]:
     low, high = measured.logs(key, before), measured.logs(key, workers)
     return [b - a for a, b in zip(low, high, strict=True)]
 
 
 def _step(
-    measured: Measured,
+    measured: MeasuredPoints,
     key: Key,
     before: int,
     workers: int,
@@ -153,12 +153,12 @@ def _reach(steps: Iterable[Step]) -> tuple[int | None, int | None]:
     return up_to, None
 
 
-def _level(measured: Measured, key: Key, workers: int) -> Level:
+def _level(measured: MeasuredPoints, key: Key, workers: int) -> WorkersLevel:
     middle, ends = _mean(measured.logs(key, workers), ALPHA)
     points = [point for group in measured.points[key][workers] for point in group]
     busy = sum(p.user_s + p.system_s for p in points)
     resources = {name for p in points for name in p.stalled}
-    return Level(
+    return WorkersLevel(
         workers=workers,
         rate=math.exp(middle),
         ci95=_ratios(ends),
@@ -169,7 +169,9 @@ def _level(measured: Measured, key: Key, workers: int) -> Level:
     )
 
 
-def _scalability(measured: Measured, key: Key, counts: Sequence[int], rng: Random) -> Scalability | None:
+def _scalability(
+    measured: MeasuredPoints, key: Key, counts: Sequence[int], rng: Random
+) -> Scalability | None:
     by_count = [[(n, math.exp(x)) for x in measured.logs(key, n)] for n in counts]
     found = fitted(list(zip(*by_count, strict=True)), rng)
     if found is None:

@@ -62,7 +62,7 @@ def loads() -> tuple[Load, ...]:
     return tuple(msgspec.convert(tables(Path(__file__).with_name("loads.toml"))["load"], list[Load]))
 
 
-class Layout(NamedTuple):
+class ContentionSetup(NamedTuple):
     """sides: their names; memory: the kinds made in memory, else `directories` holds one of each side."""
 
     sides: tuple[str, ...]
@@ -96,7 +96,7 @@ def worker_counts(most: int) -> tuple[int, ...]:
     return (*(1 << n for n in range(most.bit_length()) if 1 << n < most), most, 2 * most)
 
 
-def layout(host: Host, options: Options) -> Layout:
+def layout(host: Host, options: Options) -> ContentionSetup:
     """Raises Usage."""
     cpus = min(MOST_WORKERS, len(usable_cpus()))
     most = options.integer("workers") or cpus
@@ -118,11 +118,13 @@ def layout(host: Host, options: Options) -> Layout:
         refusal = refusal or wrong
         sides = tuple(fit.directory for fit in directories) or ("",)
     levels = worker_counts(max(2, most))
-    made = Layout(sides, bool(kinds), directories, levels, max(2, most), 0.0, tuple(left_out), refusal)
+    made = ContentionSetup(
+        sides, bool(kinds), directories, levels, max(2, most), 0.0, tuple(left_out), refusal
+    )
     return made._replace(budget_s=_budget_s(made, options))
 
 
-def _budget_s(made: Layout, options: Options) -> float:
+def _budget_s(made: ContentionSetup, options: Options) -> float:
     a_group = 2 * len(made.curves) * len(made.levels)
     usual = min(MOST_BUDGET_S, max(LEAST_BUDGET_S, GROUPS * a_group * (USUAL_POINT_S + start_s(made.levels))))
     least = LEAST_GROUPS * a_group * (LEAST_POINT_S + start_s(made.levels))
@@ -164,7 +166,7 @@ def _directories(host: Host, named: Sequence[str]) -> tuple[tuple[Suitability, .
     ], "" if fit else wrong or "neither $TMPDIR nor /var/tmp is there: name a directory with --dir"
 
 
-def planned(host: Host, found: Layout, options: Options, make: Callable[..., Plan]) -> Plan:
+def planned(host: Host, found: ContentionSetup, options: Options, make: Callable[..., Plan]) -> Plan:
     workloads = tuple(
         Workload(
             id=load.id, title=load.title, metrics=(Metric("ops/s", "ops/s"),), block_s=found.point_s,
@@ -198,7 +200,7 @@ def _written(fit: Suitability) -> Written:
     return Written(device=", ".join(leaves), bytes=MOST_WRITTEN_BYTES, where=fit.directory)
 
 
-def _sentences(found: Layout) -> tuple[str, ...]:
+def _sentences(found: ContentionSetup) -> tuple[str, ...]:
     counts = ", ".join(map(str, found.levels))
     lines = [
         f"starts {counts} worker processes, up and then down in each group; keeps {found.judged} CPUs busy",

@@ -17,7 +17,7 @@ MARKS = "ox+*#@%&"
 CHARTED = 4  # loads in a chart: more marks are not told apart
 
 
-class Level(msgspec.Struct, frozen=True, kw_only=True):
+class WorkersLevel(msgspec.Struct, frozen=True, kw_only=True):
     """One load by so many workers: the geometric mean over groups with its 95 % interval, in operations/s.
 
     queued: share of the workers' time in which they waited for a CPU, which `rate` leaves out: it is for a CPU each,
@@ -85,7 +85,7 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
     side: str
     serial: bool
     groups: of.Number
-    levels: Annotated[tuple[Level, ...], msgspec.Meta(min_length=1)]
+    levels: Annotated[tuple[WorkersLevel, ...], msgspec.Meta(min_length=1)]
     steps: tuple[Step, ...]
     scales_to: of.Number | None
     stops_after: of.Number | None

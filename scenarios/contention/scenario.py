@@ -16,14 +16,14 @@ from probes.host import Host
 from scenarios.card import Card
 from scenarios.contention import CARD
 from scenarios.contention.findings import findings
-from scenarios.contention.judge import Key, Measured, curves, with_locks
+from scenarios.contention.judge import Key, MeasuredPoints, curves, with_locks
 from scenarios.contention.plan import (
     CONTROL,
     LEAST_GROUPS,
     MEMORY_DISKS,
     MOST_WRITTEN_BYTES,
     SYNC_BYTES,
-    Layout,
+    ContentionSetup,
     Load,
     layout,
     planned,
@@ -74,7 +74,7 @@ class Contention(Scenario):
         found = layout(host, options)
         return Prepared(planned(host, found, options, self.planned), partial(self._run, found))
 
-    async def _run(self, found: Layout, run: Run) -> None:
+    async def _run(self, found: ContentionSetup, run: Run) -> None:
         for text in found.left_out:
             run.note(f"left out: {text}")
         async with self._bench(run, found) as bench:
@@ -87,7 +87,7 @@ class Contention(Scenario):
             run.found(one)
 
     @asynccontextmanager
-    async def _bench(self, run: Run, found: Layout) -> AsyncIterator[Bench]:
+    async def _bench(self, run: Run, found: ContentionSetup) -> AsyncIterator[Bench]:
         workers = found.levels[-1]
         async with AsyncExitStack() as stack:
             with run.step("prepare", "make files and directories"):
@@ -104,7 +104,9 @@ class Contention(Scenario):
             yield bench
 
 
-async def _locks(run: Run, found: Layout, bench: Bench, made: tuple[Curve, ...]) -> tuple[Curve, ...]:
+async def _locks(
+    run: Run, found: ContentionSetup, bench: Bench, made: tuple[Curve, ...]
+) -> tuple[Curve, ...]:
     """Of what does not scale, or may not: a point more, in which the kernel tells of its locks (root, Linux 5.19)."""
     symbols, told = Symbols(), []
     for curve, (load, side) in zip(made, found.curves, strict=True):
@@ -121,7 +123,7 @@ async def _locks(run: Run, found: Layout, bench: Bench, made: tuple[Curve, ...])
     return tuple(told)
 
 
-async def _measure(run: Run, found: Layout, bench: Bench, step: Step) -> Measured:
+async def _measure(run: Run, found: ContentionSetup, bench: Bench, step: Step) -> MeasuredPoints:
     """Groups until the budget ends: each load up to the most workers and down again, the sides in turn at each."""
     points: dict[Key, dict[int, list[list[Point]]]] = {
         (load.id, side): {n: [] for n in found.levels} for load, side in found.curves
@@ -149,9 +151,9 @@ async def _measure(run: Run, found: Layout, bench: Bench, step: Step) -> Measure
         )
         if not found.memory and written * (number + 1) / number > MOST_WRITTEN_BYTES:
             run.note("the bytes that may be written are used up: no further group")
-            return Measured(points)
+            return MeasuredPoints(points)
         if spent + spent / number > run.plan.measuring_s and number >= LEAST_GROUPS:
-            return Measured(points)
+            return MeasuredPoints(points)
         if spent > 3 * run.plan.measuring_s:
             run.note(f"the host is too busy: {number} groups took three times the budget")
-            return Measured(points)
+            return MeasuredPoints(points)

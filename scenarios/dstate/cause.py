@@ -41,7 +41,7 @@ class Sleep(msgspec.Struct):
         return same_place and (ours == now or not (present(ours) and present(now)))
 
 
-class Change(msgspec.Struct, frozen=True):
+class SleepChange(msgspec.Struct, frozen=True):
     """What a sample changed: sleeps that became stuck, and stuck ones that ended."""
 
     stuck: tuple[Sleep, ...]
@@ -55,7 +55,7 @@ class Sleeps:
         self.current: dict[tuple[int, int], Sleep] = {}
         self.longest: dict[tuple[int, int], Sleep] = {}  # of each task that was ever stuck
 
-    def add(self, tasks: Iterable[Task], now_s: float) -> Change:
+    def add(self, tasks: Iterable[Task], now_s: float) -> SleepChange:
         """Takes one sample in; `now_s` never goes back."""
         before, self.current = self.current, {}
         became: list[Sleep] = []
@@ -75,7 +75,7 @@ class Sleeps:
                 if not was:
                     became.append(sleep)
         ended.extend(sleep for sleep in before.values() if sleep.stuck)
-        return Change(tuple(became), tuple(ended))
+        return SleepChange(tuple(became), tuple(ended))
 
     def stuck(self) -> tuple[Sleep, ...]:
         """The stuck ones now, the longest first."""

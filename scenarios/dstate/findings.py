@@ -73,20 +73,20 @@ _UNNAMED: dict[Kind, str] = {
 }
 
 
-class Group(msgspec.Struct, frozen=True):
+class StuckGroup(msgspec.Struct, frozen=True):
     """Stuck tasks with one and the same cause, the longest first."""
 
     cause: Cause
     stuck: tuple[Stuck, ...]
 
 
-def grouped(pairs: Sequence[tuple[Stuck, Cause]]) -> tuple[Group, ...]:
+def grouped(pairs: Sequence[tuple[Stuck, Cause]]) -> tuple[StuckGroup, ...]:
     """One group a kind and subject, those with the longest wait first."""
     held: dict[tuple[Kind, str], list[tuple[Stuck, Cause]]] = {}
     for stuck, cause in pairs:
         held.setdefault((cause.kind, cause.subject), []).append((stuck, cause))
     groups = [
-        Group(
+        StuckGroup(
             cause=next((c for _, c in members if c.certain), members[0][1]),
             stuck=tuple(sorted((s for s, _ in members), key=lambda s: -s.sleep.seconds)),
         )
@@ -96,7 +96,7 @@ def grouped(pairs: Sequence[tuple[Stuck, Cause]]) -> tuple[Group, ...]:
 
 
 def finding_of(
-    group: Group,
+    group: StuckGroup,
     devices: Mapping[str, DeviceState],
     faults: Sequence[KernelFault] = (),
     log: Mapping[str, tuple[str, ...]] | None = None,
@@ -133,7 +133,7 @@ def finding_of(
     )
 
 
-def _severity(group: Group) -> Severity:
+def _severity(group: StuckGroup) -> Severity:
     # A limit was set on purpose: slow, however long.
     if group.cause.kind in ("busy", "lock", "unknown", "throttled"):
         return "notice" if group.cause.kind == "busy" else "warning"
@@ -156,7 +156,7 @@ def _line(stuck: Stuck) -> Evidence:
     return Evidence(text, f"/proc/{task.pid}/task/{task.tid}/wchan")
 
 
-def _stacks(group: Group) -> list[Evidence]:
+def _stacks(group: StuckGroup) -> list[Evidence]:
     """The stacks that were read, each different one once: what the cause was told from."""
     apart: dict[tuple[str, ...], Stuck] = {}
     for stuck in group.stuck:
@@ -170,12 +170,12 @@ def _stacks(group: Group) -> list[Evidence]:
     ]
 
 
-def _limits(group: Group) -> list[Limit]:
+def _limits(group: StuckGroup) -> list[Limit]:
     found = {limit: None for stuck in group.stuck for limit in stuck.limits}
     return list(found)[:_SHOWN] if group.cause.kind in ("throttled", "idle", "busy") else []
 
 
-def _path_evidence(cause: Cause, group: Group, devices: Mapping[str, DeviceState]) -> list[Evidence]:
+def _path_evidence(cause: Cause, group: StuckGroup, devices: Mapping[str, DeviceState]) -> list[Evidence]:
     if cause.kind != "paths":
         return []
     names = dict.fromkeys(n for s in group.stuck if s.place for n in s.place.devices)

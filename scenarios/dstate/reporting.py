@@ -11,7 +11,7 @@ from probes.system.kernel_log import HungTask
 from probes.types import Absent, present
 from scenarios import events as ev
 from scenarios.dstate.cause import Cause, Sleep, Stuck
-from scenarios.dstate.findings import Group, finding_of, grouped
+from scenarios.dstate.findings import StuckGroup, finding_of, grouped
 from scenarios.dstate.results import InD, StuckTask
 from scenarios.dstate.watch import TaskLook, log_about
 from scenarios.finding import Evidence
@@ -40,7 +40,7 @@ class Report:
         self._findings: dict[tuple[str, str], tuple[object, ...]] = {}
         self._all: dict[tuple[int, int], tuple[Stuck, Cause]] = {}
         self._halted: set[str] = set()
-        self._worst: dict[tuple[str, str], tuple[Group, TaskLook]] = {}
+        self._worst: dict[tuple[str, str], tuple[StuckGroup, TaskLook]] = {}
         self._now: set[tuple[int, int]] = set()
         self._looks = 0
         self._most_in_d = 0
@@ -152,7 +152,7 @@ class Report:
                 fresh.append(group)
         self._say([(group, look) for group in fresh])
 
-    def _say(self, groups: Sequence[tuple[Group, TaskLook]], *, closing: bool = False) -> None:
+    def _say(self, groups: Sequence[tuple[StuckGroup, TaskLook]], *, closing: bool = False) -> None:
         """`closing`: it is said too of whom nobody waits any more."""
         if not groups:
             return

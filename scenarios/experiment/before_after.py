@@ -22,7 +22,7 @@ LEAST_BLOCKS = 6
 WIDENED_BY = 2.0
 
 
-class Change(Verdict, frozen=True, kw_only=True):
+class BeforeAfter(Verdict, frozen=True, kw_only=True):
     """`ratio`: after over idle with its widened interval; `idle_ratio`: idle over before."""
 
     idle_ratio: float | None = None
@@ -62,7 +62,7 @@ def before_after(
     better: Better = "more",
     margin: float = 0.05,
     alpha: float = 0.05,
-) -> Change:
+) -> BeforeAfter:
     """Blocks' values of the three phases, each divided by its own interleaved reference block (or none)."""
     given = references if references is not None else (None, None, None)
     phases = [
@@ -75,7 +75,7 @@ def before_after(
         reason = (
             "a block without a value" if len(logs) < 3 else f"fewer than {LEAST_BLOCKS} blocks in a phase"
         )
-        return Change(margin=margin, reason=reason, blocks=blocks)
+        return BeforeAfter(margin=margin, reason=reason, blocks=blocks)
     means = [math.fsum(phase) / len(phase) for phase in logs]
     shares = [mean_variance_share(len(phase)) for phase in logs]
     squares = math.fsum((y - m) ** 2 for phase, m in zip(logs, means, strict=True) for y in phase)
@@ -88,13 +88,15 @@ def before_after(
     return concluded(effect, effect - half, effect + half, wandered, blocks, margin)
 
 
-def concluded(effect: float, low: float, high: float, wandered: float, blocks: int, margin: float) -> Change:
+def concluded(
+    effect: float, low: float, high: float, wandered: float, blocks: int, margin: float
+) -> BeforeAfter:
     """The verdict on an effect and its interval, and on what the idle control gave; all of them log ratios."""
     edge = margin_edge(margin)
     near = high - effect if effect < 0 else effect - low  # an end still farther from no effect is no doubt
     ruling = decide(Estimate(effect, effect - near, effect + near, edge, within=Within(low, high, edge)))
     interval, smallest = interval_of(low, high)
-    return Change(
+    return BeforeAfter(
         verdict=ruling.word,
         ratio=ratio_of(effect),
         ci95=interval,

@@ -10,18 +10,18 @@ from scenarios.model import Clock
 from scenarios.plan import Workload
 
 
-def group_seconds(workload: Workload, arms: int, block_s: float | None = None) -> float:
-    """Seconds of one group: two blocks an arm (ABBA). Switching comes on top and is measured."""
-    return 2 * arms * (workload.block_s if block_s is None else block_s)
+def group_seconds(workload: Workload, variants: int, block_s: float | None = None) -> float:
+    """Seconds of one group: two blocks a variant (ABBA). Switching comes on top and is measured."""
+    return 2 * variants * (workload.block_s if block_s is None else block_s)
 
 
 # Switching, the gaps' readings and what a block runs over: 3 to 8 % of a group here, seldom more than a tenth.
 OVERHEAD = 1.1
 
 
-def least_seconds(workload: Workload, arms: int) -> float:
+def least_seconds(workload: Workload, variants: int) -> float:
     """Seconds to give a workload at least: the fewest groups that can decide, the warm-up and what comes on top."""
-    return group_seconds(workload, arms) * (workload.min_groups * OVERHEAD + 0.75)
+    return group_seconds(workload, variants) * (workload.min_groups * OVERHEAD + 0.75)
 
 
 class Budget:

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import msgspec
 
 from scenarios import events as ev
-from scenarios.experiment.groups import Group, Pair
+from scenarios.experiment.groups import GroupBlocks, Pair
 from scenarios.experiment.statistics.stats import Spread, over_groups
 from scenarios.experiment.wording import carry_over_text
 from scenarios.verdict.verdict import Word, margin_edge, of_ratio, still
@@ -115,7 +115,7 @@ class CarryLooks:
         return max(0, (FEWEST << self._looks) - groups) if waiting else 0
 
     def look(
-        self, groups: Sequence[Group], metric: str, pairs: Sequence[Pair], slice_s: float
+        self, groups: Sequence[GroupBlocks], metric: str, pairs: Sequence[Pair], slice_s: float
     ) -> Next | None:
         """What to do if a look is due and finds something; all groups until now do not count any more then."""
         if len(groups) < FEWEST << self._looks:

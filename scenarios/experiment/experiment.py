@@ -20,7 +20,7 @@ from probes.units import counted
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance, too_disturbed
 from scenarios.experiment.budget import Pace, Undecided
-from scenarios.experiment.groups import Group, Pair
+from scenarios.experiment.groups import GroupBlocks, Pair
 from scenarios.experiment.judge import Judge, in_bytes, judges_for, undecided
 from scenarios.experiment.scheduler import Lap, Scheduler
 from scenarios.experiment.sequential import BATCH, orders
@@ -68,7 +68,7 @@ class Experiment:
         self.pace = Pace(self.run.clock, most_s, scheduler.group_s)
         self.judges: list[Judge] = []
         self.verdicts: list[ev.Verdict] = []
-        self.groups: list[Group] = []  # that count, measured as now
+        self.groups: list[GroupBlocks] = []  # that count, measured as now
         self.reason = ""  # why nothing further may be measured
         self.needs_s: float | None = None  # of a run's budget, where it was not begun
         self.spent: WriteBudgetSpent | None = None  # its write limit ended it

@@ -20,7 +20,7 @@ from scenarios.plan import Metric, Workload
 Pair = tuple[str, str]  # baseline, variant
 
 
-class Group:
+class GroupBlocks:
     """The blocks of one group, by variant, in the order measured. `order`: the variants, block by block."""
 
     def __init__(
@@ -88,7 +88,7 @@ class Group:
 
 
 def level_values(
-    groups: Sequence[Group], variant: str, metric: Metric, verdicts: Iterable[ev.Verdict]
+    groups: Sequence[GroupBlocks], variant: str, metric: Metric, verdicts: Iterable[ev.Verdict]
 ) -> list[float]:
     """A variant's mean in each of the groups that the first verdict about it rests on, as the verdicts' table has them:
     what was measured after it had been decided belongs to no figure beside it.

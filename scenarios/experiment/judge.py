@@ -10,7 +10,7 @@ import msgspec
 from probes.bench.measured import WriteBudgetSpent
 from scenarios import events as ev
 from scenarios.experiment.budget import Pace, Undecided
-from scenarios.experiment.groups import Group, Pair
+from scenarios.experiment.groups import GroupBlocks, Pair
 from scenarios.experiment.sequential import Comparison
 from scenarios.experiment.statistics.drift import drifts
 from scenarios.experiment.statistics.stats import Spread
@@ -70,7 +70,7 @@ class Judge:
     def decided(self) -> bool:
         return self.decision is not None
 
-    def add(self, group: Group, pace: Pace) -> None:
+    def add(self, group: GroupBlocks, pace: Pace) -> None:
         """One undisturbed group; decides if a look is due."""
         value = group.value(self.metric, self.pair)
         if self.decided or value is None:
@@ -87,7 +87,7 @@ class Judge:
         """The planner's word; None before the first three groups."""
         return 0.0 if self.decided else self.comparison.seconds_left(pace.group_s)
 
-    def estimate(self, t: float, group: Group, pace: Pace) -> ev.Estimate | None:
+    def estimate(self, t: float, group: GroupBlocks, pace: Pace) -> ev.Estimate | None:
         """The running estimate after a group; None while there are too few, or once it is decided."""
         now = None if self.decided else self.comparison.estimate()
         if now is None:

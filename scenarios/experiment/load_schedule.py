@@ -9,7 +9,7 @@ from scenarios import events as ev
 from scenarios.experiment.budget import Budget, next_undecided
 from scenarios.experiment.experiment import Experiment, Recast
 from scenarios.experiment.groups import Pair
-from scenarios.experiment.schedule.blocks import Arm, Blocks
+from scenarios.experiment.schedule.blocks import Blocks, VariantBench
 from scenarios.experiment.scheduler import Scheduler
 from scenarios.guards.watch import Watch
 from scenarios.model import Run
@@ -107,7 +107,7 @@ async def campaign(
         finish(entry, experiment)
 
 
-class Comparison(NamedTuple):
+class MeasuredLoad(NamedTuple):
     """What came out: the verdicts, and the blocks that count (no warm-up, no disturbed group; onsets apart)."""
 
     verdicts: list[ev.Verdict]
@@ -117,22 +117,22 @@ class Comparison(NamedTuple):
 async def compare(
     run: Run,
     workload: Workload,
-    arms: Sequence[Arm],
+    benches: Sequence[VariantBench],
     *,
     budget_s: float,
     family: int,
     watch: Watch | None = None,
     pairs: Sequence[Pair] | None = None,
     scope: str = "",
-) -> Comparison:
+) -> MeasuredLoad:
     """Measures and judges; every judged metric of every pair gets its verdict, as an event and in the result.
 
     budget_s  wall seconds of measuring for this workload, warm-up and switching included.
     family, pairs, scope  as of `Experiment`.
     """
-    blocks = Blocks(run, workload, arms, watch)
+    blocks = Blocks(run, workload, benches, watch)
     verdicts: list[ev.Verdict] = []
     one = ScheduledLoad(blocks, lambda experiment: verdicts.extend(experiment.verdicts))
     budget = Budget(budget_s, run.clock)
     await campaign(run, budget, [one], family=family, pairs=pairs, scope=scope, steps=False)
-    return Comparison(verdicts, blocks.blocks.counted(workload.id))
+    return MeasuredLoad(verdicts, blocks.blocks.counted(workload.id))

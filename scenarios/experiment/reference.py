@@ -23,7 +23,7 @@ from itertools import pairwise
 
 import msgspec
 
-from scenarios.experiment.before_after import WIDENED_BY, Change, before_after, concluded
+from scenarios.experiment.before_after import WIDENED_BY, BeforeAfter, before_after, concluded
 
 Steps = list[tuple[float, float]]  # from one to the next: of the load, of the reference; logarithms
 
@@ -58,7 +58,7 @@ def change_beside(
     references: tuple[Sequence[float], Sequence[float], Sequence[float]],
     margin: float,
     longer: float = 1.0,
-) -> Change:
+) -> BeforeAfter:
     """Before, idle, after, each block beside its reference: the change that holds by both ways of dividing.
 
     `longer`: how many times as long as the idle control the treatment took; idling as long may have given as many times

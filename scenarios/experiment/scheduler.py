@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
-from scenarios.experiment.groups import Group, Pair
+from scenarios.experiment.groups import GroupBlocks, Pair
 from scenarios.guards.watch import Watch
 from scenarios.model import Run
 from scenarios.plan import Workload
@@ -24,8 +24,8 @@ class Lap(NamedTuple):
     stalled    for each group in which a variant alone gave nothing, that variant.
     """
 
-    groups: Sequence[Group]
-    whole: Group
+    groups: Sequence[GroupBlocks]
+    whole: GroupBlocks
     disturbed: tuple[Disturbance, ...]
     stalled: Sequence[str] = ()
 
@@ -81,7 +81,7 @@ class Scheduler(Protocol):
         """Groups that take so many times the seconds, or as near as may be; False where they stay as long."""
         return False
 
-    def anew(self, groups: Sequence[Group]) -> bool:
+    def anew(self, groups: Sequence[GroupBlocks]) -> bool:
         """After these groups: whether all begins anew, measured otherwise."""
         return False
 

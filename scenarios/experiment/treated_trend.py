@@ -17,7 +17,7 @@ from scenarios import events as ev
 from scenarios.experiment.reference import shared, weakened
 from scenarios.experiment.reference import steps as steps_of
 from scenarios.experiment.statistics.distributions import t_quantile
-from scenarios.experiment.statistics.least_squares import Estimate, Fit, least_squares
+from scenarios.experiment.statistics.least_squares import Coefficient, Fit, least_squares
 from scenarios.experiment.trend import (
     MATTERS_A_ROUND,
     PerGB,
@@ -60,7 +60,7 @@ class Jump(NamedTuple):
         return f"{which} {verb} {percent(abs(self.gave))} (95 % CI {low * 100:+.1f} to {high * 100:+.1f} %){doubt}"
 
 
-class Course(NamedTuple):
+class TreatedTrend(NamedTuple):
     trend: Trend
     jumps: tuple[Jump, ...] = ()
 
@@ -70,13 +70,13 @@ class Course(NamedTuple):
         return msgspec.structs.replace(with_figures(event, self.trend), explain=told)
 
 
-def course(
+def treated_trend(
     values: Sequence[float],
     references: Sequence[float],
     trims: Sequence[bool],
     bytes_written: Sequence[float] | None = None,
     treatment: str = TRIM,
-) -> Course:
+) -> TreatedTrend:
     """More is better. `trims[i]`: there was one between round i and the one before; the first one's does not count.
     `treatment`: what it is called.
 
@@ -97,11 +97,11 @@ def _course(
     at: Sequence[int],
     bytes_written: Sequence[float] | None,
     treatment: str,
-) -> Course:
+) -> TreatedTrend:
     n = len(values)
     plain = trend(values, references, bytes_written)
     if not at or plain.slope_per_round is None:
-        return Course(plain)
+        return TreatedTrend(plain)
     ys = [math.log(v / r) for v, r in zip(values, references, strict=True)]
     rounds = [float(i) for i in range(n)]
     steps = [[float(i >= place) for i in range(n)] for place in at]
@@ -109,15 +109,15 @@ def _course(
         steps = [[float(sum(place <= i for place in at)) for i in range(n)]]
     fit = _fitted(rounds, steps, ys)
     if fit is None:  # a trim before every round: its effect cannot be told from the trend
-        return Course(plain)
+        return TreatedTrend(plain)
     jumps = tuple(
         _jump(fit.estimate(2 + k), at[k] + 1 if len(steps) == len(at) else 0, len(steps), treatment)
         for k in range(len(steps))
     )
-    return Course(_trend(fit.estimate(1), n, _per_gb(ys, bytes_written, steps), treatment), jumps)
+    return TreatedTrend(_trend(fit.estimate(1), n, _per_gb(ys, bytes_written, steps), treatment), jumps)
 
 
-def _held_by_both(part: Course, whole: Course) -> Course:
+def _held_by_both(part: TreatedTrend, whole: TreatedTrend) -> TreatedTrend:
     """The first with its intervals widened to hold the second's estimates, and nothing called that only one shows."""
     mine, other = part.trend, whole.trend
     if mine.slope_per_round is None or mine.ci95 is None or other.slope_per_round is None:
@@ -147,8 +147,8 @@ def _held_by_both(part: Course, whole: Course) -> Course:
             text += "; the reference reads scatter too much to exclude that the host got slower as well"
     told = msgspec.structs.replace(found, explain=text)
     if len(part.jumps) != len(whole.jumps):
-        return Course(told, part.jumps)
-    return Course(
+        return TreatedTrend(told, part.jumps)
+    return TreatedTrend(
         told, tuple(_jump_by_both(a, b, freedom) for a, b in zip(part.jumps, whole.jumps, strict=True))
     )
 
@@ -157,12 +157,12 @@ def _widened(ci: tuple[float, float], own: float, other: float) -> tuple[float, 
     return ci[0] + min(0.0, other - own), ci[1] + max(0.0, other - own)
 
 
-def _smaller(own: float, ci: tuple[float, float], other: float, freedom: int) -> Estimate:
+def _smaller(own: float, ci: tuple[float, float], other: float, freedom: int) -> Coefficient:
     """Of two estimates, with the first one's error; none where they differ in sign."""
     if own * other <= 0 or freedom < 1:
-        return Estimate(0.0, 0.0, 1, 0.0, 0.0)
+        return Coefficient(0.0, 0.0, 1, 0.0, 0.0)
     error = (ci[1] - ci[0]) / 2 / t_quantile(0.975, freedom)
-    return Estimate(math.copysign(min(abs(own), abs(other)), own), error, freedom, 0.0, 0.0)
+    return Coefficient(math.copysign(min(abs(own), abs(other)), own), error, freedom, 0.0, 0.0)
 
 
 def _jump_by_both(mine: Jump, other: Jump, freedom: int) -> Jump:
@@ -187,14 +187,14 @@ def _fitted(xs: Sequence[float], steps: Sequence[Sequence[float]], ys: Sequence[
     return least_squares([ones, list(xs), *map(list, steps)], list(ys), correlation)
 
 
-def _jump(line: Estimate, before_round: int, family: int, treatment: str) -> Jump:
+def _jump(line: Coefficient, before_round: int, family: int, treatment: str) -> Jump:
     gave = math.expm1(line.value)
     low, high = line.ci95
     called = decide(estimated(line, (low, high), None, 2, family)).word.differs
     return Jump(before_round, gave, (math.expm1(low), math.expm1(high)), line.p, called, treatment)
 
 
-def _trend(line: Estimate, n: int, per_gb: PerGB, treatment: str) -> Trend:
+def _trend(line: Coefficient, n: int, per_gb: PerGB, treatment: str) -> Trend:
     low, high = line.ci95
     found = concluded(line, n, math.expm1(line.value), (math.expm1(low), math.expm1(high)), per_gb)
     return msgspec.structs.replace(found, explain=_said(found, treatment))

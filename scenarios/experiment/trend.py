@@ -22,7 +22,7 @@ import msgspec
 
 from probes.units import counted, percent
 from scenarios.experiment.statistics.distributions import t_quantile
-from scenarios.experiment.statistics.least_squares import Estimate, Fit, least_squares
+from scenarios.experiment.statistics.least_squares import Coefficient, Fit, least_squares
 from scenarios.experiment.statistics.stats import Better
 from scenarios.verdict import verdict as rule
 from scenarios.verdict.verdict import Trend
@@ -38,7 +38,7 @@ _GB = 1e9
 _MOST_ROUNDS = 120
 
 
-def fit_line(xs: Sequence[float], ys: Sequence[float], correlation: float) -> Estimate:
+def fit_line(xs: Sequence[float], ys: Sequence[float], correlation: float) -> Coefficient:
     """The slope of ys over xs with errors correlated by `correlation` (0..1) from one to the next."""
     return _line(xs, ys, correlation).estimate(1)
 
@@ -68,7 +68,7 @@ def _slope_spread(rounds: int, correlation: float) -> float:
     return _line([float(i) for i in range(rounds)], [0.0] * rounds, correlation).spreads[1]
 
 
-def rounds_to_show(line: Estimate, slope: float = MATTERS_A_ROUND) -> int | None:
+def rounds_to_show(line: Coefficient, slope: float = MATTERS_A_ROUND) -> int | None:
     """After how many rounds such a log slope would be called some eight times out of ten; None: never soon."""
     rho = line.correlation
 
@@ -125,7 +125,7 @@ def trend(
     return msgspec.structs.replace(found, explain=explain_trend(found, math.expm1(slope * span)))
 
 
-def concluded(line: Estimate, n: int, a_round: float, interval: Ends, per_gb: PerGB) -> Trend:
+def concluded(line: Coefficient, n: int, a_round: float, interval: Ends, per_gb: PerGB) -> Trend:
     """The verdict on a line through n rounds, its slope and interval in fractions a round; without words."""
     shows_after = rounds_to_show(line)
     return Trend(
@@ -142,7 +142,7 @@ def concluded(line: Estimate, n: int, a_round: float, interval: Ends, per_gb: Pe
 
 
 def estimated(
-    line: Estimate, interval: Ends, shows_after: int | None, rounds: int, family: int = 1
+    line: Coefficient, interval: Ends, shows_after: int | None, rounds: int, family: int = 1
 ) -> rule.Estimate:
     """For the rule. The change over all rounds at the level of `CALLED_AT`; none is told by the one a round.
 

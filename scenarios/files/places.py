@@ -18,7 +18,7 @@ NO_DATA = frozenset({"proc", "sysfs", "cgroup", "cgroup2", "devpts", "mqueue", "
 }  # fmt: skip
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True):
+class ComparedDirectory(msgspec.Struct, frozen=True, kw_only=True):
     """A directory to be measured. `letter` is its variant's id; `devices` the leaves in the order of `place.leaves`."""
 
     letter: str
@@ -39,14 +39,16 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
         return self.place.mount.source
 
 
-def target(host: Host, letter: str, directory: str, *, explicit: bool) -> Target | Absent:
+def target(host: Host, letter: str, directory: str, *, explicit: bool) -> ComparedDirectory | Absent:
     """What lies under the directory; absent where the mount table cannot tell."""
     place = placement(host, directory)
     if isinstance(place, Absent):
         return place
     known = host.once(block_devices)
     devices = tuple(known[name] for name in place.leaves if name in known)
-    return Target(letter=letter, directory=directory, place=place, devices=devices, explicit=explicit)
+    return ComparedDirectory(
+        letter=letter, directory=directory, place=place, devices=devices, explicit=explicit
+    )
 
 
 def text(value: object) -> str:
@@ -56,7 +58,7 @@ def text(value: object) -> str:
 _NEVER = ("/sys", "/proc", "/dev", "/run")  # nobody keeps data there
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class DirectoryChoice(msgspec.Struct, frozen=True, kw_only=True):
     """A directory to choose. `free_bytes` None: not known; `refusal` says why it cannot be measured."""
 
     path: str
@@ -67,7 +69,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     refusal: str = ""
 
 
-def places(host: Host) -> tuple[Place, ...]:
+def places(host: Host) -> tuple[DirectoryChoice, ...]:
     """What may be written to without being named first, then the other mounts; what cannot be measured last."""
     table = mounts(host)
     paths = list(default_directories(host))
@@ -85,16 +87,16 @@ def places(host: Host) -> tuple[Place, ...]:
     return tuple(sorted(found, key=lambda one: bool(one.refusal)))
 
 
-def place(host: Host, path: str) -> Place:
+def place(host: Host, path: str) -> DirectoryChoice:
     fit = suitability(host, path, explicit=True)
     known = target(host, "A", path, explicit=True)
     state = host.statvfs(path)
     if isinstance(known, Absent):
-        return Place(
+        return DirectoryChoice(
             path=path, device="", model="", fstype="", free_bytes=None, refusal=fit.refusal or known.reason
         )
     leaf = known.devices[0] if known.devices else None
-    return Place(
+    return DirectoryChoice(
         path=path,
         device=known.leaf_names,
         model=text(leaf.model) if leaf is not None else "",

@@ -10,10 +10,10 @@ from probes.system.disk.diskstats import disk_counters
 from probes.system.disk.trim.discard import DiscardChain
 from probes.system.disk.trim.trim_timer import TrimTimer, untrimmed_because
 from probes.types import Absent, Entry, Fact, Unread, entry, present
-from scenarios.fstrim.layout import Layout
+from scenarios.fstrim.trim_setup import TrimSetup
 
 
-def facts(host: Host, layout: Layout, timer: TrimTimer) -> Iterator[Entry]:
+def facts(host: Host, layout: TrimSetup, timer: TrimTimer) -> Iterator[Entry]:
     """Facts, or the reason why there is none."""
     chain = layout.chain
     if chain is None:
@@ -47,7 +47,7 @@ def _layer(name: str, kind: str, most: int | Absent, grain: int | Absent) -> Ite
         yield Fact(f"disk:{name}", "discards", f"{kind}: discards of at most {most} B{grains}", source)
 
 
-def _amounts(host: Host, layout: Layout, chain: DiscardChain) -> Iterator[Entry]:
+def _amounts(host: Host, layout: TrimSetup, chain: DiscardChain) -> Iterator[Entry]:
     free = layout.free_bytes()
     if free is not None:
         yield Fact("trim", "free", free, f"statvfs {chain.mount.mountpoint}", "B")

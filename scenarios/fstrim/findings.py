@@ -10,14 +10,14 @@ from probes.host import Host
 from probes.system.disk.trim.trim_timer import TrimTimer
 from probes.types import present
 from probes.units import counted
-from scenarios.experiment.before_after import Change
-from scenarios.experiment.treated_trend import Course
+from scenarios.experiment.before_after import BeforeAfter
+from scenarios.experiment.treated_trend import TreatedTrend
 from scenarios.finding import Evidence, Finding, Remedy, Severity
-from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.ledger import Ledger
 from scenarios.fstrim.measurement.phase import Phase
 from scenarios.fstrim.remedies import drop_in
 from scenarios.fstrim.remedies import remedies as to_trim
+from scenarios.fstrim.trim_setup import TrimSetup
 from scenarios.rules.texts import texts
 
 SAYS = texts("fstrim")
@@ -27,7 +27,7 @@ MATTERS = 0.05
 TREATMENT = "the trim"  # as the verdict on before and after calls it
 
 
-def remedies(host: Host, layout: Layout, timer: TrimTimer) -> tuple[Remedy, ...]:
+def remedies(host: Host, layout: TrimSetup, timer: TrimTimer) -> tuple[Remedy, ...]:
     """The way to regular trims from where this host is now."""
     places = layout.chain.mountpoints if layout.chain is not None else (layout.mountpoint,)
     found = list(to_trim(host, timer, places))
@@ -50,10 +50,10 @@ def daily() -> Remedy:
 
 def effect(
     host: Host,
-    layout: Layout,
+    layout: TrimSetup,
     timer: TrimTimer,
-    change: Change,
-    control: Change,
+    change: BeforeAfter,
+    control: BeforeAfter,
     doubts: Sequence[str],
     undecided: str = "",
 ) -> Finding:
@@ -93,7 +93,7 @@ def effect(
     )
 
 
-def idling(layout: Layout, before: Phase, idle: Phase, doubts: Sequence[str]) -> Finding:
+def idling(layout: TrimSetup, before: Phase, idle: Phase, doubts: Sequence[str]) -> Finding:
     """All that a session without its trim can tell. Not judged: one wait does not say how far the level wanders."""
     seen = (
         ("new files", before.values, idle.values),
@@ -115,7 +115,7 @@ def idling(layout: Layout, before: Phase, idle: Phase, doubts: Sequence[str]) ->
     )
 
 
-def number(ledger: Ledger, layout: Layout) -> Finding:
+def number(ledger: Ledger, layout: TrimSetup) -> Finding:
     """The talk's question: why does `fstrim -v` print what it prints?"""
     source = ledger.knowledge.source if ledger.knowledge else ""
     return SAYS.finding(
@@ -130,7 +130,12 @@ def number(ledger: Ledger, layout: Layout) -> Finding:
 
 
 def degradation(
-    host: Host, layout: Layout, timer: TrimTimer, found: Course, rounds: int, daily_rounds: float | None
+    host: Host,
+    layout: TrimSetup,
+    timer: TrimTimer,
+    found: TreatedTrend,
+    rounds: int,
+    daily_rounds: float | None,
 ) -> Finding:
     """What the series of rounds says. `daily_rounds`: how many rounds a day there were; None: not known."""
     trend = found.trend

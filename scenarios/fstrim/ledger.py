@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from probes import units
-from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.measurement.trim import Discards, Trimmed, discards
 from scenarios.fstrim.results import LedgerRow
+from scenarios.fstrim.trim_setup import TrimSetup
 from scenarios.knowledge.trims import TrimKnowledge, trim_of
 from scenarios.model import Run
 
@@ -20,7 +20,7 @@ _size = partial(units.size, digits=4)  # the device writes some KiB more than th
 class Ledger:
     """Kept while the run goes on; `begin` before a step, `end` after it."""
 
-    def __init__(self, run: Run, layout: Layout, release: str) -> None:
+    def __init__(self, run: Run, layout: TrimSetup, release: str) -> None:
         self.run = run
         self.layout = layout
         self.knowledge: TrimKnowledge | None = trim_of(layout.fstype, release)

@@ -18,9 +18,9 @@ from probes.system.software.kernel import kernel
 from probes.types import present
 from probes.units import counted
 from scenarios.experiment.before_after import LEAST_BLOCKS
-from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.measurement.load import CHURN_ID, COMMAND_ID, COMMAND_METRIC, REFERENCE_ID
 from scenarios.fstrim.measurement.trim import Pattern
+from scenarios.fstrim.trim_setup import TrimSetup
 from scenarios.guards.foreign_latency import STOPS_ITSELF
 from scenarios.knowledge.disks import endurance_share, fill_s
 from scenarios.knowledge.trims import trim_of
@@ -76,7 +76,7 @@ def request(options: Options) -> Request:
     return asked
 
 
-def trim_action(layout: Layout) -> Action:
+def trim_action(layout: TrimSetup) -> Action:
     unqueued = [n for n, mode in (layout.chain.queued if layout.chain else {}).items() if "unqueued" in mode]
     stall = (
         f"; {', '.join(unqueued)} has no queued TRIM, so reads and writes stall while it runs"
@@ -96,14 +96,14 @@ def trim_action(layout: Layout) -> Action:
     )
 
 
-def trims(asked: Request, layout: Layout) -> int:
+def trims(asked: Request, layout: TrimSetup) -> int:
     """How often a session trims: once to be measured, once at its end, and with --again once more at once."""
     if asked.round or layout.no_trim:
         return 0
     return 3 if asked.again else 2
 
 
-def refusal(asked: Request, layout: Layout) -> str:
+def refusal(asked: Request, layout: TrimSetup) -> str:
     if why := layout.refusal or _not_startable(asked.command):
         return why
     if not asked.round and layout.can_never_trim:
@@ -111,7 +111,7 @@ def refusal(asked: Request, layout: Layout) -> str:
     return ""
 
 
-def untrimmed(layout: Layout) -> str:
+def untrimmed(layout: TrimSetup) -> str:
     """What a session without its trim can tell, and what to do for more: said before it measures."""
     return (
         f"{layout.no_trim}, and the run shows only what idling does to {layout.device}; to measure what a "
@@ -129,7 +129,7 @@ def _not_startable(command: str) -> str:
     return "" if shutil.which(program) else f"--workload: {program}: no such program here, or not executable"
 
 
-def workloads(asked: Request, layout: Layout, pattern: Pattern) -> tuple[Workload, ...]:
+def workloads(asked: Request, layout: TrimSetup, pattern: Pattern) -> tuple[Workload, ...]:
     reads = load_of(REFERENCE_ID)
     if asked.command:
         load = Workload(
@@ -170,14 +170,14 @@ def workloads(asked: Request, layout: Layout, pattern: Pattern) -> tuple[Workloa
 
 def make(
     host: Host, options: Options, pattern: Pattern, planned: Callable[..., Plan]
-) -> tuple[Plan, Layout, Request, Pattern]:
+) -> tuple[Plan, TrimSetup, Request, Pattern]:
     asked = request(options)
     budget_s = options.number("budget")
     if budget_s:
         pattern = pattern.for_budget(budget_s, asked.phases)
     if "idle" in options.values and options.values["idle"] is not None:
         pattern = pattern.for_idle(options.number("idle"))
-    layout = Layout(host, asked.directory, blocks=pattern.blocks, phases=asked.phases)
+    layout = TrimSetup(host, asked.directory, blocks=pattern.blocks, phases=asked.phases)
     refused = refusal(asked, layout)
     loads = workloads(asked, layout, pattern)
     trimming = trims(asked, layout)
@@ -210,7 +210,7 @@ def make(
     return plan, layout, asked, pattern
 
 
-def _variants(asked: Request, layout: Layout) -> tuple[Variant, ...]:
+def _variants(asked: Request, layout: TrimSetup) -> tuple[Variant, ...]:
     if asked.round:
         return (Variant(id=ROUND, label="this round", detail=layout.directory),)
     labels = {BEFORE: "before anything", IDLE: "after idling only", AFTER: "after the trim"}
@@ -241,7 +241,7 @@ def _steps(asked: Request, pattern: Pattern, trimming: int, prepare_s: float) ->
     return tuple(steps)
 
 
-def _would_do(layout: Layout) -> list[str]:
+def _would_do(layout: TrimSetup) -> list[str]:
     """What a trim would offer here."""
     free, release = layout.free_bytes(), kernel(layout.host).release
     known = trim_of(layout.fstype, release if present(release) else "")
@@ -251,14 +251,14 @@ def _would_do(layout: Layout) -> list[str]:
     return [text for text in (most, known.memory if known else "") if text]
 
 
-def _writes(layout: Layout) -> tuple[Written, ...]:
+def _writes(layout: TrimSetup) -> tuple[Written, ...]:
     share = endurance_share(layout.devices[0], layout.most_bytes) if layout.devices else None
     return (
         Written(device=layout.device, bytes=layout.most_bytes, where=layout.directory, endurance_share=share),
     )
 
 
-def _sentences(asked: Request, layout: Layout, pattern: Pattern, trimming: int) -> tuple[str, ...]:
+def _sentences(asked: Request, layout: TrimSetup, pattern: Pattern, trimming: int) -> tuple[str, ...]:
     if layout.refusal:
         return ()
     here = f"in {layout.directory} ({layout.device})"

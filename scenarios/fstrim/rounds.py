@@ -24,13 +24,13 @@ from probes.system.disk.trim.trim_timer import TrimTimer, stamp_time
 from probes.system.software.kernel import kernel
 from probes.types import Absent, present
 from scenarios.experiment.before_after import LEAST_BLOCKS
-from scenarios.experiment.treated_trend import Course, course
+from scenarios.experiment.treated_trend import TreatedTrend, treated_trend
 from scenarios.fstrim.findings import degradation
-from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.measurement.phase import Blocks, Phase
 from scenarios.fstrim.measurement.trim import Discards, discards
 from scenarios.fstrim.plan import ROUND, Request
 from scenarios.fstrim.results import Round, Rounds
+from scenarios.fstrim.trim_setup import TrimSetup
 from scenarios.model import Refused, Run
 
 SOURCE = "hostdx"
@@ -52,7 +52,7 @@ class Kept(msgspec.Struct, frozen=True):
     bad: int = 0
 
 
-def identity(host: Host, layout: Layout) -> str:
+def identity(host: Host, layout: TrimSetup) -> str:
     """The file system's UUID; where udev does not tell it, its device and the id that statvfs gives."""
     names = host.listing("/dev/disk/by-uuid")
     top = layout.chain.device if layout.chain else ""
@@ -107,7 +107,7 @@ def append(path: Path, one: Round) -> None:
         os.close(fd)
 
 
-def since(host: Host, layout: Layout, before: Sequence[Round]) -> Round:
+def since(host: Host, layout: TrimSetup, before: Sequence[Round]) -> Round:
     """What happened to the file system since the last round of ours: a round without a value yet."""
     now = discards(host, layout.leaves)
     boot = kernel(host).boot_id
@@ -145,7 +145,7 @@ def since(host: Host, layout: Layout, before: Sequence[Round]) -> Round:
     )
 
 
-def _own(host: Host, layout: Layout, leaves: Discards) -> tuple[int | None, str]:
+def _own(host: Host, layout: TrimSetup, leaves: Discards) -> tuple[int | None, str]:
     """The counter of the file system's own devices, and their names; the leaves' where those count nothing."""
     names = own_devices(host, layout.chain) if layout.chain is not None else layout.leaves
     found = discards(host, names)
@@ -162,7 +162,7 @@ def _grown(now: int | None, before: int | None) -> int | None:
 
 
 def _trimmed(
-    layout: Layout, last: Round, discarded: int | None, written: int | None, free: int | None
+    layout: TrimSetup, last: Round, discarded: int | None, written: int | None, free: int | None
 ) -> bool:
     """Whether there were more discards than deletions explain."""
     if not discarded:
@@ -184,7 +184,7 @@ def _timer_ran(host: Host, last: Round | None) -> bool:
         return False
 
 
-async def one_round(run: Run, layout: Layout, asked: Request, blocks: Blocks, timer: TrimTimer) -> None:
+async def one_round(run: Run, layout: TrimSetup, asked: Request, blocks: Blocks, timer: TrimTimer) -> None:
     """Raises Refused where the round cannot be measured or kept; then the series is as it was. One that was measured
     is judged with the others all the same.
     """
@@ -221,7 +221,7 @@ async def one_round(run: Run, layout: Layout, asked: Request, blocks: Blocks, ti
         raise Refused(lost)
 
 
-def _tell_trim(run: Run, layout: Layout, now: Round) -> None:
+def _tell_trim(run: Run, layout: TrimSetup, now: Round) -> None:
     if not now.trim_before:
         return
     said = f"trimmed since the round before, by {now.trim_seen_by}"
@@ -234,7 +234,7 @@ def _tell_trim(run: Run, layout: Layout, now: Round) -> None:
     run.note(f"{layout.mountpoint} was {said}")
 
 
-def shared_disk(layout: Layout) -> bool:
+def shared_disk(layout: TrimSetup) -> bool:
     """Whether the leaves carry more than this file system: then their counters are not its alone."""
     if layout.chain is None:
         return True
@@ -259,13 +259,13 @@ def alike(kept: Kept, now: Round) -> list[Round]:
     return [one for one in kept.rounds if one.key == now.key]
 
 
-def course_of(rounds: Sequence[Round]) -> Course:
+def course_of(rounds: Sequence[Round]) -> TreatedTrend:
     """References only where every round has one; bytes only where they are known of every round after the first."""
     referenced = all(one.reference for one in rounds)
     written = [one.written_bytes for one in rounds[1:]]
     known = [w for w in written if w is not None]
     totals = [0.0, *accumulate(map(float, known))] if len(known) == len(written) else None
-    return course(
+    return treated_trend(
         [one.value for one in rounds],
         [one.reference or 1.0 if referenced else 1.0 for one in rounds],
         [one.trim_before for one in rounds],
@@ -273,7 +273,7 @@ def course_of(rounds: Sequence[Round]) -> Course:
     )
 
 
-def judge(run: Run, layout: Layout, blocks: Blocks, rounds: Sequence[Round], timer: TrimTimer) -> None:
+def judge(run: Run, layout: TrimSetup, blocks: Blocks, rounds: Sequence[Round], timer: TrimTimer) -> None:
     found = course_of(rounds)
     run.emit(found.verdict(run.time(), blocks.load.id))
     if layout.chain is not None and layout.chain.online:

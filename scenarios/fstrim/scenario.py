@@ -19,7 +19,6 @@ from probes.types import present
 from scenarios import events as ev
 from scenarios.declared_options import described
 from scenarios.fstrim.facts import facts
-from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.ledger import Ledger
 from scenarios.fstrim.measurement.load import BuiltIn, Engine, Ground, OwnCommand
 from scenarios.fstrim.measurement.phase import Blocks, Stopped
@@ -28,16 +27,17 @@ from scenarios.fstrim.plan import Request, make, untrimmed
 from scenarios.fstrim.rounds import one_round
 from scenarios.fstrim.rules import RULES
 from scenarios.fstrim.session import Session
+from scenarios.fstrim.trim_setup import TrimSetup
 from scenarios.guards.watch import Watch, watch_for
 from scenarios.model import Options, Prepared, Refused, Run, Scenario, own_directory
 from scenarios.plan import Plan
 from scenarios.triage import apply_rule
 
-EngineMaker = Callable[[Host, Layout, Request, PrivateDirectory, int, WriteBudget], Engine]
+EngineMaker = Callable[[Host, TrimSetup, Request, PrivateDirectory, int, WriteBudget], Engine]
 
 
 def built_in(
-    host: Host, layout: Layout, asked: Request, private: PrivateDirectory, seed: int, budget: WriteBudget
+    host: Host, layout: TrimSetup, asked: Request, private: PrivateDirectory, seed: int, budget: WriteBudget
 ) -> Engine:
     ground = Ground(host, layout.directory, private, layout.leaves, layout.fixed_bytes, seed, budget)
     return OwnCommand(ground, asked.command) if asked.command else BuiltIn(ground)
@@ -49,7 +49,7 @@ class Fstrim(Scenario):
         self,
         pattern: Pattern | None = None,
         engine: EngineMaker = built_in,
-        watch: Callable[[Run, Layout], Watch | None] | None = None,
+        watch: Callable[[Run, TrimSetup], Watch | None] | None = None,
     ) -> None:
         """Another pattern and engine are for tests, not for users."""
         self.pattern = pattern or Pattern()
@@ -60,7 +60,7 @@ class Fstrim(Scenario):
         plan, layout, asked, pattern = make(host, options, self.pattern, self.planned)
         return Prepared(plan, partial(self._run, layout, asked, pattern))
 
-    async def _run(self, layout: Layout, asked: Request, pattern: Pattern, run: Run) -> None:
+    async def _run(self, layout: TrimSetup, asked: Request, pattern: Pattern, run: Run) -> None:
         plan = run.plan
         if layout.no_trim and not asked.round:
             run.note(untrimmed(layout))
@@ -87,7 +87,7 @@ class Fstrim(Scenario):
         self,
         run: Run,
         plan: Plan,
-        layout: Layout,
+        layout: TrimSetup,
         asked: Request,
         pattern: Pattern,
         stack: AsyncExitStack,
@@ -113,5 +113,5 @@ class Fstrim(Scenario):
             return blocks
 
 
-def _watch(run: Run, layout: Layout) -> Watch:
+def _watch(run: Run, layout: TrimSetup) -> Watch:
     return watch_for(run, layout.leaves, directories=[layout.directory])

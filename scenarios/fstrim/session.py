@@ -10,15 +10,15 @@ import msgspec
 from probes.host import Host
 from probes.system.disk.trim.trim_timer import TrimTimer
 from scenarios import events as ev
-from scenarios.experiment.before_after import Change, before_after
+from scenarios.experiment.before_after import BeforeAfter, before_after
 from scenarios.experiment.reference import change_beside
 from scenarios.fstrim.findings import TREATMENT, effect, idling, number
-from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.ledger import Ledger
 from scenarios.fstrim.measurement.phase import Blocks, Phase
 from scenarios.fstrim.measurement.trim import Pattern, Trimmed, trim
 from scenarios.fstrim.plan import AFTER, BEFORE, CLOSING, IDLE, trim_action
 from scenarios.fstrim.results import TrimLedger
+from scenarios.fstrim.trim_setup import TrimSetup
 from scenarios.model import Run
 from scenarios.plan import Plan, Workload
 from scenarios.verdict.verdict import OPEN, not_applicable, with_figures
@@ -32,7 +32,7 @@ class Session:
 
     run: Run
     plan: Plan
-    layout: Layout
+    layout: TrimSetup
     pattern: Pattern
     blocks: Blocks
     ledger: Ledger
@@ -142,7 +142,7 @@ class Session:
         self.run.found(found)
         self.run.found(number(self.ledger, self.layout))
 
-    def _verdict(self, load: Workload, change: Change | None, reason: str = "") -> None:
+    def _verdict(self, load: Workload, change: BeforeAfter | None, reason: str = "") -> None:
         metric = load.metrics[0]
         event = ev.Verdict(
             t=self.run.time(), workload=load.id, metric=metric.name, baseline=IDLE, variant=AFTER,
@@ -163,7 +163,7 @@ class Session:
             )
         )  # fmt: skip
 
-    def _why_undecided(self, change: Change) -> str | None:
+    def _why_undecided(self, change: BeforeAfter) -> str | None:
         if not change.undecided:
             return None
         wandered = abs((change.idle_ratio or 1.0) - 1)

@@ -11,13 +11,13 @@ from scenarios import events as ev
 from scenarios.finding import Evidence, Finding
 from scenarios.fullstack.loads import BESIDE, DISK, LABELS, NETWORK
 from scenarios.fullstack.machine import Machine
-from scenarios.fullstack.results import WORDS, Limit, Measured, way_words
+from scenarios.fullstack.results import WORDS, FullstackFigures, Limit, way_words
 from scenarios.rules.texts import texts
 
 SAYS = texts("fullstack")
 
 
-def findings(measured: Measured, verdicts: Sequence[ev.Verdict], found: Machine) -> Iterator[Finding]:
+def findings(measured: FullstackFigures, verdicts: Sequence[ev.Verdict], found: Machine) -> Iterator[Finding]:
     for one in measured.limits:
         yield _limit(one, measured)
     yield from _losses(measured, verdicts)
@@ -27,7 +27,7 @@ def findings(measured: Measured, verdicts: Sequence[ev.Verdict], found: Machine)
     yield from _rates(measured)
 
 
-def _limit(one: Limit, measured: Measured) -> Finding:
+def _limit(one: Limit, measured: FullstackFigures) -> Finding:
     lines = [Evidence(text) for text in one.evidence]
     for part, of in (
         (DISK, (one.of_disk, one.of_disk_ci95)),
@@ -55,7 +55,7 @@ def _limit(one: Limit, measured: Measured) -> Finding:
     )
 
 
-def _losses(measured: Measured, verdicts: Sequence[ev.Verdict]) -> Iterator[Finding]:
+def _losses(measured: FullstackFigures, verdicts: Sequence[ev.Verdict]) -> Iterator[Finding]:
     """What each loses to the other, where that is beyond doubt."""
     titles = {id: title for ways in BESIDE.values() for id, title, _, _ in ways}
     for verdict in verdicts:
@@ -67,7 +67,7 @@ def _losses(measured: Measured, verdicts: Sequence[ev.Verdict]) -> Iterator[Find
             )  # fmt: skip
 
 
-def _ways(measured: Measured, verdicts: Sequence[ev.Verdict]) -> Iterator[Finding]:
+def _ways(measured: FullstackFigures, verdicts: Sequence[ev.Verdict]) -> Iterator[Finding]:
     """A way that is faster than a copy through the page cache."""
     for verdict in verdicts:
         if verdict.baseline == "copy" and verdict.faster and verdict.ratio and verdict.ci95:
@@ -81,7 +81,7 @@ def _ways(measured: Measured, verdicts: Sequence[ev.Verdict]) -> Iterator[Findin
             )  # fmt: skip
 
 
-def _placement(measured: Measured, verdicts: Sequence[ev.Verdict]) -> Iterator[Finding]:
+def _placement(measured: FullstackFigures, verdicts: Sequence[ev.Verdict]) -> Iterator[Finding]:
     for verdict in verdicts:
         if verdict.workload == "placement" and verdict.slower and verdict.ci95:
             low, high = verdict.ci95
@@ -105,7 +105,7 @@ def _mtu(verdicts: Sequence[ev.Verdict], found: Machine) -> Iterator[Finding]:
         yield SAYS.finding("card-mtu", subject=card.name, card=card.name, mtu=card.mtu)
 
 
-def _rates(measured: Measured) -> Iterator[Finding]:
+def _rates(measured: FullstackFigures) -> Iterator[Finding]:
     """What this host's disk and network do alone: what triage's rates of the same are to be held against."""
     known = [(one, one.side) for one in measured.levels if one.side in (DISK, NETWORK)]
     if known:

@@ -10,7 +10,7 @@ from probes.bench.streams.messages import PATHS, Direction
 from scenarios import events as ev
 from scenarios.fullstack.loads import DISK, NETWORK
 from scenarios.fullstack.machine import Bound, Machine
-from scenarios.fullstack.results import WORDS, Level, Limit
+from scenarios.fullstack.results import WORDS, Limit, SideRate
 
 NEAR = 0.85  # of what a part does alone: what comes so near to it is limited by it
 FULL = 0.90  # of a CPU's time
@@ -41,7 +41,7 @@ class _Held(NamedTuple):
 
 def limit(
     direction: Direction,
-    levels: Iterable[Level],
+    levels: Iterable[SideRate],
     verdicts: Sequence[ev.Verdict],
     found: Machine,
     *,
@@ -72,8 +72,8 @@ def limit(
 
 def _named(
     direction: Direction,
-    best: Level,
-    by_side: Mapping[str, Level],
+    best: SideRate,
+    by_side: Mapping[str, SideRate],
     disk: _Held,
     network: _Held,
     found: Machine,
@@ -98,7 +98,7 @@ def _named(
     return "open", [], why or "the intervals do not tell which part it comes near to (raise --budget)"
 
 
-def _by_bound(what: str, alone: Level, bounds: Sequence[Bound]) -> tuple[str, list[str], str]:
+def _by_bound(what: str, alone: SideRate, bounds: Sequence[Bound]) -> tuple[str, list[str], str]:
     """With the lowest bound that it comes near to."""
     for bound in sorted(bounds, key=lambda one: one.bytes_per_s):
         if alone.rate >= NEAR * bound.bytes_per_s:
@@ -107,7 +107,7 @@ def _by_bound(what: str, alone: Level, bounds: Sequence[Bound]) -> tuple[str, li
     return what, [], ""
 
 
-def _between(best: Level) -> tuple[str, list[str], str]:
+def _between(best: SideRate) -> tuple[str, list[str], str]:
     """Neither part: what lies between them."""
     if best.softirq >= FULL:
         return (
@@ -130,9 +130,9 @@ def _between(best: Level) -> tuple[str, list[str], str]:
     return "streams", ["slower than disk and network alone, with CPU time left"], ""
 
 
-def _full(one: Level) -> bool:
+def _full(one: SideRate) -> bool:
     return one.busy >= FULL and one.cpus + one.softirq / 2 >= OURS * one.busy
 
 
-def _cpus(one: Level) -> str:
+def _cpus(one: SideRate) -> str:
     return f"the streams took {units.percent(one.cpus)} of all CPUs' time"

@@ -36,7 +36,7 @@ NAMESPACES = Action(
 )
 
 
-class Layout:
+class FullstackSetup:
     """The directory, the other end, and what is compared."""
 
     def __init__(self, host: Host, options: Options) -> None:
@@ -95,8 +95,8 @@ class Layout:
         return ""
 
 
-def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, Layout]:
-    layout = Layout(host, options)
+def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, FullstackSetup]:
+    layout = FullstackSetup(host, options)
     refusal, found = layout.refusal, layout.loads()
     used = dict.fromkeys(name for load in found for name in load.sides)
     actions = (
@@ -127,7 +127,7 @@ def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Pl
     return plan, layout
 
 
-def _sentences(layout: Layout) -> Iterator[str]:
+def _sentences(layout: FullstackSetup) -> Iterator[str]:
     yield STOPS_ITSELF
     yield (
         f"{layout.streams} streams at once, each with files and a connection of its own; at most "
@@ -143,7 +143,7 @@ def _sentences(layout: Layout) -> Iterator[str]:
     yield from layout.place.fit.notes if layout.place.fit is not None else ()
 
 
-def _left_out(layout: Layout) -> Iterator[str]:
+def _left_out(layout: FullstackSetup) -> Iterator[str]:
     if layout.where == "loopback":
         yield "a private link and its MTU: needs root"
     if not layout.machine.near:

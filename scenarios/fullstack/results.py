@@ -33,7 +33,7 @@ WORDS: dict[str, str] = {
 }
 
 
-class Level(msgspec.Struct, frozen=True, kw_only=True):
+class SideRate(msgspec.Struct, frozen=True, kw_only=True):
     """One side: the median of its groups in B/s with the 95 % interval.
 
     cpu_s_per_gb: seconds of our own threads for 10⁹ bytes, `peer_cpu_s_per_gb` of the peer's process. cpus: of all
@@ -70,7 +70,7 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
-class Measured(msgspec.Struct, frozen=True, kw_only=True):
+class FullstackFigures(msgspec.Struct, frozen=True, kw_only=True):
     """network: where the other end was, in words."""
 
     directory: str
@@ -78,16 +78,16 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     network: str
     private: bool
     streams: of.Number
-    levels: tuple[Level, ...]
+    levels: tuple[SideRate, ...]
     limits: tuple[Limit, ...]
 
-    def level(self, direction: str, side: str) -> Level | None:
+    def level(self, direction: str, side: str) -> SideRate | None:
         return next((one for one in self.levels if (one.direction, one.side) == (direction, side)), None)
 
 
 class Streams(Result, frozen=True, tag="fullstack.streams/1"):
     name: ClassVar[str] = "streams"
-    value: Measured
+    value: FullstackFigures
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -102,7 +102,7 @@ class Streams(Result, frozen=True, tag="fullstack.streams/1"):
         return Section("what limits the streams", (_limits(self.value),)) if self.value.limits else None
 
 
-def _limits(value: Measured) -> Table:
+def _limits(value: FullstackFigures) -> Table:
     header = ("direction", "limit", "fastest way", "level", "of the disk alone", "of the network alone")
     rows = tuple(
         (
@@ -124,7 +124,7 @@ def _part(ratio: float | None, ci95: tuple[float, float] | None) -> str:
     return f"{units.percent(ratio)} ({units.percent(ci95[0])} to {units.percent(ci95[1])})"
 
 
-def _row(one: Level) -> tuple[str, ...]:
+def _row(one: SideRate) -> tuple[str, ...]:
     return (
         way_words(one.direction),
         _label(one.side),

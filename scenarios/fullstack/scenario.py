@@ -29,8 +29,8 @@ from scenarios.fullstack.findings import findings
 from scenarios.fullstack.limits import limit
 from scenarios.fullstack.loads import MTUS, WEIGHT, Load
 from scenarios.fullstack.machine import Machine, with_card
-from scenarios.fullstack.plan import BUDGET_S, MOST_STREAMS, NAMESPACES, PEER_SPARE_S, Layout, make
-from scenarios.fullstack.results import Level, Measured, Streams
+from scenarios.fullstack.plan import BUDGET_S, MOST_STREAMS, NAMESPACES, PEER_SPARE_S, FullstackSetup, make
+from scenarios.fullstack.results import FullstackFigures, SideRate, Streams
 from scenarios.fullstack.trains import Bench, StreamTrains
 from scenarios.guards.watch import Watch, watch_for
 from scenarios.model import Options, Prepared, Run, Scenario, Step, own_directory
@@ -50,11 +50,11 @@ class Opened(Bench, Protocol):
     async def close(self) -> None: ...
 
 
-Engine = Callable[[Run, Layout, PrivateDirectory], Opened]
+Engine = Callable[[Run, FullstackSetup, PrivateDirectory], Opened]
 PeerStart = Callable[[str, str, float], Awaitable[RemotePeer]]
 
 
-def built_in(run: Run, layout: Layout, private: PrivateDirectory) -> Opened:
+def built_in(run: Run, layout: FullstackSetup, private: PrivateDirectory) -> Opened:
     return StreamBench(
         run.host, private, layout.place.leaves, layout.place.size_bytes, layout.streams,
         WriteBudget(layout.most_bytes), layout.directions,
@@ -82,7 +82,7 @@ class Fullstack(Scenario):
     def __init__(
         self,
         engine: Engine = built_in,
-        watch: Callable[[Run, Layout], Watch | None] | None = None,
+        watch: Callable[[Run, FullstackSetup], Watch | None] | None = None,
         peer: PeerStart = RemotePeer.start,
     ) -> None:
         """Others are for tests, not for users."""
@@ -92,7 +92,7 @@ class Fullstack(Scenario):
         plan, layout = make(host, options, self.planned)
         return Prepared(plan, partial(self._run, layout))
 
-    async def _run(self, layout: Layout, run: Run) -> None:
+    async def _run(self, layout: FullstackSetup, run: Run) -> None:
         async with AsyncExitStack() as stack:
             with run.step("prepare", "write the test files") as step:
                 private = await stack.enter_async_context(own_directory(run, layout.directory))
@@ -104,7 +104,9 @@ class Fullstack(Scenario):
             with run.step("measure", "measure and judge"):
                 await _measure(run, layout, bench, found, self.watch(run, layout))
 
-    async def _connect(self, run: Run, layout: Layout, bench: Opened, stack: AsyncExitStack) -> Machine:
+    async def _connect(
+        self, run: Run, layout: FullstackSetup, bench: Opened, stack: AsyncExitStack
+    ) -> Machine:
         name, address, port, token = "hostdx-fullstack", "", 0, ""
         if layout.where == "namespaces":
             name = (await stack.enter_async_context(run.change(NAMESPACES))).value
@@ -128,7 +130,7 @@ class _Judged:
     """Levels and verdicts of the loads that were measured, in their order."""
 
     def __init__(self) -> None:
-        self.levels: list[Level] = []
+        self.levels: list[SideRate] = []
         self.verdicts: list[ev.Verdict] = []
 
     def add(self, load: Load, experiment: Experiment, costs: Mapping[Side, Cost]) -> None:
@@ -143,10 +145,10 @@ class _Judged:
         return [verdict for verdict in self.verdicts if verdict.workload == load]
 
 
-def _level(load: Load, name: str, values: Sequence[float], cost: Cost) -> Level:
+def _level(load: Load, name: str, values: Sequence[float], cost: Cost) -> SideRate:
     middle, ends = level_interval(values)
     seconds = cost.seconds or 1.0
-    return Level(
+    return SideRate(
         direction=load.direction, side=name, rate=middle, ci95=ends, groups=len(values),
         cpu_s_per_gb=cost.cpu_s_per_gb,
         peer_cpu_s_per_gb=cost.peer_cpu_s / cost.bytes * 1e9 if cost.bytes else 0.0,
@@ -156,7 +158,9 @@ def _level(load: Load, name: str, values: Sequence[float], cost: Cost) -> Level:
     )  # fmt: skip
 
 
-async def _measure(run: Run, layout: Layout, bench: Opened, found: Machine, watch: Watch | None) -> None:
+async def _measure(
+    run: Run, layout: FullstackSetup, bench: Opened, found: Machine, watch: Watch | None
+) -> None:
     every = layout.loads(direct=bench.direct)
     if not bench.direct:
         run.note("this file system takes no O_DIRECT: disk alone goes through the page cache too")
@@ -179,7 +183,7 @@ async def _measure(run: Run, layout: Layout, bench: Opened, found: Machine, watc
     limits = [
         limit(way, judged.levels, judged.of(way), found, private=not layout.peer) for way in layout.directions
     ]
-    measured = Measured(
+    measured = FullstackFigures(
         directory=layout.directory, disk=layout.place.device, network=layout.network, private=not layout.peer,
         streams=layout.streams, levels=tuple(judged.levels),
         limits=tuple(one for one in limits if one is not None),
@@ -189,7 +193,7 @@ async def _measure(run: Run, layout: Layout, bench: Opened, found: Machine, watc
         run.found(one)
 
 
-def _watch(run: Run, layout: Layout) -> Watch:
+def _watch(run: Run, layout: FullstackSetup) -> Watch:
     return watch_for(run, layout.place.leaves, directories=[layout.directory])
 
 

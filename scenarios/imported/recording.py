@@ -23,8 +23,8 @@ from scenarios.imported.results import (
     Boxes,
     Contradicted,
     Contradictions,
-    Course,
-    Courses,
+    Histories,
+    HistoriesResult,
     History,
     ImportedFile,
     ImportedFiles,
@@ -59,7 +59,7 @@ def events(pile: Pile, began: ev.Began) -> list[ev.AnyEvent]:
     if pile.boxes:
         last.append(Boxes(t=end, value=pile.boxes))
     if pile.courses:
-        last.append(Courses(t=end, value=_course(pile.courses, order)))
+        last.append(HistoriesResult(t=end, value=_course(pile.courses, order)))
     last += [ev.Found(t=end, finding=f) for f in _findings(pile)]
     fatal = next((f for f in files if f.result.fatal), None) if len(files) == 1 else None
     reason = "the file holds no measurement" if fatal is not None else None
@@ -180,9 +180,9 @@ def _contradictions(files: Sequence[Imported]) -> tuple[Contradicted, ...]:
     )
 
 
-def _course(found: Sequence[History], order: Sequence[Snapshot]) -> Course:
+def _course(found: Sequence[History], order: Sequence[Snapshot]) -> Histories:
     """What the trend's picture is drawn from."""
-    return Course(
+    return Histories(
         results=tuple(s.name for s in order[:_MOST_TABLE]),
         dates=tuple(s.began for s in order[:_MOST_TABLE]),
         workloads=tuple(found[:_MOST_TABLE]),

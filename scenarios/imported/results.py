@@ -85,7 +85,7 @@ class History(msgspec.Struct, Judged, frozen=True, kw_only=True):
         return self.slower or any(s.ratio < 1 for s in self.steps)
 
 
-class Course(msgspec.Struct, frozen=True):
+class Histories(msgspec.Struct, frozen=True):
     """The same workloads in several results, in the order of time."""
 
     results: tuple[str, ...]
@@ -93,6 +93,6 @@ class Course(msgspec.Struct, frozen=True):
     workloads: tuple[History, ...]
 
 
-class Courses(Result, frozen=True, tag="imported.history/1"):
+class HistoriesResult(Result, frozen=True, tag="imported.history/1"):
     name: ClassVar[str] = "history"
-    value: Course
+    value: Histories

@@ -18,9 +18,9 @@ from probes.units import amount, counted, duration
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_words, titled
 from scenarios.finding import Evidence, Finding, Remedy, Severity
-from scenarios.iosched.layout import PairLoad
 from scenarios.iosched.remedies import throughput_of_bfq, use
-from scenarios.iosched.target import Target
+from scenarios.iosched.scheduler_setup import PairLoad
+from scenarios.iosched.target import ScheduledDisks
 from scenarios.knowledge.schedulers import class_of
 from scenarios.rules.texts import texts
 
@@ -34,7 +34,7 @@ HELD = 0.93
 
 
 class Phase(msgspec.Struct, frozen=True):
-    """The leading metric of one arm before and after the onset, block by block."""
+    """The leading metric of one variant before and after the onset, block by block."""
 
     workload: str
     variant: str
@@ -43,7 +43,9 @@ class Phase(msgspec.Struct, frozen=True):
     unit: str
 
 
-def verdict_finding(host: Host, target: Target, variant: str, verdicts: Sequence[ev.Verdict]) -> Finding:
+def verdict_finding(
+    host: Host, target: ScheduledDisks, variant: str, verdicts: Sequence[ev.Verdict]
+) -> Finding:
     """One pair of schedulers over all its loads."""
     judged = [v for v in verdicts if not v.control]
     faster = [v for v in judged if v.faster]
@@ -100,7 +102,7 @@ def _line(verdict: ev.Verdict) -> str:
     return f"{text}; to decide it, in about {duration(seconds)}: {alone}"
 
 
-def _remedies(host: Host, target: Target, variant: str) -> tuple[Remedy, ...]:
+def _remedies(host: Host, target: ScheduledDisks, variant: str) -> tuple[Remedy, ...]:
     found: list[Remedy] = []
     for leaf, state in zip(target.leaves, target.states, strict=True):
         device = next((d for d in target.devices if d.name == leaf), None)
@@ -176,7 +178,7 @@ def throttling_finding(seen: dict[str, tuple[Scheduling, ...]], current: str) ->
     return SAYS.finding("wbt-switch", evidence=lines) if lines else None
 
 
-def advice(target: Target) -> Finding | None:
+def advice(target: ScheduledDisks) -> Finding | None:
     """What this class of device suggests, for the report."""
     if not target.devices:
         return None

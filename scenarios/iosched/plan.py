@@ -10,15 +10,15 @@ from probes.bench.disk.mixes import files_bytes
 from probes.host import Host
 from probes.types import present
 from scenarios.experiment.schedule.switch import scheduler_change
-from scenarios.iosched.layout import Layout, needed_seconds, seeks
-from scenarios.iosched.target import Target
+from scenarios.iosched.scheduler_setup import SchedulerSetup, needed_seconds, seeks
+from scenarios.iosched.target import ScheduledDisks
 from scenarios.knowledge.disks import endurance_share, fill_s
 from scenarios.knowledge.schedulers import class_of
 from scenarios.model import Options, directory_action
 from scenarios.plan import Plan, PlannedStep, Variant, Written
 
 
-def make(host: Host, found: Layout, options: Options, planned: Callable[..., Plan]) -> Plan:
+def make(host: Host, found: SchedulerSetup, options: Options, planned: Callable[..., Plan]) -> Plan:
     """The plan as it is shown and consented to."""
     if found.target is None:
         return planned(options=dict(options.values), refusal=found.refusal)
@@ -59,7 +59,7 @@ def make(host: Host, found: Layout, options: Options, planned: Callable[..., Pla
     )
 
 
-def _variant(on: Target, scheduler: str) -> Variant:
+def _variant(on: ScheduledDisks, scheduler: str) -> Variant:
     state = on.states[0]
     if scheduler != on.current:
         return Variant(id=scheduler, label=scheduler, detail="with the kernel's own settings for it")
@@ -75,7 +75,7 @@ def _differs(schedulers: Sequence[str]) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _seconds(found: Layout) -> list[str]:
+def _seconds(found: SchedulerSetup) -> list[str]:
     """Which pair and load takes how long at least: what the budget is made of."""
     parts = []
     for variant in found.variants:
@@ -88,7 +88,7 @@ def _seconds(found: Layout) -> list[str]:
     return parts
 
 
-def _left_out(found: Layout, on: Target) -> tuple[str, ...]:
+def _left_out(found: SchedulerSetup, on: ScheduledDisks) -> tuple[str, ...]:
     lines: list[str] = []
     if found.unreached:
         titles = ", ".join(dict.fromkeys(f"{job.mix.title} ({job.variant})" for job in found.unreached))
@@ -103,7 +103,7 @@ def _left_out(found: Layout, on: Target) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _sentences(found: Layout, on: Target, why: str) -> tuple[str, ...]:
+def _sentences(found: SchedulerSetup, on: ScheduledDisks, why: str) -> tuple[str, ...]:
     lines = [
         "first reads which scheduler is active and why, and which tasks hang in D (`hostdx triage` reads the "
         "same, without root)",

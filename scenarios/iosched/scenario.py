@@ -30,10 +30,18 @@ from scenarios.iosched.findings import (
     throttling_finding,
     verdict_finding,
 )
-from scenarios.iosched.layout import DEFAULT_BUDGET_S, ORDER, Layout, PairLoad, layout, need, needed_seconds
 from scenarios.iosched.plan import make
-from scenarios.iosched.switch import MixedArm, MixedWatch, Switcher
-from scenarios.iosched.target import Target
+from scenarios.iosched.scheduler_setup import (
+    DEFAULT_BUDGET_S,
+    ORDER,
+    PairLoad,
+    SchedulerSetup,
+    layout,
+    need,
+    needed_seconds,
+)
+from scenarios.iosched.switch import MixedVariantBench, MixedWatch, Switcher
+from scenarios.iosched.target import ScheduledDisks
 from scenarios.model import Options, Prepared, Refused, Run, Scenario, own_directory
 
 # On a host with a storm of hanging tasks a switch hangs as well, and makes it worse.
@@ -66,7 +74,7 @@ class Iosched(Scenario):
         found = layout(host, options, has_root=_root())
         return Prepared(make(host, found, options, self.planned), partial(self._run, found))
 
-    async def _run(self, found: Layout, run: Run) -> None:
+    async def _run(self, found: SchedulerSetup, run: Run) -> None:
         target = found.target
         assert target is not None, "without one the plan refuses"
         await self._refuse_a_storm(run)
@@ -107,7 +115,7 @@ class Iosched(Scenario):
                 "too; see `hostdx run dstate`"
             )
 
-    def _facts(self, run: Run, target: Target) -> None:
+    def _facts(self, run: Run, target: ScheduledDisks) -> None:
         for state in target.states:
             reason = why(run.host, state)
             subject, queue = f"disk:{state.device}", f"/sys/block/{state.device}/queue/scheduler"
@@ -116,13 +124,13 @@ class Iosched(Scenario):
             if present(state.hw_queues):
                 run.fact(subject, "hw_queues", state.hw_queues, source=f"/sys/block/{state.device}/mq")
 
-    async def _prepare(self, run: Run, bench: MixedBench, found: Layout) -> None:
+    async def _prepare(self, run: Run, bench: MixedBench, found: SchedulerSetup) -> None:
         with run.step("prepare", "write the test files") as step:
             await bench.prepare(found.mixes, step.wrote)
             await bench.settle()
 
     async def _measure(
-        self, run: Run, bench: MixedBench, found: Layout, target: Target, switcher: Switcher
+        self, run: Run, bench: MixedBench, found: SchedulerSetup, target: ScheduledDisks, switcher: Switcher
     ) -> None:
         budget = Budget(found.budget_s, run.clock)
         watch = MixedWatch(run, bench, target.leaves, (target.directory,))
@@ -131,23 +139,23 @@ class Iosched(Scenario):
         for number, job in enumerate(found.jobs):
             with run.step(job.workload.id, job.workload.title):
                 bench.write_rate = job.write_rate or None
-                arms = [
-                    MixedArm(name, switcher, bench, job.mix, job.workload)
+                compared = [
+                    MixedVariantBench(name, switcher, bench, job.mix, job.workload)
                     for name in (target.current, job.variant)
                 ]
                 verdicts, blocks = await compare(
                     run,
                     job.workload,
-                    arms,
+                    compared,
                     budget_s=self._share(budget, found.jobs[number:], bench),
                     family=len(found.jobs),
                     watch=watch,
                     scope="this stack",
                 )
                 by_variant.setdefault(job.variant, []).extend(verdicts)
-                for arm in arms:
-                    self._onset(run, target, job, arm.variant, blocks)
-                held = held_finding(target.names, job, [job.written(blocks, arm.variant) for arm in arms])
+                for one in compared:
+                    self._onset(run, target, job, one.variant, blocks)
+                held = held_finding(target.names, job, [job.written(blocks, one.variant) for one in compared])
                 if held is not None:
                     held_back.append(held)
         await switcher.back()
@@ -168,7 +176,9 @@ class Iosched(Scenario):
         bytes_for_it = bench.budget.left_bytes * own / (own + later)
         return min(seconds, bytes_for_it / (job.write_rate * job.mix.writers))
 
-    def _onset(self, run: Run, target: Target, job: PairLoad, variant: str, blocks: list[ev.Block]) -> None:
+    def _onset(
+        self, run: Run, target: ScheduledDisks, job: PairLoad, variant: str, blocks: list[ev.Block]
+    ) -> None:
         lead = job.workload.metrics[0]
         name = f"{job.mix.title}, {lead.name}"
         onsets, steadies = (values_of(blocks, variant, lead.name, phase) for phase in ("onset", "steady"))
@@ -178,7 +188,7 @@ class Iosched(Scenario):
             run.found(finding)
 
     def _findings(
-        self, run: Run, target: Target, by_variant: dict[str, list[ev.Verdict]], switcher: Switcher
+        self, run: Run, target: ScheduledDisks, by_variant: dict[str, list[ev.Verdict]], switcher: Switcher
     ) -> None:
         for variant, verdicts in by_variant.items():
             finding = verdict_finding(run.host, target, variant, verdicts)

@@ -98,7 +98,7 @@ class Switcher:
             self.run.fact(subject, f"tunables of {scheduler}", text, source=f"{base}/iosched")
 
 
-class MixedArm:
+class MixedVariantBench:
     """One scheduler under one mixed load."""
 
     def __init__(

@@ -17,7 +17,7 @@ from probes.types import Absent, present
 SYSTEM_PLACES = ("/", "/boot", "/boot/efi", "/usr", "/var", "/var/log/journal")
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True):
+class ScheduledDisks(msgspec.Struct, frozen=True, kw_only=True):
     """`states` and `devices` in the order of `place.leaves`; all leaves run `current` and offer `offered`."""
 
     directory: str
@@ -36,7 +36,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
         return ", ".join(self.leaves)
 
 
-def target(host: Host, directory: str) -> Target | Absent:
+def target(host: Host, directory: str) -> ScheduledDisks | Absent:
     """Absent with one line where there is nothing to switch."""
     place = placement(host, directory)
     if isinstance(place, Absent):
@@ -56,7 +56,7 @@ def target(host: Host, directory: str) -> Target | Absent:
         both = ", ".join(f"{s.device}: {s.active if present(s.active) else 'unknown'}" for s in states)
         return Absent(f"the disks below {directory} run different schedulers ({both})")
     offered = tuple(s for s in states[0].offered if all(s in other.offered for other in states[1:]))
-    return Target(
+    return ScheduledDisks(
         directory=directory,
         place=place,
         devices=tuple(known[leaf] for leaf in place.leaves if leaf in known),
@@ -102,7 +102,7 @@ def _of_swap(host: Host) -> Iterator[tuple[str, str]]:
             yield leaf, "swap"
 
 
-def refusal(host: Host, found: Target, *, system_disk: bool, has_root: bool) -> str:
+def refusal(host: Host, found: ScheduledDisks, *, system_disk: bool, has_root: bool) -> str:
     """Why its scheduler is not switched, in one line; empty where it may be."""
     if not host.live:
         return "a captured host has no scheduler to switch"

@@ -27,7 +27,7 @@ ONE, ALL = SLOTS
 TITLES: dict[Slot, str] = {"one": "one CPU", "all": "all CPUs"}
 
 
-class Layout(OwnDirectory):
+class KernelSetup(OwnDirectory):
     """What is measured where. Without a suitable directory neither disk nor files are."""
 
     def __init__(self, host: Host, options: Options) -> None:
@@ -103,8 +103,8 @@ class Layout(OwnDirectory):
         return tuple(lines)
 
 
-def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, Layout]:
-    it = Layout(host, options)
+def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, KernelSetup]:
+    it = KernelSetup(host, options)
     steps = [
         PlannedStep("fingerprint", FINGERPRINT, FINGERPRINT_S),
         PlannedStep("rounds", f"{len(it.workloads)} loads in turn", it.budget_s),

@@ -31,7 +31,7 @@ from scenarios.kernel.plan import (
     MOST_WRITTEN_BYTES,
     ROUND_S,
     SIZE_BYTES,
-    Layout,
+    KernelSetup,
     make,
 )
 from scenarios.model import Earlier, Options, Prepared, Run, Scenario, SoFar, own_directory
@@ -67,7 +67,7 @@ class Kernel(Scenario):
     def so_far(self, earlier: Sequence[Earlier]) -> SoFar:
         return reboots.so_far(earlier)
 
-    async def _run(self, layout: Layout, run: Run) -> None:
+    async def _run(self, layout: KernelSetup, run: Run) -> None:
         plan = run.plan
         with run.step("fingerprint", FINGERPRINT):
             place = layout.fit.placement if layout.fit is not None else None
@@ -87,7 +87,7 @@ class Kernel(Scenario):
         for finding in findings(plan, figures):
             run.found(finding)
 
-    async def _prepared(self, run: Run, layout: Layout, stack: AsyncExitStack) -> Battery:
+    async def _prepared(self, run: Run, layout: KernelSetup, stack: AsyncExitStack) -> Battery:
         private = None
         if layout.fit is not None:
             private = await stack.enter_async_context(own_directory(run, layout.directory))
@@ -115,7 +115,7 @@ class Kernel(Scenario):
 class _Rounds:
     """Round after round of all loads, each round in a new random order, until the budget is spent."""
 
-    def __init__(self, run: Run, plan: Plan, layout: Layout, battery: Battery, watch: Watch) -> None:
+    def __init__(self, run: Run, plan: Plan, layout: KernelSetup, battery: Battery, watch: Watch) -> None:
         self.run = run
         self.plan = plan
         self.battery = battery

@@ -65,7 +65,7 @@ class Shift(NamedTuple):
     nights: int
 
 
-class Course(NamedTuple):
+class Cusum(NamedTuple):
     """`sums`: the CUSUM after each night. `shifts`: each time a slowdown was found, with the night that showed it."""
 
     sums: tuple[float, ...]
@@ -136,7 +136,7 @@ def added(total: float, log: float, to: Reference, before: float | None = None) 
     return min(CEILING, max(0.0, total - score(log, to, before) - DRIFT))
 
 
-def course(logs: Sequence[float], to: Reference, loads: int, margin: float = MARGIN) -> Course:
+def course(logs: Sequence[float], to: Reference, loads: int, margin: float = MARGIN) -> Cusum:
     """Of the nights after the baseline, in their order. `loads`: how many are looked at together."""
     sums: list[float] = []
     found: list[tuple[int, Shift]] = []
@@ -153,7 +153,7 @@ def course(logs: Sequence[float], to: Reference, loads: int, margin: float = MAR
                 found.append((night, shift._replace(since=_dated(logs, since, night, to))))
                 slow = True
         sums.append(total)
-    return Course(tuple(sums), tuple(found), slow)
+    return Cusum(tuple(sums), tuple(found), slow)
 
 
 def _dated(logs: Sequence[float], since: int, night: int, to: Reference) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from probes.units import counted, listed
 from scenarios.compare.effects import interval_of_metric, of_metric
 from scenarios.finding import Evidence, Finding, Remedy
-from scenarios.nights.history import Dated, Event, History, LoadCourse, Turn
+from scenarios.nights.history import Dated, History, LoadNights, Slowdown, Turn
 
 _MOST_LOADS = 12
 _MOST_SUSPECTS = 6
@@ -16,7 +16,7 @@ def findings(found: History) -> list[Finding]:
     return [_slower(found, event) for event in found.lasting]
 
 
-def _slower(found: History, event: Event) -> Finding:
+def _slower(found: History, event: Slowdown) -> Finding:
     worst = event.turns[0]
     more = len(event.turns) - 1
     others = f" and {counted(more, 'other load')}" if more else ""
@@ -37,7 +37,7 @@ def _slower(found: History, event: Event) -> Finding:
     )
 
 
-def named(load: Turn | LoadCourse) -> str:
+def named(load: Turn | LoadNights) -> str:
     """`system call (all)`."""
     return f"{load.title} ({load.key.variant})" if load.key.variant else load.title
 
@@ -47,7 +47,7 @@ def sized(turn: Turn) -> str:
     return f"{size} (95 % CI {interval_of_metric(turn.ci95, turn.ratio, turn.metric)})"
 
 
-def suspects(event: Event) -> str:
+def suspects(event: Slowdown) -> str:
     """What was recorded as changed about then."""
     if not event.suspects:
         return f"none; no recorded fact changed between {event.before[:10] or 'the first night'} and {event.since[:10]}"

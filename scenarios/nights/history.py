@@ -21,7 +21,7 @@ from scenarios.nights.cusum import (
     references,
     score,
 )
-from scenarios.nights.night import MINOR, Changed, Figure, NightRun, State
+from scenarios.nights.night import MINOR, Changed, NightFigure, NightRun, State
 from scenarios.plan import Metric
 
 # Nights before and after the one on which a course turned, in which a change is a suspect: small shifts are dated late.
@@ -68,7 +68,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     lasting: bool
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True):
+class Slowdown(msgspec.Struct, frozen=True, kw_only=True):
     """Loads that became slower together. `before`, `since`: dates of the last night before it and the first of it."""
 
     before: str
@@ -82,7 +82,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
         return any(turn.lasting for turn in self.turns)
 
 
-class LoadCourse(msgspec.Struct, frozen=True, kw_only=True):
+class LoadNights(msgspec.Struct, frozen=True, kw_only=True):
     """One load: (night, value) of every night that has it. `centre`: of the newest baseline, in the metric's unit.
 
     `deviation`: from night to night, as a share; `total`: the CUSUM after the last night, in deviations.
@@ -104,8 +104,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     host: str
     margin: float
     nights: tuple[Seen, ...]
-    loads: tuple[LoadCourse, ...]
-    events: tuple[Event, ...]
+    loads: tuple[LoadNights, ...]
+    events: tuple[Slowdown, ...]
     changes: tuple[Dated, ...]
     collected: int
     baselines: int
@@ -116,7 +116,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
         return sum(seen.state == "measured" for seen in self.nights)
 
     @property
-    def lasting(self) -> tuple[Event, ...]:
+    def lasting(self) -> tuple[Slowdown, ...]:
         return tuple(event for event in self.events if event.lasting)
 
 
@@ -137,8 +137,8 @@ class _Night(msgspec.Struct):
     def changes(self) -> tuple[Changed, ...]:
         return self.first.changes
 
-    def figures(self) -> dict[FigureKey, Figure]:
-        found: dict[FigureKey, Figure] = {}
+    def figures(self) -> dict[FigureKey, NightFigure]:
+        found: dict[FigureKey, NightFigure] = {}
         for run in self.runs:
             for figure in run.figures:
                 known = found.setdefault(figure.key, figure)
@@ -222,11 +222,11 @@ def _spans(measured: Sequence[_Night]) -> tuple[list[_Span], int]:
 
 def _courses(
     measured: Sequence[_Night],
-    figures: Sequence[dict[FigureKey, Figure]],
+    figures: Sequence[dict[FigureKey, NightFigure]],
     spans: Sequence[_Span],
     margin: float,
-) -> tuple[list[LoadCourse], list[Turn], bool]:
-    latest: dict[FigureKey, Figure] = {key: figure for night in figures for key, figure in night.items()}
+) -> tuple[list[LoadNights], list[Turn], bool]:
+    latest: dict[FigureKey, NightFigure] = {key: figure for night in figures for key, figure in night.items()}
     turns: list[Turn] = []
     standing: dict[FigureKey, tuple[Reference, float, bool]] = {}
     retest = False
@@ -258,7 +258,7 @@ def _courses(
     return loads, turns, retest
 
 
-def _known(figures: Sequence[dict[FigureKey, Figure]], span: _Span) -> dict[FigureKey, Reference]:
+def _known(figures: Sequence[dict[FigureKey, NightFigure]], span: _Span) -> dict[FigureKey, Reference]:
     """Of the loads that enough nights of the baseline have."""
     columns: dict[FigureKey, list[float]] = {}
     for index in span.baseline:
@@ -276,13 +276,13 @@ def _again(logs: Sequence[float], to: Reference, sums: Sequence[float], tonight:
 
 def _load(
     key: FigureKey,
-    figure: Figure,
+    figure: NightFigure,
     measured: Sequence[_Night],
-    figures: Sequence[dict[FigureKey, Figure]],
+    figures: Sequence[dict[FigureKey, NightFigure]],
     standing: tuple[Reference, float, bool] | None,
-) -> LoadCourse:
+) -> LoadNights:
     values = tuple((measured[n].number, night[key].value) for n, night in enumerate(figures) if key in night)
-    found = LoadCourse(key=key, title=figure.title, metric=figure.metric, values=values)
+    found = LoadNights(key=key, title=figure.title, metric=figure.metric, values=values)
     if standing is None:
         return found
     to, total, slow = standing
@@ -291,7 +291,7 @@ def _load(
     )
 
 
-def _events(turns: Sequence[Turn], measured: Sequence[_Night], changes: Sequence[Dated]) -> list[Event]:
+def _events(turns: Sequence[Turn], measured: Sequence[_Night], changes: Sequence[Dated]) -> list[Slowdown]:
     """Turns are indices of measured nights until here; loads that turned together stand together, the largest first."""
     groups: list[list[Turn]] = []
     for turn in sorted(turns, key=lambda turn: turn.since):
@@ -307,7 +307,7 @@ def _events(turns: Sequence[Turn], measured: Sequence[_Night], changes: Sequence
         low, high = numbers[max(0, first - _BEFORE)], numbers[min(len(numbers) - 1, first + _AFTER)]
         near = [dated for dated in changes if low < dated.night <= high]
         found.append(
-            Event(
+            Slowdown(
                 before=walls[first - 1] if first else "",
                 since=walls[first],
                 named=walls[min(turn.named for turn in group)],

@@ -37,7 +37,7 @@ class Changed(msgspec.Struct, frozen=True, kw_only=True):
     component: str
 
 
-class Figure(msgspec.Struct, frozen=True, kw_only=True):
+class NightFigure(msgspec.Struct, frozen=True, kw_only=True):
     """A load's figure in one run: `log` is turned so that more is better, `value` keeps the natural unit."""
 
     key: FigureKey
@@ -59,7 +59,7 @@ class NightRun(msgspec.Struct, frozen=True, kw_only=True):
     wall: str
     state: State
     reason: str = ""
-    figures: tuple[Figure, ...] = ()
+    figures: tuple[NightFigure, ...] = ()
     changes: tuple[Changed, ...] = ()
 
     @property
@@ -84,10 +84,12 @@ def night_run(night: int, take: Take, before: Take | None) -> NightRun:
     )
 
 
-def _figures(take: Take) -> Iterator[Figure]:
+def _figures(take: Take) -> Iterator[NightFigure]:
     for key, figure in sorted(take.figures.items()):
         load = take.loads[key]
-        yield Figure(key=key, title=load.title, metric=load.metric, log=figure.log_mean, value=figure.value)
+        yield NightFigure(
+            key=key, title=load.title, metric=load.metric, log=figure.log_mean, value=figure.value
+        )
 
 
 def changes(before: Take, after: Take) -> tuple[Changed, ...]:

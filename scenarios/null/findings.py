@@ -9,7 +9,7 @@ from probes.units import smallest_effect
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_words, groups_words
 from scenarios.finding import Evidence, Finding, Severity
-from scenarios.null.results import Answer, Reach, left_out
+from scenarios.null.results import LeastEffect, NullAnswer, left_out
 from scenarios.rules.texts import texts
 
 SAYS = texts("null")
@@ -22,12 +22,12 @@ GOOD = 0.05
 USABLE = 0.15
 
 
-def reach(verdict: ev.Verdict, title: str) -> Reach:
+def reach(verdict: ev.Verdict, title: str) -> LeastEffect:
     """From the half-width that the run reached: it falls with the root of the seconds spent."""
     smallest = None
     if verdict.smallest_effect is not None and verdict.seconds > 0:
         smallest = verdict.smallest_effect * math.sqrt(verdict.seconds / MINUTE_S)
-    return Reach(
+    return LeastEffect(
         verdict.workload,
         title,
         None if smallest is None else round(smallest, 4),
@@ -38,7 +38,7 @@ def reach(verdict: ev.Verdict, title: str) -> Reach:
     )
 
 
-def findings(answer: Answer, verdicts: Sequence[ev.Verdict], culprits: Sequence[str]) -> list[Finding]:
+def findings(answer: NullAnswer, verdicts: Sequence[ev.Verdict], culprits: Sequence[str]) -> list[Finding]:
     """Whether this host can be measured, and what was called different though it was the same."""
     clean = not any(v.differs for v in verdicts)
     found = [_resolution(answer, culprits, clean)]
@@ -48,7 +48,7 @@ def findings(answer: Answer, verdicts: Sequence[ev.Verdict], culprits: Sequence[
     return found
 
 
-def _resolution(answer: Answer, culprits: Sequence[str], clean: bool) -> Finding:
+def _resolution(answer: NullAnswer, culprits: Sequence[str], clean: bool) -> Finding:
     """`clean`: nothing was called different, so how small an effect shows is the run's answer."""
     evidence = [Evidence(_line(r), source="null") for r in answer.reaches]
     evidence += [Evidence(text, source="guard") for text in culprits]
@@ -73,7 +73,7 @@ def _resolution(answer: Answer, culprits: Sequence[str], clean: bool) -> Finding
     )
 
 
-def _alike_but_different(answer: Answer, verdict: ev.Verdict) -> Finding:
+def _alike_but_different(answer: NullAnswer, verdict: ev.Verdict) -> Finding:
     return SAYS.finding(
         "difference",
         subject=f"{answer.directory} {verdict.workload}".strip(),
@@ -84,7 +84,7 @@ def _alike_but_different(answer: Answer, verdict: ev.Verdict) -> Finding:
     )
 
 
-def _line(one: Reach) -> str:
+def _line(one: LeastEffect) -> str:
     if one.in_a_minute is None:
         return f"{one.title}: {one.reason or one.verdict}"
     return (

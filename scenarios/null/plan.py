@@ -9,8 +9,8 @@ from probes.bench.workloads import Load, load_of, prepared_bytes
 from probes.host import Host
 from probes.units import size
 from scenarios.experiment.load_schedule import LEAST_LOAD_S, MAY_BE_LEFT_OUT
-from scenarios.files.arm import workload
 from scenarios.files.directories import OwnDirectory
+from scenarios.files.variant_bench import workload
 from scenarios.guards.foreign_latency import STOPS_ITSELF
 from scenarios.knowledge.disks import fill_s
 from scenarios.model import Options, Usage, directory_action

@@ -12,7 +12,7 @@ from scenarios.results.result import Result
 from scenarios.verdict.verdict import Judged, Word
 
 
-class Reach(msgspec.Struct, Judged, frozen=True, omit_defaults=True):
+class LeastEffect(msgspec.Struct, Judged, frozen=True, omit_defaults=True):
     """One workload: the smallest effect (a share) that a minute of it can show; None where it was not found out."""
 
     workload: str
@@ -24,10 +24,10 @@ class Reach(msgspec.Struct, Judged, frozen=True, omit_defaults=True):
     reason: str = ""
 
 
-class Answer(msgspec.Struct, frozen=True):
+class NullAnswer(msgspec.Struct, frozen=True):
     directory: str
     device: str
-    reaches: tuple[Reach, ...] = ()
+    reaches: tuple[LeastEffect, ...] = ()
     margin: of.Margin = 0.05  # nothing smaller is ever called, however quiet the host
 
     @property
@@ -35,17 +35,17 @@ class Answer(msgspec.Struct, frozen=True):
         return max((r.in_a_minute for r in self.reaches if r.in_a_minute is not None), default=None)
 
     @property
-    def unknown(self) -> list[Reach]:
+    def unknown(self) -> list[LeastEffect]:
         return [r for r in self.reaches if r.in_a_minute is None]
 
 
-def left_out(answer: Answer) -> str:
+def left_out(answer: NullAnswer) -> str:
     return f"; not measured: {', '.join(r.title for r in answer.unknown)}" if answer.unknown else ""
 
 
 class Resolution(Result, frozen=True, tag="null.resolution/1"):
     name: ClassVar[str] = "null"
-    value: Answer
+    value: NullAnswer
 
     @property
     def quote(self) -> str:

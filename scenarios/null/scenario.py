@@ -37,7 +37,7 @@ from scenarios.null.plan import (
     make,
     most_written,
 )
-from scenarios.null.results import Answer, Resolution
+from scenarios.null.results import NullAnswer, Resolution
 from scenarios.plan import Workload
 
 
@@ -118,7 +118,7 @@ def _conclude(
 ) -> None:
     """The answer, kept for the others to quote, and what a person should make of it."""
     reaches = tuple(reach(v, w.title) for v, w in zip(verdicts, workloads, strict=True))
-    answer = Answer(place.directory, place.device, reaches, run.options.number("margin", 0.05))
+    answer = NullAnswer(place.directory, place.device, reaches, run.options.number("margin", 0.05))
     run.emit(Resolution(t=run.time(), value=answer))
     for finding in findings(answer, verdicts, blamed):
         run.found(finding)

@@ -20,7 +20,7 @@ from scenarios.rules.texts import texts
 
 if TYPE_CHECKING:  # triage says what it reads, and loads nothing that measures
     from scenarios.numa.measurement.cpu import Clocked, CpuResult
-    from scenarios.numa.measurement.figures import Figure
+    from scenarios.numa.measurement.figures import RoundsFigure
     from scenarios.numa.measurement.surroundings import Surroundings
 
 SAYS = texts("numa")
@@ -175,7 +175,7 @@ def _scaling(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
 
 
 def timer_findings(
-    clock: Clocksource | Absent, cost_ns: Figure | None, system_call_ns: Figure | None = None
+    clock: Clocksource | Absent, cost_ns: RoundsFigure | None, system_call_ns: RoundsFigure | None = None
 ) -> Iterator[Finding]:
     """Slow where the source is, or where reading the time costs as much as a system call: then it is one."""
     slow_source = present(clock) and clock.slow
@@ -271,7 +271,7 @@ def _ghz(khz: int) -> str:
     return units.frequency(khz * 1000.0)
 
 
-def _interval(figure: Figure) -> str:
+def _interval(figure: RoundsFigure) -> str:
     if figure.low is None or figure.high is None:
         return units.percent(figure.value)
     return (

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from probes import units
 from scenarios.finding import Evidence, Finding
-from scenarios.numa.measurement.figures import Figure
+from scenarios.numa.measurement.figures import RoundsFigure
 from scenarios.numa.measurement.memory import MemoryResult, NodeReach
 from scenarios.rules.texts import texts
 
@@ -149,7 +149,7 @@ def _latencies(reach: NodeReach, best: NodeReach) -> str:
     return f"{slow.value:.0f} ns a load, node {best.cpu_node} in its own {quick.value:.0f} ns"
 
 
-def _speed(figure: Figure | None) -> Speed | None:
+def _speed(figure: RoundsFigure | None) -> Speed | None:
     if figure is None or figure.low is None or figure.high is None:
         return None
     return Speed(figure.value, figure.low, figure.high)

@@ -20,8 +20,8 @@ from scenarios.experiment.load_schedule import MAY_BE_LEFT_OUT
 from scenarios.model import Options, Usage, directory_action
 from scenarios.numa.machine import Machine, machine
 from scenarios.numa.measurement import locality
-from scenarios.numa.measurement.memory import Target, fitting, targets
-from scenarios.numa.measurement.trains import ASKING, STREAMING, Side, metrics
+from scenarios.numa.measurement.memory import NodePair, fitting, targets
+from scenarios.numa.measurement.trains import ASKING, STREAMING, PlacementSide, metrics
 from scenarios.numa.picture import picture
 from scenarios.numa.placements import full, loopback, placements, variant_line, why_not
 from scenarios.numa.settings import source_problem
@@ -38,7 +38,7 @@ MOST_COPIERS = 16
 SMALL, HUGE = "small", "huge"
 
 
-class Layout(msgspec.Struct, frozen=True, kw_only=True):
+class NumaSetup(msgspec.Struct, frozen=True, kw_only=True):
     """What the host offers, worked out once for the plan and once more for the run."""
 
     shape: Machine
@@ -46,9 +46,9 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     table: Numa | None
     found: tuple[Cache, ...]
     cpus: frozenset[int]
-    entries: tuple[tuple[Workload, str, tuple[Side, ...]], ...]  # workload, work, sides
+    entries: tuple[tuple[Workload, str, tuple[PlacementSide, ...]], ...]  # workload, work, sides
     left_out: tuple[str, ...]
-    pairs: tuple[Target, ...]  # of nodes: whose CPUs copy from whose memory
+    pairs: tuple[NodePair, ...]  # of nodes: whose CPUs copy from whose memory
     disk: locality.NodeDirectory | None
     untestable: str  # why placements cannot be tested here
     measures: bool
@@ -64,7 +64,7 @@ def budget_s(options: Options) -> float:
     return options.number("budget") or DEFAULT_BUDGET_S
 
 
-def lay_out(host: Host, options: Options) -> Layout:
+def lay_out(host: Host, options: Options) -> NumaSetup:
     placed = host.once(topology)
     table = host.once(numa)
     nodes = table if present(table) and not table.doubt else None
@@ -74,7 +74,7 @@ def lay_out(host: Host, options: Options) -> Layout:
     cpus = placed.online & may if present(may) and host.live else placed.online
     measures = host.live and options.string("only", "all") == "all" and bool(cpus)
     left_out: list[str] = []
-    entries: list[tuple[Workload, str, tuple[Side, ...]]] = []
+    entries: list[tuple[Workload, str, tuple[PlacementSide, ...]]] = []
     disk: locality.NodeDirectory | None = None
     every = targets(placed, nodes, cpus)
     pairs = fitting(every, budget_s(options) * MEMORY_SHARE, LEAST_ROUNDS)
@@ -91,7 +91,7 @@ def lay_out(host: Host, options: Options) -> Layout:
             left_out += [] if isinstance(there, locality.NodeDirectory) else [f"disk: {there}"]
     elif not host.live:
         left_out.append("every measurement: a captured tree is only read")
-    return Layout(
+    return NumaSetup(
         shape=machine(host),
         placed=placed,
         table=nodes,
@@ -119,10 +119,10 @@ def _entries(
     table: Numa | None,
     found: tuple[Cache, ...],
     cpus: frozenset[int],
-    reach: tuple[Target, ...],
+    reach: tuple[NodePair, ...],
     card_node: int | None,
-) -> tuple[list[tuple[Workload, str, tuple[Side, ...]]], list[str]]:
-    entries: list[tuple[Workload, str, tuple[Side, ...]]] = []
+) -> tuple[list[tuple[Workload, str, tuple[PlacementSide, ...]]], list[str]]:
+    entries: list[tuple[Workload, str, tuple[PlacementSide, ...]]] = []
     left_out: list[str] = []
     unfit = why_not(placed, table, found, cpus)
     if unfit:
@@ -132,12 +132,12 @@ def _entries(
         idle = placements(placed, table, found, cpus, rng, options.integer("workers"))
         if len(idle) > 1:
             title = f"zlib, {len(idle[0].seats)} workers"
-            entries.append((_workload("placement", title, WORK), WORK, tuple(Side(p) for p in idle)))
+            entries.append((_workload("placement", title, WORK), WORK, tuple(PlacementSide(p) for p in idle)))
         entries.append(
             (
                 _workload("placement-full", f"zlib, all {len(cpus)} CPUs", WORK),
                 WORK,
-                tuple(Side(p) for p in full(cpus)),
+                tuple(PlacementSide(p) for p in full(cpus)),
             )
         )
     if (both := _near_and_far(reach)) is not None:
@@ -158,15 +158,15 @@ def _entries(
             (STREAMING, "loopback network, stream"),
             (ASKING, "loopback network, request and answer"),
         ):
-            entries.append((_workload(work, title, work), work, tuple(Side(p) for p in connected)))
+            entries.append((_workload(work, title, work), work, tuple(PlacementSide(p) for p in connected)))
     home = next((t for t in reach if t.near), reach[0] if reach else None)
     one = Placement(SMALL, "", (Seat((min(cpus),), home.memory_node if home else None),))
-    pages = tuple(Side(one, page) for page in (SMALL, HUGE))
+    pages = tuple(PlacementSide(one, page) for page in (SMALL, HUGE))
     entries.append((_workload("pages", "memory latency by page size", "chase"), "chase", pages))
     return entries, left_out
 
 
-def _near_and_far(reach: tuple[Target, ...]) -> tuple[Target, Target] | None:
+def _near_and_far(reach: tuple[NodePair, ...]) -> tuple[NodePair, NodePair] | None:
     """The farthest memory from the first node's cores, and the same memory from its own: a node whose memory is slow
     is slow in both. Where only memory without cores is far, the first node's own is the near one.
     """
@@ -179,17 +179,17 @@ def _near_and_far(reach: tuple[Target, ...]) -> tuple[Target, Target] | None:
     return own.get(far.memory_node, first), far
 
 
-def _sides(near: Target, far: Target, work: str) -> tuple[Side, ...]:
+def _sides(near: NodePair, far: NodePair, work: str) -> tuple[PlacementSide, ...]:
     """As many cores on both sides."""
     count = min(len(near.cpus), len(far.cpus), MOST_COPIERS) if work == "copy" else 1
     sides = []
     for name, target in ((NEAR, near), (FAR, far)):
         seats = tuple(Seat((cpu,), target.memory_node, store=name) for cpu in target.cpus[:count])
-        sides.append(Side(Placement(name, _memory_title(near, target), seats)))
+        sides.append(PlacementSide(Placement(name, _memory_title(near, target), seats)))
     return tuple(sides)
 
 
-def _memory_title(near: Target, target: Target) -> str:
+def _memory_title(near: NodePair, target: NodePair) -> str:
     if target.near:
         return f"memory of node {target.memory_node}, from its own cores"
     coreless = "" if near.memory_node == target.memory_node else ", which has no cores"
@@ -209,7 +209,7 @@ def _workload(name: str, title: str, work: str) -> Workload:
     )
 
 
-def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, Layout]:
+def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, NumaSetup]:
     """Raises Usage for a file, a URL or a certificate that is none."""
     if problem := source_problem(options):
         raise Usage(f"numa: {problem}")
@@ -244,7 +244,7 @@ def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Pl
     return plan, it
 
 
-def _label(side: Side) -> str:
+def _label(side: PlacementSide) -> str:
     words = {
         SMALL: "small pages",
         HUGE: "huge pages (transparent)",
@@ -256,7 +256,7 @@ def _source(options: Options) -> str:
     return options.string("bios") or ("the Redfish service" if options.string("redfish") else "")
 
 
-def _steps(it: Layout, budget: float) -> tuple[PlannedStep, ...]:
+def _steps(it: NumaSetup, budget: float) -> tuple[PlannedStep, ...]:
     read = PlannedStep("read", "read topology and settings", 1.0)
     if not it.measures:
         return (read,)
@@ -278,7 +278,7 @@ def _steps(it: Layout, budget: float) -> tuple[PlannedStep, ...]:
     )
 
 
-def _sentences(it: Layout) -> tuple[str, ...]:
+def _sentences(it: NumaSetup) -> tuple[str, ...]:
     if not it.measures:
         return ("only reads: measures nothing",)
     variants = " ".join(f"--variant '{line}'" for _, line in it.commands)

@@ -36,7 +36,7 @@ from scenarios.numa.plan import (
     LEAST_ROUNDS,
     MEMORY_SHARE,
     STRESS_SHARE,
-    Layout,
+    NumaSetup,
     make,
 )
 from scenarios.numa.results import (
@@ -72,7 +72,7 @@ class Numa(Scenario):
         plan, layout = make(host, options, self.planned)
         return Prepared(plan, partial(self._run, layout))
 
-    async def _run(self, layout: Layout, run: Run) -> None:
+    async def _run(self, layout: NumaSetup, run: Run) -> None:
         if run.options.string("redfish"):  # four answers, 1 to 3 s each
             run.progress("read", "ask the management controller")
         # before any step: what was asked for and does not answer is one line
@@ -88,7 +88,7 @@ class Numa(Scenario):
         for finding in tables.with_answer(layout, found, tables.undecided(run.plan, verdicts)):
             run.found(finding)
 
-    async def _read(self, run: Run, layout: Layout, told: Firmware) -> list[Finding]:
+    async def _read(self, run: Run, layout: NumaSetup, told: Firmware) -> list[Finding]:
         with run.step("read", "read topology and settings"):
             run.emit(Shape(t=run.time(), value=layout.shape))
             if layout.commands:
@@ -115,7 +115,7 @@ class Numa(Scenario):
             run.emit(Bios(t=run.time(), value=tables.bios(told)))
 
     async def _measure(
-        self, run: Run, layout: Layout, bench: PlacementBench, verdicts: dict[str, list[ev.Verdict]]
+        self, run: Run, layout: NumaSetup, bench: PlacementBench, verdicts: dict[str, list[ev.Verdict]]
     ) -> list[Finding]:
         total, began = run.plan.measuring_s, run.clock.now()
         found = await self._cpu(run, layout, bench, total * CPU_SHARE)
@@ -130,7 +130,7 @@ class Numa(Scenario):
             verdicts |= await locality.measure(run, layout.disk, kept, family)
         return found
 
-    async def _cpu(self, run: Run, layout: Layout, bench: PlacementBench, seconds: float) -> list[Finding]:
+    async def _cpu(self, run: Run, layout: NumaSetup, bench: PlacementBench, seconds: float) -> list[Finding]:
         cpu = CpuBench(run.host, layout.placed, layout.cpus, bench, run.seed)
         stress = StressBench(layout.placed, layout.cpus, run.seed)
         seconds *= 1 - STRESS_SHARE if stress else 1
@@ -164,7 +164,9 @@ class Numa(Scenario):
         except BenchRefused as why:
             run.note(f"stress-ng: {why}")
 
-    async def _memory(self, run: Run, layout: Layout, bench: PlacementBench, seconds: float) -> list[Finding]:
+    async def _memory(
+        self, run: Run, layout: NumaSetup, bench: PlacementBench, seconds: float
+    ) -> list[Finding]:
         memory = MemoryBench(run.host, layout.table, layout.pairs, bench, run.seed)
         with run.step("memory", "measure memory") as step:
             await memory.round()  # the buffers are made
@@ -202,7 +204,7 @@ class Numa(Scenario):
     async def _compare(
         self,
         run: Run,
-        layout: Layout,
+        layout: NumaSetup,
         bench: PlacementBench,
         seconds: float,
         verdicts: dict[str, list[ev.Verdict]],

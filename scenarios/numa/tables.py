@@ -14,11 +14,11 @@ from scenarios import events as ev
 from scenarios.cpus.slot import pin, slot
 from scenarios.finding import SEVERITIES, Finding, Severity
 from scenarios.numa.measurement.cpu import CpuResult, CpuRow
-from scenarios.numa.measurement.figures import Figure
+from scenarios.numa.measurement.figures import RoundsFigure
 from scenarios.numa.measurement.memory import MemoryResult
 from scenarios.numa.measurement.trains import CPU_TIME
 from scenarios.numa.placements import RANDOM, TITLES, UNPINNED
-from scenarios.numa.plan import Layout
+from scenarios.numa.plan import NumaSetup
 from scenarios.numa.results import BiosSetting, CpuRate, Device, NodePair, PageSize, Placement, Scaled
 from scenarios.numa.settings import Firmware
 from scenarios.plan import Plan
@@ -103,7 +103,7 @@ def bios(told: Firmware) -> tuple[BiosSetting, ...]:
     )
 
 
-def _told(factor: float = 1.0, **figures: Figure | None) -> dict[str, Any]:
+def _told(factor: float = 1.0, **figures: RoundsFigure | None) -> dict[str, Any]:
     """The fields of a row: each figure with its interval, four digits of both."""
     out: dict[str, Any] = {}
     for name, figure in figures.items():
@@ -118,14 +118,14 @@ def _short(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def placed_commands(layout: Layout) -> tuple[Placement, ...]:
+def placed_commands(layout: NumaSetup) -> tuple[Placement, ...]:
     return tuple(
         Placement(one.title, as_list(frozenset(n for seat in one.seats for n in seat.cpus)), line)
         for one, line in layout.commands
     )
 
 
-def placement_findings(layout: Layout, verdicts: Mapping[str, Sequence[ev.Verdict]]) -> Iterator[Finding]:
+def placement_findings(layout: NumaSetup, verdicts: Mapping[str, Sequence[ev.Verdict]]) -> Iterator[Finding]:
     """Pinning helps here: by the verdicts on CPU time a piece of work, against the unpinned one."""
     helped = [
         (workload, v)
@@ -169,7 +169,7 @@ def undecided(plan: Plan, verdicts: Mapping[str, Sequence[ev.Verdict]]) -> str:
     return "inconclusive: " + ", ".join(f"'{title}'" for title in titles)
 
 
-def with_answer(layout: Layout, found: Sequence[Finding], still_open: str) -> list[Finding]:
+def with_answer(layout: NumaSetup, found: Sequence[Finding], still_open: str) -> list[Finding]:
     """The findings with the run's answer among them: the worst that speaks, else that nothing is wrong.
 
     What could not be tested here and what was not decided is said with it.

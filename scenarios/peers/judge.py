@@ -20,8 +20,8 @@ from scenarios.peers.judgement import (
     Parts,
 )
 from scenarios.peers.node import Node
-from scenarios.peers.retest import LEAST_ROUNDS, Round, Standing, standings
-from scenarios.peers.screen import LEAST_PEERS, Column, Group, Screen, screen, smallest_found
+from scenarios.peers.retest import LEAST_ROUNDS, RetestedSuspect, Round, standings
+from scenarios.peers.screen import LEAST_PEERS, Column, HardwareGroup, Screen, screen, smallest_found
 from scenarios.peers.setting import partings, rare, settings
 from scenarios.verdict.verdict import margin_edge, ratio_of
 
@@ -69,13 +69,13 @@ def judge(
     )
 
 
-def _open(one: Standing, margin: float) -> bool:
+def _open(one: RetestedSuspect, margin: float) -> bool:
     """Neither decided nor back among its peers in the retests."""
     back = one.ratio is not None and abs(math.log(one.ratio)) <= margin_edge(margin) / 2
     return not (one.decided or back)
 
 
-def _alike(number: int, group: Group, found: Screen) -> Alike:
+def _alike(number: int, group: HardwareGroup, found: Screen) -> Alike:
     few = len(group.nodes) < LEAST_PEERS
     largest = Counter(found.groups[0].hardware)
     own = Counter(group.hardware)
@@ -109,7 +109,7 @@ def _measure(
     column: Column,
     title: str,
     loads: Mapping[FigureKey, Load],
-    judged: Sequence[Standing],
+    judged: Sequence[RetestedSuspect],
     margin: float,
     table: FactTable,
     places: Mapping[str, int],
@@ -145,7 +145,7 @@ def _measure(
 def _odd(
     name: str,
     found: Screen,
-    judged: Sequence[Standing],
+    judged: Sequence[RetestedSuspect],
     nodes: Sequence[Node],
     table: FactTable,
     groups: Sequence[Sequence[int]],

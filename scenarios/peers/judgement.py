@@ -10,7 +10,7 @@ from probes.types import Json
 from scenarios import ranges as of
 from scenarios.compare.run_summary import FigureKey
 from scenarios.peers.node import Hardware
-from scenarios.peers.retest import Standing
+from scenarios.peers.retest import RetestedSuspect
 from scenarios.plan import Metric
 
 LEAST_NODES = 10  # with fewer no setting is named: what a node alone has is then too often chance
@@ -126,7 +126,7 @@ class Odd(msgspec.Struct, frozen=True, kw_only=True):
     """A node that stayed out. `few`: too few nodes to name a setting; then `settings` only lists what differs."""
 
     node: str
-    standings: tuple[Standing, ...]
+    standings: tuple[RetestedSuspect, ...]
     settings: tuple[Setting, ...] = ()
     few: bool = False
     findings: tuple[str, ...] = ()
@@ -157,8 +157,8 @@ class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
     groups: tuple[Alike, ...] = ()
     measures: tuple[Measure, ...] = ()
     odd: tuple[Odd, ...] = ()
-    suspects: tuple[Standing, ...] = ()
-    cleared: tuple[Standing, ...] = ()
+    suspects: tuple[RetestedSuspect, ...] = ()
+    cleared: tuple[RetestedSuspect, ...] = ()
     rare: tuple[Rare, ...] = ()
     findings: tuple[FoundOn, ...] = ()
     missing: tuple[Missing, ...] = ()

@@ -30,7 +30,7 @@ _MEDIAN = math.pi / 2  # a median's variance over a mean's, of normal values
 Round: TypeAlias = Mapping[str, Node]  # what a round of retests measured, by node
 
 
-class Standing(msgspec.Struct, Judged, frozen=True, kw_only=True):
+class RetestedSuspect(msgspec.Struct, Judged, frozen=True, kw_only=True):
     """A suspect in one measure after its retests. `ratio` to its peers, under 1 is worse; `ci95` as told above.
 
     `verdict` is `not measured` while no round has it, and `inconclusive` with fewer rounds than a name needs.
@@ -46,7 +46,7 @@ class Standing(msgspec.Struct, Judged, frozen=True, kw_only=True):
     half: float = 0.0  # of the interval, in logs
 
 
-def standings(found: Screen, rounds: Sequence[Round]) -> tuple[Standing, ...]:
+def standings(found: Screen, rounds: Sequence[Round]) -> tuple[RetestedSuspect, ...]:
     """Of every suspect in each measure that it is suspected in."""
     pairs = [(name, place) for name, places in found.suspects.items() for place in places]
     level = FAMILY_ERROR / max(1, len(pairs)) / (MOST_ROUNDS - LEAST_ROUNDS + 1)
@@ -105,7 +105,7 @@ def _worth(nodes: int) -> float:
 
 def _standing(
     found: Screen, name: str, place: int, rounds: Sequence[Round], spread: tuple[float, float], level: float
-) -> Standing:
+) -> RetestedSuspect:
     column = found.columns[place]
     screened = ratio_of(column.apart(name))
     apart, noise = [], 0.0
@@ -116,7 +116,7 @@ def _standing(
             apart.append(one[name].logs[column.key] - column.centre_of(name) - level_then)
             noise += 1 + _MEDIAN / len(beside)
     if not apart:
-        return Standing(node=name, column=place, verdict=NOT_YET, screened=screened)
+        return RetestedSuspect(node=name, column=place, verdict=NOT_YET, screened=screened)
     effect, count = math.fsum(apart) / len(apart), len(apart)
     variance, freedom = spread
     half = t_quantile(1 - level / 2, freedom) * math.sqrt(variance * noise) / count
@@ -125,7 +125,7 @@ def _standing(
     out = sum(off * effect > 0 and abs(off) > margin_edge(found.margin) for off in apart)
     if count < LEAST_ROUNDS or (word.differs and out < max(LEAST_ROUNDS, count - 1)):
         word = OPEN
-    return Standing(
+    return RetestedSuspect(
         node=name, column=place, verdict=word, screened=screened, rounds=count, ratio=ratio_of(effect),
         ci95=(ratio_of(effect - half), ratio_of(effect + half)), half=half,
     )  # fmt: skip

@@ -115,7 +115,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
         return max(normal_quantile(1 - share / 2) * self.spread, margin_edge(margin) / 2)
 
 
-class Group(msgspec.Struct, frozen=True, kw_only=True):
+class HardwareGroup(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes of one hardware."""
 
     hardware: Hardware
@@ -125,7 +125,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 class Screen(msgspec.Struct, frozen=True, kw_only=True):
     """`suspects`, the farthest off first, with the places (in `columns`) of the measures that they are suspected in."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[HardwareGroup, ...]
     columns: tuple[Column, ...]
     suspects: dict[str, tuple[int, ...]]
     margin: float
@@ -146,7 +146,9 @@ def screen(nodes: Sequence[Node], margin: float = 0.05) -> Screen:
         found = {key: {node.name: node.logs[key] for node in group if key in node.logs} for key in names}
         kept = {key: logs for key, logs in found.items() if len(logs) >= LEAST_PEERS}
         columns += [_column(key, number, logs, len(kept)) for key, logs in kept.items()]
-    groups = tuple(Group(hardware=g[0].hardware, nodes=tuple(node.name for node in g)) for g in members)
+    groups = tuple(
+        HardwareGroup(hardware=g[0].hardware, nodes=tuple(node.name for node in g)) for g in members
+    )
     return Screen(groups=groups, columns=tuple(columns), suspects=_suspects(columns, margin), margin=margin)
 
 

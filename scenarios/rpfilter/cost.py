@@ -30,7 +30,7 @@ SHARE_WARNS = 0.20
 SOFTIRQ_FULL = 0.90  # of the busiest CPU's time
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class CostAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """`bits_per_s`: of the fastest card or as given; Absent where neither is known."""
 
     cost: Cost
@@ -51,7 +51,7 @@ def answer(
     card: Card | None,
     link_gbit: float,
     protocol: str,
-) -> Answer | None:
+) -> CostAnswer | None:
     """None where the check's cost was not measured (not applicable, or too few groups for an interval)."""
     verdict = next((v for v in verdicts if v.variant == CHECK and v.metric == "ns/packet"), None)
     if verdict is None or verdict.delta is None or verdict.delta_ci95 is None or not path_ns:
@@ -62,7 +62,7 @@ def answer(
         rate = rates.ipv6 if protocol == "IPv6" else rates.ipv4
         packets = None if isinstance(rate, Absent) else rate
     bits = link_speed(card, link_gbit)
-    return Answer(
+    return CostAnswer(
         cost=cost,
         verdict=verdict,
         now=None if packets is None else share(cost, packets),
@@ -83,7 +83,7 @@ def link_speed(card: Card | None, link_gbit: float) -> float | Absent:
     return card.mbit_per_s if isinstance(card.mbit_per_s, Absent) else card.mbit_per_s * 1e6
 
 
-def severity(found: Answer, *, loaded: bool, narrowed: bool = False) -> Severity:
+def severity(found: CostAnswer, *, loaded: bool, narrowed: bool = False) -> Severity:
     """A check that is not loaded, or not shown to cost anything, is no finding.
 
     One that only some packets meet (`narrowed`) is a notice: nobody counted them.
@@ -106,7 +106,7 @@ def severity(found: Answer, *, loaded: bool, narrowed: bool = False) -> Severity
     return "warning" if fast or unmerged else "notice"
 
 
-def check_cost(found: Answer, facts: Facts, chosen: MeasuredCheck) -> CheckCost:
+def check_cost(found: CostAnswer, facts: Facts, chosen: MeasuredCheck) -> CheckCost:
     rule = chosen.rule
     return CheckCost(
         protocol=chosen.protocol,
@@ -130,7 +130,7 @@ def check_cost(found: Answer, facts: Facts, chosen: MeasuredCheck) -> CheckCost:
     )
 
 
-def line_rates(found: Answer) -> tuple[LineRate, ...]:
+def line_rates(found: CostAnswer) -> tuple[LineRate, ...]:
     return tuple(
         LineRate(
             mtu=line.mtu,

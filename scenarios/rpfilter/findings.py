@@ -8,7 +8,7 @@ from probes.system.network.packet_rates import PacketRates
 from probes.types import Absent
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.rpfilter import remedies
-from scenarios.rpfilter.cost import MODEL, Answer, severity
+from scenarios.rpfilter.cost import MODEL, CostAnswer, severity
 from scenarios.rpfilter.cost_model import Share, core_holds
 from scenarios.rpfilter.facts import Facts
 from scenarios.rpfilter.measurement.measured_check import MeasuredCheck, active
@@ -19,7 +19,7 @@ from scenarios.rules.texts import texts
 SAYS = texts("rpfilter")
 
 
-def sentences(found: Answer, card: Card | None, protocol: str, *, loaded: bool = True) -> list[Evidence]:
+def sentences(found: CostAnswer, card: Card | None, protocol: str, *, loaded: bool = True) -> list[Evidence]:
     """One fact a line: the cost, what it takes now, both bounds at line rate, what one core holds."""
     cost = found.cost
     takes = "takes" if loaded else "would take"
@@ -86,7 +86,7 @@ def _cores(value: Share) -> str:
     return f"{value.cores:.1f} cores (95 %: {low:.1f} to {high:.1f})"
 
 
-def finding(found: Answer, facts: Facts, chosen: MeasuredCheck) -> Finding:
+def finding(found: CostAnswer, facts: Facts, chosen: MeasuredCheck) -> Finding:
     """Severity by the share of a core now, and by what the card could bring where the check is loaded."""
     rule, loaded = chosen.rule, chosen.here == "loaded"
     lines = []
@@ -136,7 +136,7 @@ def finding(found: Answer, facts: Facts, chosen: MeasuredCheck) -> Finding:
     )
 
 
-def _title(found: Answer, chosen: MeasuredCheck) -> str:
+def _title(found: CostAnswer, chosen: MeasuredCheck) -> str:
     """Where no check is loaded that stands first: nobody is told to be slowed by what is not there."""
     ns, rule = found.cost.ns, chosen.rule
     name = "the firewall's reverse-path check" if rule is not None else chosen.name

@@ -32,7 +32,7 @@ from scenarios.rpfilter.cost import answer, check_cost, line_rates
 from scenarios.rpfilter.facts import Facts, fact_events, rate_events, read
 from scenarios.rpfilter.findings import finding
 from scenarios.rpfilter.measurement.measured_check import chosen
-from scenarios.rpfilter.measurement.trains import Bench, NetworkArm, NetworkTrains, Pairs
+from scenarios.rpfilter.measurement.trains import Bench, NetworkTrains, NetworkVariantBench, Pairs
 from scenarios.rpfilter.measurement.variants import NONE, Trial
 from scenarios.rpfilter.plan import (
     BLOCK_S,
@@ -147,8 +147,10 @@ class Rpfilter(Scenario):
             if trial.load == "udp":
                 scheduler = TrainScheduler(run, trial.workload, NetworkTrains(bench, pairs, trial), watch)
             else:
-                arms = [NetworkArm(bench, run.clock, trial, compared) for compared in trial.compared]
-                scheduler = Blocks(run, trial.workload, arms, watch)
+                variants = [
+                    NetworkVariantBench(bench, run.clock, trial, compared) for compared in trial.compared
+                ]
+                scheduler = Blocks(run, trial.workload, variants, watch)
 
             def done(experiment: Experiment) -> None:
                 verdicts = experiment.verdicts

@@ -16,7 +16,7 @@ from scenarios.rules.known import written
 from scenarios.rules.read import Read, last_line, read
 from scenarios.rules.rule_file import Advice, Answer, RuleText
 from scenarios.rules.subjects.log import log_rows
-from scenarios.rules.table import Row
+from scenarios.rules.table import SubjectRow
 from scenarios.rules.tables import TABLES
 from scenarios.rules.words import Words, plain, typable, typed
 
@@ -34,7 +34,7 @@ def check(text: RuleText, host: Host) -> Iterator[Finding]:
     rows = rows_of(text, host)
     if isinstance(rows, Absent):
         raise Unreadable(rows.reason)
-    found: dict[Severity, list[Row]] = {}
+    found: dict[Severity, list[SubjectRow]] = {}
     unknown: list[tuple[str, str]] = []
     seen = False
     for row in rows:
@@ -53,7 +53,7 @@ def check(text: RuleText, host: Host) -> Iterator[Finding]:
         raise Inapplicable(text.otherwise or f"nothing here that {text.title} is about")
 
 
-def rows_of(text: RuleText, host: Host) -> list[Row] | Absent:
+def rows_of(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
     """Of a table, of the log, or of a path with wildcards: `name` is what stands for them, `mc0/dimm3`."""
     if text.log:
         others = (rule.log for rule in written().rules if rule.log and not rule.rest) if text.rest else ()
@@ -66,11 +66,11 @@ def rows_of(text: RuleText, host: Host) -> list[Row] | Absent:
     for path in host.glob(text.each):
         parts = path.split("/")
         name = "/".join(parts[n] for n in asked)
-        rows.append(Row(name, {"name": name, "path": path}, path))
+        rows.append(SubjectRow(name, {"name": name, "path": path}, path))
     return rows
 
 
-def completed(text: RuleText, host: Host, row: Row) -> Row:
+def completed(text: RuleText, host: Host, row: SubjectRow) -> SubjectRow:
     """With what the rule reads and names itself."""
     if text.read:
         columns: dict[str, Callable[[], Value]] = {
@@ -85,15 +85,15 @@ def completed(text: RuleText, host: Host, row: Row) -> Row:
     return row
 
 
-def _read(host: Host, what: Read, row: Row) -> Value:
+def _read(host: Host, what: Read, row: SubjectRow) -> Value:
     return read(host, what, row.folder, _texts(what, row))
 
 
-def _texts(what: Read, row: Row) -> dict[str, str]:
+def _texts(what: Read, row: SubjectRow) -> dict[str, str]:
     return {name: str(row[name]) for name in row if f"{{{name}}}" in what.path + " ".join(what.command)}
 
 
-def answer_of(text: RuleText, row: Row) -> tuple[Answer, str]:
+def answer_of(text: RuleText, row: SubjectRow) -> tuple[Answer, str]:
     """With the reason where it is unknown."""
     if text.where:
         about = expression(text.where)(row)
@@ -107,7 +107,7 @@ def answer_of(text: RuleText, row: Row) -> tuple[Answer, str]:
     return ("found" if wrong else "fine"), ""
 
 
-def severity_of(text: RuleText, row: Row) -> Severity:
+def severity_of(text: RuleText, row: SubjectRow) -> Severity:
     for severity, words in (("critical", text.critical), ("warning", text.warning)):
         if words and expression(words)(row) is True:
             return severity  # type: ignore[return-value]
@@ -119,7 +119,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_SHOWN]) + (", ..." if len(names) > MOST_SHOWN else "")
 
 
-def finding(text: RuleText, host: Host, severity: Severity, rows: Sequence[Row]) -> Finding:
+def finding(text: RuleText, host: Host, severity: Severity, rows: Sequence[SubjectRow]) -> Finding:
     """One finding, however many it is about: 119 disks are one line with a count."""
     first = rows[0]
     shown = rows[:MOST_SHOWN] if len(rows) > 1 else rows
@@ -149,7 +149,7 @@ def finding(text: RuleText, host: Host, severity: Severity, rows: Sequence[Row])
     )
 
 
-def _evidence(text: RuleText, rows: Sequence[Row]) -> Iterator[str]:
+def _evidence(text: RuleText, rows: Sequence[SubjectRow]) -> Iterator[str]:
     seen: set[str] = set()
     for template in text.evidence or (text.text,):
         words = Words(template)
@@ -160,7 +160,7 @@ def _evidence(text: RuleText, rows: Sequence[Row]) -> Iterator[str]:
                 yield line
 
 
-def _sources(text: RuleText, host: Host, row: Row) -> list[str]:
+def _sources(text: RuleText, host: Host, row: SubjectRow) -> list[str]:
     """The files and commands that the answer was read from: of those that a rule may read, not each is there."""
     asked = _names(text, text.when)
     told: list[str] = []
@@ -182,7 +182,7 @@ def _names(text: RuleText, words: str) -> frozenset[str]:
     return names.union(*(_names(text, text.let[name]) for name in names if name in text.let))
 
 
-def remedy(host: Host, one: Advice, row: Row, rule: str) -> Remedy:
+def remedy(host: Host, one: Advice, row: SubjectRow, rule: str) -> Remedy:
     """As it is typed on this distribution."""
     where = host.once(distribution)
     own = one.on.get(where.id) or one.on.get(where.family, {}) if present(where) else {}

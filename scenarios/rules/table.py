@@ -10,7 +10,7 @@ from probes.types import Absent
 from scenarios.rules.expression import Value
 
 Reader: TypeAlias = Callable[[], Value]
-Table: TypeAlias = Callable[[Host], "list[Row] | Absent"]
+Table: TypeAlias = Callable[[Host], "list[SubjectRow] | Absent"]
 
 
 def part(found: object, name: str) -> Value:
@@ -18,7 +18,7 @@ def part(found: object, name: str) -> Value:
     return found if isinstance(found, Absent) else getattr(found, name)
 
 
-class Row(Mapping[str, Value]):
+class SubjectRow(Mapping[str, Value]):
     """`subject` names what it is about; `folder` is where relative paths of a rule's `read` lie."""
 
     def __init__(
@@ -52,6 +52,6 @@ class Row(Mapping[str, Value]):
     def __len__(self) -> int:
         return len(dict.fromkeys((*self._before, *self._columns)))
 
-    def extended(self, columns: Mapping[str, Value | Reader]) -> Row:
+    def extended(self, columns: Mapping[str, Value | Reader]) -> SubjectRow:
         """The same row with more columns; what it has read is kept."""
-        return Row(self.subject, columns, self.folder, self)
+        return SubjectRow(self.subject, columns, self.folder, self)

@@ -13,11 +13,11 @@ from probes.units import amount, latency, percent, prefixed
 from scenarios.events import Verdict
 from scenarios.experiment.statistics.stats import percentile_ns
 from scenarios.experiment.wording import effect_words, groups_words
-from scenarios.files.places import Target
+from scenarios.files.places import ComparedDirectory
 from scenarios.finding import Evidence, Finding
 from scenarios.knowledge.disks import disk_class, link_share
 from scenarios.rules.texts import texts
-from scenarios.storage.results import Level
+from scenarios.storage.results import DirectoryLevel
 from scenarios.storage.rules import link_fields
 
 SAYS = texts("storage")
@@ -27,9 +27,9 @@ BYTES_PER_UNIT = {"MB/s": 1e6, "B/s": 1.0, "MiB/s": 2.0**20}
 
 
 def level(
-    one: Target, workload: str, metric: str, unit: str, median: float, ci95: tuple[float, float] | None,
+    one: ComparedDirectory, workload: str, metric: str, unit: str, median: float, ci95: tuple[float, float] | None,
     blocks: int, remarks: Sequence[str], latencies: Sequence[tuple[int, int]] = (),
-) -> Level:  # fmt: skip
+) -> DirectoryLevel:  # fmt: skip
     """A directory's level with what it reaches of its link and what its class usually gives.
 
     `latencies`: pairs of upper bound in ns and count.
@@ -44,7 +44,7 @@ def level(
         known = disk_class(device)
         if known is not None:
             usual, title = known.ranges.get(workload), known.title
-    return Level(
+    return DirectoryLevel(
         workload=workload, variant=one.letter, metric=metric, unit=unit, blocks=blocks, median=median, ci95=ci95,
         link_share=share, usual=usual, usual_class=title if usual else "", remarks=tuple(remarks),
         engine_ns=cost_ns() if load_of(workload).kind in ("read", "write") else None,
@@ -52,7 +52,7 @@ def level(
     )  # fmt: skip
 
 
-def link_findings(targets: Sequence[Target], levels: Sequence[Level]) -> list[Finding]:
+def link_findings(targets: Sequence[ComparedDirectory], levels: Sequence[DirectoryLevel]) -> list[Finding]:
     """Streams that stand at the limit of a link, and links that run below what they could."""
     found: list[Finding] = []
     for one in targets:
@@ -77,7 +77,7 @@ def link_findings(targets: Sequence[Target], levels: Sequence[Level]) -> list[Fi
     return found
 
 
-def degraded(one: Target, device: BlockDevice, levels: Sequence[Level]) -> Finding:
+def degraded(one: ComparedDirectory, device: BlockDevice, levels: Sequence[DirectoryLevel]) -> Finding:
     link = device.link
     assert present(link)
     reached = [
@@ -97,7 +97,7 @@ def degraded(one: Target, device: BlockDevice, levels: Sequence[Level]) -> Findi
     )
 
 
-def class_findings(levels: Sequence[Level], targets: Sequence[Target]) -> list[Finding]:
+def class_findings(levels: Sequence[DirectoryLevel], targets: Sequence[ComparedDirectory]) -> list[Finding]:
     """Levels outside of what the class usually gives: a hint, never a verdict, and none where a CPU was the limit."""
     letters = {one.letter: one for one in targets}
     found: list[Finding] = []
@@ -141,11 +141,11 @@ def control_moved(verdict: Verdict) -> Finding:
     )
 
 
-def titled(value: Level) -> str:
+def titled(value: DirectoryLevel) -> str:
     return load_of(value.workload).title
 
 
-def gives(value: Level) -> str:
+def gives(value: DirectoryLevel) -> str:
     return str(amount(value.median, value.unit))
 
 

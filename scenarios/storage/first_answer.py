@@ -12,7 +12,7 @@ from probes.bench.workloads import load_of
 from probes.host import Host
 from probes.system.disk.drive.transport import virtual
 from probes.units import amount, duration, elapsed, listed, number
-from scenarios.files.places import Target
+from scenarios.files.places import ComparedDirectory
 from scenarios.finding import SEVERITIES, Evidence, Finding, Remedy
 from scenarios.knowledge.disks import (
     JobKind,
@@ -24,7 +24,7 @@ from scenarios.knowledge.disks import (
 )
 from scenarios.rules.texts import texts
 from scenarios.storage.findings import engine_cost
-from scenarios.storage.results import Level
+from scenarios.storage.results import DirectoryLevel
 
 SAYS = texts("storage")
 KNOWLEDGE = "scenarios/knowledge/storage.toml"
@@ -39,8 +39,8 @@ CAPPED = {
 
 def first_answer(
     host: Host,
-    one: Target,
-    levels: Sequence[Level],
+    one: ComparedDirectory,
+    levels: Sequence[DirectoryLevel],
     found: Sequence[Finding],
     watched_s: float,
     *,
@@ -94,7 +94,7 @@ def first_answer(
     return [answer]
 
 
-def worth(kind: JobKind, value: Level) -> str:
+def worth(kind: JobKind, value: DirectoryLevel) -> str:
     """good, fair or poor for this use."""
     slow = kind.most_ms and value.p99_ns is not None and value.p99_ns > 1e6 * kind.most_ms
     if value.median >= kind.good:
@@ -102,7 +102,7 @@ def worth(kind: JobKind, value: Level) -> str:
     return "poor" if value.median <= kind.poor else "fair"
 
 
-def standing(host: Host, one: Target, levels: Sequence[Level]) -> list[tuple[str, float]]:
+def standing(host: Host, one: ComparedDirectory, levels: Sequence[DirectoryLevel]) -> list[tuple[str, float]]:
     """What this disk can be, the nearest first, with its distance: what the cloud sells, else classes and caps.
 
     The distance is the mean over the loads of |ln(measured / the range's edge or the cap)|; 0 lies within the ranges.
@@ -125,7 +125,7 @@ def standing(host: Host, one: Target, levels: Sequence[Level]) -> list[tuple[str
     return sorted(found.items(), key=lambda side: side[1])
 
 
-def hints(host: Host, one: Target, levels: Sequence[Level]) -> list[Finding]:
+def hints(host: Host, one: ComparedDirectory, levels: Sequence[DirectoryLevel]) -> list[Finding]:
     """What cannot be as it claims to be: flushes faster than the medium, a rotating disk that reads like flash."""
     own = {value.workload: value for value in levels if value.variant == one.letter}
     device = one.device
@@ -152,7 +152,7 @@ def _apart(value: float, low: float, high: float) -> float:
     return abs(math.log(value / (low if value < low else high)))
 
 
-def _job_words(kind: JobKind, value: Level, word: str) -> str:
+def _job_words(kind: JobKind, value: DirectoryLevel, word: str) -> str:
     latency = ""
     if value.p50_ns is not None and value.p99_ns is not None:
         latency = (
@@ -166,7 +166,7 @@ def _job_words(kind: JobKind, value: Level, word: str) -> str:
     return f"{kind.words}: {word}, {reached}{latency}; {edges}{remark}"
 
 
-def _standing_words(host: Host, one: Target, nearest: Sequence[tuple[str, float]]) -> str:
+def _standing_words(host: Host, one: ComparedDirectory, nearest: Sequence[tuple[str, float]]) -> str:
     words = " and ".join(
         title if not apart else f"{title} (off by a factor of {math.exp(apart):.2g})"
         for title, apart in nearest

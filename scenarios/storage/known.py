@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from probes.host import Host
 from scenarios.files.directories import holding
-from scenarios.files.places import Target
+from scenarios.files.places import ComparedDirectory
 from scenarios.finding import Finding
 from scenarios.triage import findings_about
 
 SETTINGS = frozenset({"storage", "iosched", "fstrim"})  # what is set of a disk, or on the way to it
 
 
-def known_of(host: Host, targets: Sequence[Target]) -> list[Finding]:
+def known_of(host: Host, targets: Sequence[ComparedDirectory]) -> list[Finding]:
     """What the rules say of these directories, their file systems and the devices below them."""
     names = set(_names(targets))
     mounted = {holding(host, one.directory) for one in targets}
@@ -28,6 +28,6 @@ def known_of(host: Host, targets: Sequence[Target]) -> list[Finding]:
     ]
 
 
-def _names(targets: Sequence[Target]) -> Iterator[str]:
+def _names(targets: Sequence[ComparedDirectory]) -> Iterator[str]:
     for one in targets:
         yield from (one.directory, one.place.mount.mountpoint, *one.place.layers, *one.place.leaves)

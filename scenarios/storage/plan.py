@@ -18,9 +18,9 @@ from probes.host import Host
 from probes.types import Absent, present
 from probes.units import size
 from scenarios.experiment.load_schedule import CONTROL_S, LEAST_LOAD_S, MAY_BE_LEFT_OUT
-from scenarios.files.arm import workload
 from scenarios.files.directories import default_directories
-from scenarios.files.places import Target, target
+from scenarios.files.places import ComparedDirectory, target
+from scenarios.files.variant_bench import workload
 from scenarios.guards.foreign_latency import STOPS_ITSELF
 from scenarios.knowledge.disks import disk_class, endurance_share, fill_s
 from scenarios.model import Options, Usage, directory_action
@@ -53,7 +53,7 @@ ORDER: tuple[str, ...] = (
 )
 
 
-class Layout:
+class StorageSetup:
     """The directories that will be measured, with what stands against each, and what was left out."""
 
     def __init__(self, host: Host, options: Options) -> None:
@@ -65,7 +65,7 @@ class Layout:
             raise Usage("the same directory is named twice with --dir; name different ones")
         self._host = host
         self.most_bytes = options.integer("most-bytes") or MOST_WRITTEN_A_RUN
-        self.targets: list[Target] = []
+        self.targets: list[ComparedDirectory] = []
         self.suitable: dict[str, Suitability] = {}
         self.left_out: list[str] = []
         self.refusals: list[str] = []
@@ -141,9 +141,9 @@ def workloads(size_bytes: int, directory: str, directories: int) -> tuple[Worklo
     return tuple(workload(by_id[i], size_bytes, directory, slices=directories > 1) for i in ORDER)
 
 
-def written(targets: Sequence[Target], most: int) -> tuple[Written, ...]:
+def written(targets: Sequence[ComparedDirectory], most: int) -> tuple[Written, ...]:
     """What the files and the writing loads put on each device at most, bytes; `most` holds for all together."""
-    by_device: dict[str, list[Target]] = {}
+    by_device: dict[str, list[ComparedDirectory]] = {}
     for one in targets:
         by_device.setdefault(one.leaf_names, []).append(one)
     found: list[Written] = []
@@ -166,7 +166,7 @@ def sentences(plan: Plan, size_bytes: int, count: int, notes: Sequence[str]) -> 
     return (*lines, *notes)
 
 
-def alone(one: Target) -> str:
+def alone(one: ComparedDirectory) -> str:
     """What a single directory can be held against: its class and its link, where they are known."""
     known = [disk_class(device) for device in one.devices]
     classes = sorted({found.title for found in known if found is not None})
@@ -201,9 +201,9 @@ def job_refusal(host: Host, options: Options) -> str:
 
 def make(
     host: Host, options: Options, planned: Callable[..., Plan], only: Sequence[str] = ()
-) -> tuple[Plan, Layout]:
+) -> tuple[Plan, StorageSetup]:
     """`only` restricts what the budget must suffice for (tests)."""
-    layout = Layout(host, options)
+    layout = StorageSetup(host, options)
     targets, size = layout.targets, layout.size_bytes
     variants: list[Variant] = [variant(host, one) for one in targets]
     loads = workloads(size, targets[0].directory, len(targets)) if targets else ()

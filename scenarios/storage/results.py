@@ -10,7 +10,7 @@ from scenarios import ranges as of
 from scenarios.results.result import Result
 
 
-class Level(msgspec.Struct, frozen=True, kw_only=True):
+class DirectoryLevel(msgspec.Struct, frozen=True, kw_only=True):
     """What one directory reached under one load: the median of its blocks, as in the verdicts' table, with its 95 % CI.
 
     `link_share` is the share (0..1) of the link's payload rate, for streams; `usual` what its class usually gives;
@@ -35,7 +35,7 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
 
 class Levels(Result, frozen=True, tag="storage.levels/1"):
     name: ClassVar[str] = "levels"
-    value: tuple[Level, ...]
+    value: tuple[DirectoryLevel, ...]
 
 
 class JobWait(msgspec.Struct, frozen=True, kw_only=True):

@@ -30,8 +30,8 @@ from scenarios.experiment.load_schedule import ScheduledLoad, campaign
 from scenarios.experiment.schedule.guarded import GuardedBlocks, values_of
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.experiment.statistics.stats import level_interval
-from scenarios.files.arm import StorageArm
-from scenarios.files.places import Target
+from scenarios.files.places import ComparedDirectory
+from scenarios.files.variant_bench import StorageVariantBench
 from scenarios.finding import Finding
 from scenarios.guards.watch import Watch, watch_for
 from scenarios.model import Options, Prepared, Run, Scenario, Usage, own_directory
@@ -47,13 +47,13 @@ from scenarios.storage.findings import (
 )
 from scenarios.storage.first_answer import first_answer, hints
 from scenarios.storage.known import known_of
-from scenarios.storage.plan import DEFAULT_BUDGET_S, JOB_S, Layout, make
-from scenarios.storage.results import JobWait, JobWaits, Level, Levels
+from scenarios.storage.plan import DEFAULT_BUDGET_S, JOB_S, StorageSetup, make
+from scenarios.storage.results import DirectoryLevel, JobWait, JobWaits, Levels
 from scenarios.storage.single_directory import measure_alone
 from scenarios.storage.targets import same_device, sentence
 from scenarios.storage.throttling.caps import throttles, watched_s
 from scenarios.storage.throttling.common_cap import courses_of, recast
-from scenarios.storage.throttling.course import BlockCompletions
+from scenarios.storage.throttling.detection import BlockCompletions
 from scenarios.storage.throttling.findings import (
     cpu_pauses,
     ebs_findings,
@@ -81,7 +81,7 @@ class Storage(Scenario):
         plan, layout = make(host, options, self.planned, self.only)
         return Prepared(plan, partial(self._run, layout))
 
-    async def _run(self, layout: Layout, run: Run) -> None:
+    async def _run(self, layout: StorageSetup, run: Run) -> None:
         plan = run.plan
         loads = [w for w in plan.workloads if not self.only or w.id in self.only]
         known = await asyncio.to_thread(known_of, run.host, layout.targets)
@@ -99,7 +99,7 @@ class Storage(Scenario):
                 directories=[one.directory for one in layout.targets],
             )
             benches = await self._prepare(run, layout, loads, written, stack)
-            levels: list[Level] = []
+            levels: list[DirectoryLevel] = []
             verdicts: list[ev.Verdict] = []
             courses: dict[str, list[BlockCompletions]] = {}
             leaves = sorted({leaf for one in layout.targets for leaf in one.place.leaves})
@@ -116,10 +116,10 @@ class Storage(Scenario):
         self,
         run: Run,
         plan: Plan,
-        layout: Layout,
+        layout: StorageSetup,
         benches: dict[str, StorageBench],
         watch: Watch,
-        levels: list[Level],
+        levels: list[DirectoryLevel],
         verdicts: list[ev.Verdict],
         courses: dict[str, list[BlockCompletions]],
     ) -> None:
@@ -183,37 +183,44 @@ class Storage(Scenario):
         run: Run,
         loads: Sequence[Workload],
         budget: Budget,
-        one: Target,
+        one: ComparedDirectory,
         benches: dict[str, StorageBench],
         watch: Watch,
-        levels: list[Level],
+        levels: list[DirectoryLevel],
         courses: dict[str, list[BlockCompletions]],
     ) -> None:
         """One load after the other, in equal parts of the budget: there is nothing to be interleaved with."""
         for index, load in enumerate(loads):
-            arm = arm_of(one, benches[one.letter], load)
+            variant_bench = bench_of(one, benches[one.letter], load)
             blocks = GuardedBlocks(run, watch)
             why = ""
             with run.step(load.id, load.title) as step:
                 try:
-                    await arm.ready()
+                    await variant_bench.ready()
                     own = courses.setdefault(load.id, [])
                     why = await measure_alone(
-                        run, load, arm, budget.left_s / (len(loads) - index), blocks, own
+                        run, load, variant_bench, budget.left_s / (len(loads) - index), blocks, own
                     )
                 finally:
                     counted = blocks.counted(load.id)
-                    values = values_of(counted, arm.variant, load.metrics[0].name)
-                    if values and not arm.unfit:
+                    values = values_of(counted, variant_bench.variant, load.metrics[0].name)
+                    if values and not variant_bench.unfit:
                         latencies = [pair for block in counted for pair in block.histogram]
-                        levels.append(level_of(one, load, values, sorted(arm.remarks)[-1:], latencies))
+                        levels.append(
+                            level_of(one, load, values, sorted(variant_bench.remarks)[-1:], latencies)
+                        )
                         if why:
                             run.note(f"{load.title}: {why}")
                     else:
-                        step.skip(arm.unfit or why or "nothing could be measured")
+                        step.skip(variant_bench.unfit or why or "nothing could be measured")
 
     async def _prepare(
-        self, run: Run, layout: Layout, loads: list[Workload], written: WriteBudget, stack: AsyncExitStack
+        self,
+        run: Run,
+        layout: StorageSetup,
+        loads: list[Workload],
+        written: WriteBudget,
+        stack: AsyncExitStack,
     ) -> dict[str, StorageBench]:
         """The private directories and the filled files of every directory; closed by `stack`."""
         benches: dict[str, StorageBench] = {}
@@ -251,7 +258,7 @@ class Storage(Scenario):
                 said(run, seen, f"cgroup {cgroup}" if cgroup else "pid " + ", ".join(map(str, pids)))
 
 
-def scope_of(plan: Plan, targets: Sequence[Target]) -> str:
+def scope_of(plan: Plan, targets: Sequence[ComparedDirectory]) -> str:
     """What a verdict is about. "this disk" only where each lies on a disk of its own and nothing else differs."""
     if plan.differs:
         return "this stack"
@@ -267,8 +274,8 @@ def scope_of(plan: Plan, targets: Sequence[Target]) -> str:
     return "this disk"
 
 
-def arm_of(one: Target, bench: StorageBench, load: Workload) -> StorageArm:
-    return StorageArm(one.letter, bench, load)
+def bench_of(one: ComparedDirectory, bench: StorageBench, load: Workload) -> StorageVariantBench:
+    return StorageVariantBench(one.letter, bench, load)
 
 
 def said(run: Run, seen: Waited, what: str) -> None:
@@ -286,12 +293,12 @@ def said(run: Run, seen: Waited, what: str) -> None:
 
 
 def level_of(
-    one: Target,
+    one: ComparedDirectory,
     load: Workload,
     values: Sequence[float],
     remarks: Sequence[str],
     latencies: Sequence[tuple[int, int]] = (),
-) -> Level:
+) -> DirectoryLevel:
     middle, interval = level_interval(values)
     name, unit = load.metrics[0].name, load.metrics[0].unit
     return level(one, load.id, name, unit, middle, interval, len(values), list(remarks), latencies)
@@ -299,8 +306,8 @@ def level_of(
 
 def conclude(
     run: Run,
-    layout: Layout,
-    levels: list[Level],
+    layout: StorageSetup,
+    levels: list[DirectoryLevel],
     verdicts: list[ev.Verdict],
     courses: dict[str, list[BlockCompletions]],
     withheld: dict[str, float],

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from probes.bench.measured import Measured, NotApplicable, WriteBudgetSpent
 from scenarios.experiment.schedule.guarded import GuardedBlocks
-from scenarios.files.arm import StorageArm
+from scenarios.files.variant_bench import StorageVariantBench
 from scenarios.model import Run
 from scenarios.plan import Workload
-from scenarios.storage.throttling.course import BlockCompletions
+from scenarios.storage.throttling.detection import BlockCompletions
 
 # So many blocks a load are enough for its level.
 BLOCKS_AT_MOST = 24
@@ -16,7 +16,7 @@ BLOCKS_AT_MOST = 24
 async def measure_alone(
     run: Run,
     load: Workload,
-    arm: StorageArm,
+    bench: StorageVariantBench,
     seconds: float,
     blocks: GuardedBlocks,
     courses: list[BlockCompletions],
@@ -31,7 +31,7 @@ async def measure_alone(
     done = 0
 
     async def block() -> Measured:
-        measured = await arm.block(load.block_s)
+        measured = await bench.block(load.block_s)
         began_s = run.clock.now() - measured.seconds
         courses.append(
             BlockCompletions(began_s=began_s, seconds=measured.seconds, completions=measured.completions)
@@ -44,7 +44,7 @@ async def measure_alone(
                 break
             await blocks.measure(
                 load.id,
-                arm.variant,
+                bench.variant,
                 block,
                 group=index,
                 phase="steady" if index else "warmup",

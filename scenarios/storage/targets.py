@@ -14,14 +14,14 @@ from probes.system.disk.block import block_devices
 from probes.system.disk.directory import directory_traits, file_system_number
 from probes.system.disk.mounts import Mount, memory_of, mounts
 from probes.types import Absent, present
-from scenarios.files.places import NO_DATA, Target, text
+from scenarios.files.places import NO_DATA, ComparedDirectory, text
 from scenarios.plan import Variant
 
 # Mount options that say nothing about speed.
 _QUIET_OPTIONS = frozenset({"rw", "relatime", "nosuid", "nodev", "seclabel", "inode64", "attr2", "noquota"})
 
 
-def could_be_named(host: Host, taken: Sequence[Target]) -> tuple[str, ...]:
+def could_be_named(host: Host, taken: Sequence[ComparedDirectory]) -> tuple[str, ...]:
     """Other file systems with files on them: one line each, for `--dir`."""
     table = mounts(host)
     if isinstance(table, Absent):
@@ -36,7 +36,7 @@ def could_be_named(host: Host, taken: Sequence[Target]) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def traits(host: Host, one: Target) -> dict[str, str]:
+def traits(host: Host, one: ComparedDirectory) -> dict[str, str]:
     """What can make one side faster than the other without the disk being the reason. Absent traits are left out."""
     mount = one.place.mount
     found = {
@@ -61,7 +61,7 @@ def traits(host: Host, one: Target) -> dict[str, str]:
     return {k: v for k, v in found.items() if v}
 
 
-def kinds(host: Host, one: Target) -> list[str]:
+def kinds(host: Host, one: ComparedDirectory) -> list[str]:
     """The kinds of the layers between file system and leaf, not their names: lvm, crypt, raid1, partition..."""
     known = host.once(block_devices)
     found: list[str] = []
@@ -85,7 +85,7 @@ def fill_level(host: Host, directory: str) -> float | None:
     return used / (used + state.f_bavail) if used + state.f_bavail else None
 
 
-def variant(host: Host, one: Target) -> Variant:
+def variant(host: Host, one: ComparedDirectory) -> Variant:
     """What a person reads beside the letter: the directory, its device, its file system, its link."""
     leaf = one.devices[0] if one.devices else None
     parts = [one.leaf_names]
@@ -129,7 +129,7 @@ def close(levels: Sequence[str]) -> bool:
     return len(numbers) == len(levels) and max(numbers) - min(numbers) <= _FILL_POINTS
 
 
-def same_device(targets: Sequence[Target]) -> bool:
+def same_device(targets: Sequence[ComparedDirectory]) -> bool:
     """All of them lie on the very same leaves."""
     return len({t.place.leaves for t in targets}) == 1 and bool(targets[0].place.leaves)
 
@@ -157,12 +157,12 @@ class Shared(msgspec.Struct, frozen=True, kw_only=True):
     differs: dict[str, tuple[str, str]] | None = None
 
 
-def shared(host: Host, targets: Sequence[Target]) -> tuple[Shared, ...]:
+def shared(host: Host, targets: Sequence[ComparedDirectory]) -> tuple[Shared, ...]:
     """Of every two directories that have something in common; live, for it reads the directories."""
     return tuple(found for a, b in combinations(targets, 2) if (found := _of(host, a, b)) is not None)
 
 
-def _of(host: Host, a: Target, b: Target) -> Shared | None:
+def _of(host: Host, a: ComparedDirectory, b: ComparedDirectory) -> Shared | None:
     disks = tuple(name for name in a.place.leaves if name in b.place.leaves)
     common = _common(host, a, b, disks)
     if common is None:
@@ -190,7 +190,7 @@ def on_one_file_system(found: Sequence[Shared], count: int) -> bool:
     return bool(pairs) and sum(one.common == "file system" and not one.differs for one in found) == pairs
 
 
-def _common(host: Host, a: Target, b: Target, disks: Sequence[str]) -> Common | None:
+def _common(host: Host, a: ComparedDirectory, b: ComparedDirectory, disks: Sequence[str]) -> Common | None:
     numbers = [file_system_number(one.directory) for one in (a, b)]
     if None not in numbers and numbers[0] == numbers[1]:
         return "file system"
@@ -208,7 +208,7 @@ def _common(host: Host, a: Target, b: Target, disks: Sequence[str]) -> Common | 
     return "disk"
 
 
-def _same_disk(host: Host, a: Target, b: Target) -> bool:
+def _same_disk(host: Host, a: ComparedDirectory, b: ComparedDirectory) -> bool:
     """Two names of one device, by its world-wide name: another path to it."""
     known: list[set[str]] = []
     for one in (a, b):

@@ -95,7 +95,7 @@ def _scaled(found: dict[Path, float], total_s: float | None, *, bound: bool = Tr
     return {path: seconds * factor for path, seconds in found.items()}
 
 
-class Group(NamedTuple):
+class GroupPaths(NamedTuple):
     """The runs of one group, of either side."""
 
     baseline: Sequence[Paths]
@@ -103,7 +103,7 @@ class Group(NamedTuple):
 
 
 def compared(
-    baseline: str, variant: str, groups: Sequence[Group], calls: Sequence[Calls], most: int = MOST_NODES
+    baseline: str, variant: str, groups: Sequence[GroupPaths], calls: Sequence[Calls], most: int = MOST_NODES
 ) -> PathTree | None:
     """None with fewer than 2 groups. `calls`: of all runs, for what is missing in them."""
     if len(groups) < 2:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from probes.units import number, signed
-from scenarios.results.document import Cell, Strong, Table, say
-from scenarios.results.document import Part as ReportPart
+from scenarios.results.document import Cell, Part, Strong, Table, say
 from scenarios.where.waits import words
-from scenarios.workload.arm import (
+from scenarios.workload.parts import BlockedOn, Split, TimePart
+from scenarios.workload.variant_bench import (
     BLOCKED,
     MEMORY,
     MUTEX,
@@ -19,7 +19,6 @@ from scenarios.workload.arm import (
     WAITING,
     WALL,
 )
-from scenarios.workload.parts import BlockedOn, Part, Split
 
 REST = "rest"
 LEAST_POINT = 0.01  # of the wall time: smaller parts are not named in the first line
@@ -55,13 +54,13 @@ def named(part: str) -> str:
     return WORDS.get(part, part)
 
 
-def lines_of(found: Split) -> list[Part]:
+def lines_of(found: Split) -> list[TimePart]:
     """What the first line chooses from: each second of the wall time in one of them."""
     parts = [part for part in found.parts[1:] if not found.waits or part.name not in DIVIDED]
     return [*parts, *found.waits]
 
 
-def moved(found: Split) -> tuple[list[Part], list[Part]]:
+def moved(found: Split) -> tuple[list[TimePart], list[TimePart]]:
     """The parts that moved along with the whole or against it, the largest first, `unmoved` ones last, and those that
     are alike.
 
@@ -89,11 +88,11 @@ def moved_words(found: Split) -> str:
     return told + (f"; {counters}" if (counters := counter_words(found)) else "")
 
 
-def _named(part: Part) -> str:
+def _named(part: TimePart) -> str:
     return wait_words(part) if isinstance(part, BlockedOn) else named(part.name)
 
 
-def _with(part: Part, found: Split) -> str:
+def _with(part: TimePart, found: Split) -> str:
     if not part.differs:
         return " (inconclusive)"
     if part.unmoved:
@@ -109,7 +108,7 @@ def wait_words(wait: BlockedOn) -> str:
     return f"{'blocked' if wait.hard else 'asleep'}{calls} on {words(wait.name)}"
 
 
-def _points(part: Part, found: Split) -> str:
+def _points(part: TimePart, found: Split) -> str:
     """Of the baseline's wall time; of a difference of a factor of two or more its seconds."""
     whole = found.parts[0]
     if whole.baseline_s <= 0 or not 1 / FACTOR < whole.variant_s / whole.baseline_s < FACTOR:
@@ -117,7 +116,7 @@ def _points(part: Part, found: Split) -> str:
     return f"{signed(100 * part.difference_s / whole.baseline_s)} points"
 
 
-def table(found: Split) -> Iterator[ReportPart]:
+def table(found: Split) -> Iterator[Part]:
     """The first line, then each part and what was waited for; of a foreign one without parts nothing."""
     if not found.parts:
         return
@@ -162,7 +161,7 @@ def _counters(found: Split) -> Table:
     return Table(header, tuple(rows), frozenset({1, 2, 3, 4}))
 
 
-def spent(part: Part) -> float:
+def spent(part: TimePart) -> float:
     return max(part.baseline_s, part.variant_s)
 
 
@@ -185,7 +184,7 @@ def rows_of(found: Split, least: float = 0.0) -> Table:
     return Table(header, shown, frozenset({1, 2, 3, 4}))
 
 
-def _row(name: str, part: Part) -> tuple[Cell, ...]:
+def _row(name: str, part: TimePart) -> tuple[Cell, ...]:
     low, high = part.ci95_s
     return (
         name,
@@ -197,6 +196,6 @@ def _row(name: str, part: Part) -> tuple[Cell, ...]:
     )
 
 
-def difference_words(part: Part) -> str:
+def difference_words(part: TimePart) -> str:
     low, high = part.ci95_s
     return f"{signed(part.difference_s)} s (95 % CI {signed(low)} to {signed(high)} s)"

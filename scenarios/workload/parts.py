@@ -7,7 +7,7 @@ import msgspec
 from scenarios import ranges as of
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class TimePart(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds of wall time a run: mean of either side, difference (variant - baseline) with its 95 % interval.
 
     `differs`: on logarithms, as waits have long tails, an interval that is adjusted for the number of all parts and
@@ -24,7 +24,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     unmoved: bool = False
 
 
-class BlockedOn(Part, frozen=True, kw_only=True):
+class BlockedOn(TimePart, frozen=True, kw_only=True):
     """What is known of the waits: `name` is what was waited for (`scenarios.where.waits`), `calls` those that did most.
 
     `hard`: it divides what was waited in state D; else the rest: asleep, while nothing of the command ran.
@@ -35,7 +35,7 @@ class BlockedOn(Part, frozen=True, kw_only=True):
 
 
 class Rate(msgspec.Struct, frozen=True, kw_only=True):
-    """What the CPU's counters say of a run, as `Part` has it, in `unit`."""
+    """What the CPU's counters say of a run, as `TimePart` has it, in `unit`."""
 
     name: str
     unit: str
@@ -56,7 +56,7 @@ class Split(msgspec.Struct, frozen=True, kw_only=True):
     baseline: str
     variant: str
     groups: of.Number
-    parts: tuple[Part, ...]
+    parts: tuple[TimePart, ...]
     unknown: tuple[str, ...]
     waits: tuple[BlockedOn, ...] = ()
     faults: of.Value | None = None

@@ -18,9 +18,9 @@ from scenarios.declared_options import COMMON_OPTIONS, declared
 from scenarios.model import Options, Usage
 from scenarios.option_value import number
 from scenarios.plan import Metric, Option, Workload
-from scenarios.workload.arm import CPU, ENERGY, SCORE, SHOWN, WALL
 from scenarios.workload.cold import ALL
 from scenarios.workload.group import Score
+from scenarios.workload.variant_bench import CPU, ENERGY, SCORE, SHOWN, WALL
 from scenarios.workload.variants import CommandVariant, job, made, split, startable
 
 MOST_FILE_BYTES = 1 << 20

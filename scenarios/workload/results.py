@@ -7,10 +7,9 @@ from typing import ClassVar
 import msgspec
 
 from scenarios import ranges as of
-from scenarios.results.document import Part as ReportPart
-from scenarios.results.document import Section
+from scenarios.results.document import Part, Section
 from scenarios.results.result import Result
-from scenarios.workload.parts import Part, Split
+from scenarios.workload.parts import Split, TimePart
 
 
 class Splits(Result, frozen=True, tag="workload.where/1"):
@@ -18,7 +17,7 @@ class Splits(Result, frozen=True, tag="workload.where/1"):
     value: tuple[Split, ...]
 
     @property
-    def parts(self) -> tuple[ReportPart, ...]:
+    def parts(self) -> tuple[Part, ...]:
         from scenarios.workload.difference import table  # what runs commands comes along
 
         return tuple(part for found in self.value for part in table(found))
@@ -45,7 +44,7 @@ class AtLimit(msgspec.Struct, frozen=True, kw_only=True):
     refaulted_bytes: of.Value | None
     swapped_in_bytes: of.Value | None
     all_wait_s: of.Value | None
-    paid: Part
+    paid: TimePart
     named: bool
 
 

@@ -21,7 +21,6 @@ from scenarios.model import Options, Prepared, Refused, Run, Scenario, Usage
 from scenarios.option_value import Discretion
 from scenarios.plan import PlannedStep
 from scenarios.where.results import CallPaths, Locks
-from scenarios.workload.arm import WALL, Allowance, JobArm
 from scenarios.workload.cold import Cold, paths, unfit
 from scenarios.workload.findings import failing, finding, undecided
 from scenarios.workload.group import Curves, Score, carried, group_action, lacking, place
@@ -32,6 +31,7 @@ from scenarios.workload.results import MemoryLimits, Splits
 from scenarios.workload.series import series
 from scenarios.workload.settings import Stay
 from scenarios.workload.split import Profiles, at_limit, profiles, split
+from scenarios.workload.variant_bench import WALL, Allowance, CommandVariantBench
 from scenarios.workload.variants import CommandVariant
 
 BUDGET_S = 300.0
@@ -71,8 +71,8 @@ class CommandUnderVariants(Scenario):
         allowance, curves = Allowance(wanted.most_bytes), Curves(run)
         async with Supervisors() as supervisors, AsyncExitStack() as stay:
             settings = await stay.enter_async_context(Stay(run, changes)) if changes else None
-            arms = [
-                JobArm(
+            benches = [
+                CommandVariantBench(
                     run,
                     job,
                     supervisors,
@@ -91,7 +91,7 @@ class CommandUnderVariants(Scenario):
                 for job in wanted.jobs
             ]
             with run.step("measure", "measure and judge"):
-                await _measured(run, wanted, arms)
+                await _measured(run, wanted, benches)
 
 
 async def _group(run: Run, stay: AsyncExitStack, job: CommandVariant) -> str:
@@ -110,36 +110,36 @@ async def _group(run: Run, stay: AsyncExitStack, job: CommandVariant) -> str:
     return made.value
 
 
-async def _measured(run: Run, wanted: Request, arms: list[JobArm]) -> None:
+async def _measured(run: Run, wanted: Request, benches: list[CommandVariantBench]) -> None:
     if wanted.series:
-        await series(run, wanted, arms[0])
+        await series(run, wanted, benches[0])
     else:
-        await _compare(run, wanted, arms)
-    for arm in arms:
-        if arm.failed:
-            run.found(failing(arm.variant, arm.failed, arm.runs, arm.problem))
+        await _compare(run, wanted, benches)
+    for bench in benches:
+        if bench.failed:
+            run.found(failing(bench.variant, bench.failed, bench.runs, bench.problem))
         try:
-            await arm.beside(wanted.cleanup, "--cleanup", bounded=False)
+            await bench.beside(wanted.cleanup, "--cleanup", bounded=False)
         except (NotApplicable, BenchRefused) as why:
-            run.note(f"{arm.variant}: {why}")
+            run.note(f"{bench.variant}: {why}")
 
 
-async def _compare(run: Run, wanted: Request, arms: list[JobArm]) -> None:
+async def _compare(run: Run, wanted: Request, benches: list[CommandVariantBench]) -> None:
     verdicts, blocks = await compare(
         run,
         wanted.load,
-        arms,
+        benches,
         budget_s=run.plan.measuring_s,
         family=len(wanted.pairs),
         watch=watch_for(run),
         pairs=wanted.pairs,
     )
-    waits = {(arm.variant, wall_s): found for arm in arms for wall_s, found in arm.waited.items()}
+    waits = {(bench.variant, wall_s): found for bench in benches for wall_s, found in bench.waited.items()}
     splits = {pair: found for pair in wanted.pairs if (found := split(blocks, *pair, waits))}
     if splits:
         run.emit(Splits(t=run.time(), value=tuple(splits.values())))
     if run.options.flag("call-paths"):
-        _call_paths(run, [profiles(blocks, arms, pair) for pair in wanted.pairs])
+        _call_paths(run, [profiles(blocks, benches, pair) for pair in wanted.pairs])
     limits = {pair: met for pair in splits if (met := at_limit(blocks, *pair))}
     if limits:
         run.emit(MemoryLimits(t=run.time(), value=tuple(limits.values())))

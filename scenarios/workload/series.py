@@ -7,39 +7,39 @@ from __future__ import annotations
 
 from probes.bench.measured import WriteBudgetSpent
 from scenarios.experiment.schedule.guarded import GuardedBlocks, values_of
-from scenarios.experiment.treated_trend import Course, course
+from scenarios.experiment.treated_trend import TreatedTrend, treated_trend
 from scenarios.finding import Evidence, Finding
 from scenarios.model import Run
 from scenarios.rules.texts import texts
-from scenarios.workload.arm import WALL, JobArm
 from scenarios.workload.request import Request
+from scenarios.workload.variant_bench import WALL, CommandVariantBench
 
 SAYS = texts("workload")
 
 TREATMENT = "treatment"
 
 
-async def series(run: Run, wanted: Request, arm: JobArm) -> None:
+async def series(run: Run, wanted: Request, bench: CommandVariantBench) -> None:
     """So many runs that ended well, within the budget, the treatment before every so many of them."""
     measured = GuardedBlocks(run, None)
     load, began = wanted.load, run.clock.now()
     treated: set[int] = set()
     index = 0
-    await arm.activate()
-    while (done := len(values_of(measured.counted(load.id), arm.variant, WALL))) < wanted.series:
+    await bench.activate()
+    while (done := len(values_of(measured.counted(load.id), bench.variant, WALL))) < wanted.series:
         if run.clock.now() - began >= run.plan.measuring_s:
-            run.note(f"{arm.variant}: the budget was spent after {index} runs (raise --budget)")
+            run.note(f"{bench.variant}: the budget was spent after {index} runs (raise --budget)")
             break
         try:
             if wanted.treat and done and done % wanted.every == 0 and done not in treated:
-                await arm.beside(wanted.treat, "--treat")
+                await bench.beside(wanted.treat, "--treat")
                 treated.add(done)
-            await measured.measure(load.id, arm.variant, arm.block, group=index)
+            await measured.measure(load.id, bench.variant, bench.block, group=index)
         except WriteBudgetSpent as why:
-            run.note(f"{arm.variant}: {why}")
+            run.note(f"{bench.variant}: {why}")
             break
         index += 1
-    walls = values_of(measured.counted(load.id), arm.variant, WALL)
+    walls = values_of(measured.counted(load.id), bench.variant, WALL)
     judge(run, load.id, walls, treated)
 
 
@@ -47,7 +47,7 @@ def judge(run: Run, workload: str, walls: list[float], treated: set[int]) -> Non
     """`treated`: the runs, counted from 0, that it came before."""
     rates = [1 / wall for wall in walls]  # more is better
     treats = [i in treated for i in range(len(walls))]
-    found = course(rates, [1.0] * len(walls), treats, treatment=TREATMENT)
+    found = treated_trend(rates, [1.0] * len(walls), treats, treatment=TREATMENT)
     run.emit(found.verdict(run.time(), workload))
     if any(treats):
         finding = broke(found)
@@ -61,7 +61,7 @@ def judge(run: Run, workload: str, walls: list[float], treated: set[int]) -> Non
             run.note(f"too few runs between the {TREATMENT}s to show their effect")
 
 
-def broke(found: Course) -> Finding | None:
+def broke(found: TreatedTrend) -> Finding | None:
     """Whether the treatment broke the trend: beyond chance at 1 % over all treatments of the series."""
     called = [jump for jump in found.jumps if jump.called]
     if not called:

@@ -17,11 +17,14 @@ from probes.bench.profile.symbols import Symbols
 from probes.bench.run import perf_events, topdown
 from scenarios import events as ev
 from scenarios.experiment.statistics.stats import student
-from scenarios.where.call_paths import MOST_NODES, Group, RunCalls, compared, paths
+from scenarios.where.call_paths import MOST_NODES, GroupPaths, RunCalls, compared, paths
 from scenarios.where.locks import by_lock, lock_table
 from scenarios.where.results import LockTable, PathTree
 from scenarios.where.waits import Waited, leading
-from scenarios.workload.arm import (
+from scenarios.workload.difference import REST
+from scenarios.workload.parts import BlockedOn, Rate, Split, TimePart
+from scenarios.workload.results import AtLimit
+from scenarios.workload.variant_bench import (
     ALL_WAIT,
     BLOCKED,
     HITS,
@@ -38,11 +41,8 @@ from scenarios.workload.arm import (
     USER,
     WAITING,
     WALL,
-    JobArm,
+    CommandVariantBench,
 )
-from scenarios.workload.difference import REST
-from scenarios.workload.parts import BlockedOn, Part, Rate, Split
-from scenarios.workload.results import AtLimit
 
 Waits: TypeAlias = Mapping[tuple[str, float], Sequence[Waited]]
 PARTS = (USER, SYSTEM, WAITING, QUOTA, MUTEX, BLOCKED, MEMORY, OTHER_D)
@@ -134,7 +134,7 @@ class Groups(NamedTuple):
         rates = sum(name in RATES for name in self.runs[0][next(iter(self.runs[0]))][0])
         return len(self.known) + 1 + len(self.calls) + rates
 
-    def part(self, baseline: str, variant: str, *names: str) -> Part:
+    def part(self, baseline: str, variant: str, *names: str) -> TimePart:
         """These parts together."""
         one, other = (
             [
@@ -148,7 +148,7 @@ class Groups(NamedTuple):
         unmoved = False
         if names in ((USER,), (SYSTEM,)):
             unmoved = abs(self.part(baseline, variant, _sum(names[0])).difference_s) < 0.5 * abs(mean)
-        return Part(
+        return TimePart(
             name=", ".join(names),
             baseline_s=_mean(one),
             variant_s=_mean(other),
@@ -268,7 +268,9 @@ class Profiles(NamedTuple):
 
     def tree(self, symbols: Symbols, pairs: int) -> PathTree | None:
         """None with fewer than 2 groups."""
-        groups = [Group(*([paths(run, symbols) for run in side] for side in sides)) for sides in self.groups]
+        groups = [
+            GroupPaths(*([paths(run, symbols) for run in side] for side in sides)) for sides in self.groups
+        ]
         return compared(*self.pair, groups, [run.calls for run in self.runs], MOST_NODES // max(1, pairs))
 
     def locks(self, symbols: Symbols) -> LockTable | None:
@@ -283,9 +285,11 @@ class Profiles(NamedTuple):
         return lock_table(*self.pair, list(zip(one, other, strict=True)), lost)
 
 
-def profiles(blocks: Sequence[ev.Block], arms: Sequence[JobArm], pair: tuple[str, str]) -> Profiles:
+def profiles(
+    blocks: Sequence[ev.Block], benches: Sequence[CommandVariantBench], pair: tuple[str, str]
+) -> Profiles:
     runs: dict[int, dict[str, list[RunCalls | None]]] = {}
-    chains = {arm.variant: arm.chains for arm in arms}
+    chains = {bench.variant: bench.chains for bench in benches}
     for block in steady(blocks, *pair):
         sides = runs.setdefault(block.group, {name: [] for name in pair})
         sides[block.variant].append(chains[block.variant].get(block.values[WALL]))
@@ -349,6 +353,6 @@ def at_limit(blocks: Sequence[ev.Block], baseline: str, variant: str) -> AtLimit
     )
 
 
-def sure(part: Part, sign: float) -> bool:
+def sure(part: TimePart, sign: float) -> bool:
     """The whole interval lies on that side of 0."""
     return min(sign * end for end in part.ci95_s) > 0

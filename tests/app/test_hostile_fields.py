@@ -12,7 +12,7 @@ from rich.console import Console
 from app.cli.entry import run_command_line
 from app.cli.measuring import progress, progress_rich
 from app.recording.writer import encoded
-from app.report.result import encoded as result_encoded
+from app.report.json_document import encoded as result_encoded
 from probes.lossless_json import Decoder, encode
 from scenarios import events as ev
 from scenarios.numa.results import NodePairs, Scaling

@@ -16,7 +16,7 @@ from app.cli.commands import COMMANDS
 from app.recording.reader import load
 from app.report.forms import html
 from app.report.full_report import report
-from app.report.result import document_json
+from app.report.json_document import document_json
 from tests.app.launcher import ROOT
 from tests.needs import need, one_always
 from tests.real.loop_disk import LoopDisk

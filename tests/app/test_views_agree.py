@@ -9,7 +9,7 @@ import pytest
 from app.recording.reader import events_of
 from app.recording.session import Session
 from app.recording.store import demos, resolve
-from app.report import result
+from app.report import json_document
 from app.report.figures import verdict_table
 from app.report.figures.interval_chart import drawable, sound
 from app.report.headline import answer
@@ -59,6 +59,6 @@ def test_one_pair_has_one_verdict_in_every_view_at_every_moment(demo: str) -> No
             assert any(said.verdict is verdict for verdict in session.verdicts.values())
         if said.verdict is not None and said.finding is None and said.verdict.verdict in ("slower", "faster"):
             assert said.weight in ({"slower": "critical", "faster": "ok"}[said.verdict.verdict], "warning")
-        document = result.document(session, None)["verdicts"]
+        document = json_document.document(session, None)["verdicts"]
         assert [one["verdict"] for one in document] == [v.verdict for v in session.verdicts.values()]  # type: ignore[union-attr,call-overload,index]
     assert judged == sum(measured(verdict) for verdict in session.verdicts.values())

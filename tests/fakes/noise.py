@@ -1,4 +1,4 @@
-"""Noise models: a factor around 1 as a function of the time; arms that share one share the machine."""
+"""Noise models: a factor around 1 as a function of the time; variants that share one share the machine."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from probes.bench.measured import Measured, Train
-from scenarios.storage.throttling.course import STEP_S, BlockCompletions
+from scenarios.storage.throttling.detection import STEP_S, BlockCompletions
 
 Meter = Callable[[float], float]  # when an operation that asks now may begin; called in the order of time
 

@@ -13,7 +13,7 @@ from probes.system.nodes.memory import memory
 from probes.types import present
 from scenarios.card import Card, Complaint
 from scenarios.experiment.load_schedule import compare
-from scenarios.experiment.schedule.switch import Switch, SwitchedArm, setting
+from scenarios.experiment.schedule.switch import Switch, SwitchedVariantBench, setting
 from scenarios.experiment.wording import effect_words
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.guards.watch import watch_for
@@ -93,8 +93,12 @@ class Thp(Scenario):
                 Switch(run, own, lambda value: change(own, value), lambda: active(run.host)) as switch,
             ):
                 bench = CommandBench(run.host, run.options.string("command"), private)
-                arms = [SwitchedArm(name, switch, bench, value) for name, value in VALUES.items()]
+                variants = [
+                    SwitchedVariantBench(name, switch, bench, value) for name, value in VALUES.items()
+                ]
                 budget = run.plan.measuring_s
-                verdicts, _ = await compare(run, LOAD, arms, budget_s=budget, family=2, watch=watch_for(run))
+                verdicts, _ = await compare(
+                    run, LOAD, variants, budget_s=budget, family=2, watch=watch_for(run)
+                )
         if verdicts[0].differs:
             run.found(finding(own, "always" if verdicts[0].slower else "never", effect_words(verdicts[0])))

@@ -16,7 +16,7 @@ import pytest
 from app.recording.reader import load
 from app.recording.session import Session
 from app.report.full_report import report
-from app.report.result import document
+from app.report.json_document import document
 from app.tui.questions import card_for, questions
 from probes.action import Action
 from probes.bench.measured import Measured

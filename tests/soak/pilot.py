@@ -20,7 +20,7 @@ from app.failure import Failure
 from app.tui.children.command import Outcome
 from app.tui.children.event_child import EventChild
 from app.tui.children.feed import RunFeed
-from app.undo.change_report import Change, ChangeReport
+from app.undo.change_report import ChangeReport, UndoneChange
 from tests.fakes.streams import hostile
 from tests.fakes.streams.story import RECORDINGS
 from tests.fakes.terminals.screen import COPY, SIZES, grid, idle, opened
@@ -38,7 +38,7 @@ KEYS_EACH = 40
 async def _said(argv: Sequence[str]) -> Outcome:
     if argv[0] != "undo":
         return Outcome("", f"{hostile.ATTACK} is not here")
-    change = Change(title="a title", state="open", would=hostile.ATTACK)
+    change = UndoneChange(title="a title", state="open", would=hostile.ATTACK)
     told = msgspec.json.encode(ChangeReport(schema="hostdx/1", changes=(change,)))
     return Outcome(told.decode(), random.choice(("", "not here")))
 

@@ -28,14 +28,14 @@ from app.recording.playback import Playback
 from app.recording.reader import events_of, load
 from app.recording.sides import takes
 from app.recording.store import examined
-from app.report import result
+from app.report import json_document
+from app.report.end_of_run import summary
 from app.report.forms import html, markdown
 from app.report.forms.cells import document_lines
 from app.report.full_report import report
 from app.report.headline import answer
 from app.report.results.comparison import comparison
-from app.report.summary import summary
-from app.tui.screens.recordings import Listing, Told, _line
+from app.tui.screens.recordings import Listing, RecordingAnswer, _line
 from probes.units import duration
 from scenarios.compare import worse
 from scenarios.compare.comparison import compared
@@ -166,7 +166,12 @@ def _texts(path: Path, figures: Figures, about: str) -> Iterator[tuple[str, str]
     for kind, make in (
         ("markdown", lambda: markdown.rendered(report(session, path.name))),
         ("html", lambda: html.rendered(report(session, path.name, with_arguments=True))),
-        ("json", lambda: json.dumps(json.loads(result.document_json(session, path.name)), ensure_ascii=True)),
+        (
+            "json",
+            lambda: json.dumps(
+                json.loads(json_document.document_json(session, path.name)), ensure_ascii=True
+            ),
+        ),
         ("screen", lambda: _cells(session, path)),
         ("summary", lambda: "\n".join("".join(text for text, _ in line) for line in summary(session, path))),
         ("progress", lambda: _progress(path)),
@@ -198,7 +203,7 @@ def _row(path: Path) -> str:
     entry = examined(path)
     headline = answer(load(path))
     row = Listing(entry, entry.name, "", "text")
-    drawn = [_line(row, {entry.name: Told(headline)}, width) for width in (80, 120)]
+    drawn = [_line(row, {entry.name: RecordingAnswer(headline)}, width) for width in (80, 120)]
     cells = ("".join(part for part, _ in cleaned(line)) for line in drawn)
     return "\n".join((*cells, printable(headline.sentence), duration(entry.seconds)))
 
@@ -210,7 +215,11 @@ def _compared(path: Path) -> str:
     for a, b in ((own, own), (own, beside), (beside, own)):
         found = compared(a, b)
         made = comparison(found)
-        said += [markdown.rendered(made), html.rendered(made), result.encoded(msgspec.to_builtins(found))]
+        said += [
+            markdown.rendered(made),
+            html.rendered(made),
+            json_document.encoded(msgspec.to_builtins(found)),
+        ]
         said.append(printable(str(worse.finding(found, "before", "r.jsonl"))))
     return "\n".join(said)
 

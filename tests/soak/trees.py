@@ -21,7 +21,7 @@ import msgspec
 
 from app.recording.session import Session
 from app.recording.writer import encoded
-from app.report import result
+from app.report import json_document
 from app.report.forms import markdown
 from app.report.full_report import report
 from probes.host import Host
@@ -189,10 +189,10 @@ def look(host: Host, session: Session, figures: Figures, about: str) -> None:
         line = encoded(event).decode()
         if CANARY in line:
             figures.bad("escapes", f"read outside of the tree: {line[:200]} ({about})")
-    for shown in (result.document_json(session, None), markdown.rendered(report(session, "tree"))):
+    for shown in (json_document.document_json(session, None), markdown.rendered(report(session, "tree"))):
         if leaks := hostile.leaks(shown):
             figures.bad("escapes", f"{', '.join(leaks)} ({about})")
-    msgspec.json.decode(result.document_json(session, None))
+    msgspec.json.decode(json_document.document_json(session, None))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from app.cli.color_option import color_option
 from app.cli.options import form_option, margin_option, output_option
 from app.failure import Failure
 from app.output_file import deliver
-from app.report.result import encoded
+from app.report.json_document import encoded
 
 
 @click.command(short_help="Which node is odd, of recordings or triages.")

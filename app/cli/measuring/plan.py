@@ -19,8 +19,8 @@ from app.failure import Failure
 from app.output import complain, out, out_parts, raw
 from app.printable import printable
 from app.recording.writer import encoded
+from app.report.json_document import encoded as encoded_document
 from app.report.plan_text import plan_lines
-from app.report.result import encoded as encoded_document
 from app.state import journal_dir
 from app.undo.journal_disk import refusal
 from app.undo.leftovers import mentions

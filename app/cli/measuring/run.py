@@ -19,10 +19,10 @@ from app.failure import Failure
 from app.invocation import pasted
 from app.output import complain, out, out_parts
 from app.printable import printable
-from app.report import result
+from app.report import json_document
 from probes.host import Host
 from probes.types import Json
-from scenarios.compare.comparison import Comparison
+from scenarios.compare.comparison import ComparedRecordings
 from scenarios.finding import SEVERITIES
 from scenarios.model import Scenario
 from scenarios.plan import Option
@@ -95,12 +95,12 @@ def _run(
 
         compared = since(against, execution.recording)
     if as_json:
-        document = result.document(session, str(execution.recording) if execution.recording else None)
+        document = json_document.document(session, str(execution.recording) if execution.recording else None)
         if compared is not None:
             document["against"] = {"baseline": against, **msgspec.to_builtins(compared)}
-        out(result.encoded(document))
+        out(json_document.encoded(document))
     elif events != "-":
-        from app.report.summary import summary
+        from app.report.end_of_run import summary
 
         for line in summary(session, execution.recording, line_width()):
             out_parts(line)
@@ -110,12 +110,12 @@ def _run(
         if compared is not None and execution.recording is not None:
             for text in _against(against, compared, execution.recording.name):
                 out(printable(text))
-    if ended.exit == 0 and fail_on and result.reaches(session, fail_on):
+    if ended.exit == 0 and fail_on and json_document.reaches(session, fail_on):
         return 1
     return ended.exit
 
 
-def _against(name: str, compared: Comparison, recording: str) -> Iterator[str]:
+def _against(name: str, compared: ComparedRecordings, recording: str) -> Iterator[str]:
     """What got worse, what else to know, and the command for the rest."""
     from scenarios.compare import worse
 

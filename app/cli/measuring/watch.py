@@ -126,12 +126,14 @@ def _install(at: str, wanted: Wanted, *, yes: bool, dry_run: bool, units: bool) 
 
 
 def _remove() -> int:
-    from app.undo.change_report import Change
+    from app.undo.change_report import UndoneChange
     from app.watch.timer import remove
 
     failed = False
     for one in remove():
-        change = Change(title=one.entry.action.title, state=one.outcome.state, reason=one.outcome.reason)
+        change = UndoneChange(
+            title=one.entry.action.title, state=one.outcome.state, reason=one.outcome.reason
+        )
         failed = failed or change.state == "failed"
         (complain if change.state == "failed" else out)(printable(change.line))
     return COULD_NOT if failed else 0
@@ -139,7 +141,7 @@ def _remove() -> int:
 
 def _night(wanted: Wanted, *, as_json: bool, fail_on: str | None) -> int:
     from app.cli.recorded.history import fails
-    from app.report.result import encoded
+    from app.report.json_document import encoded
     from app.watch import night as nights
     from probes.host import Host
 

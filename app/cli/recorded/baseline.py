@@ -6,7 +6,7 @@ import click
 
 from app.cli.color_option import color_option
 from app.output import out, out_parts
-from app.report.result import encoded
+from app.report.json_document import encoded
 from probes.units import counted
 from scenarios import events as ev
 

@@ -11,9 +11,9 @@ from app.cli.color_option import color_option
 from app.cli.options import form_option, margin_option, output_option
 from app.failure import USAGE, Failure
 from app.output_file import deliver
-from app.report.result import encoded
+from app.report.json_document import encoded
 from scenarios import events as ev
-from scenarios.compare.comparison import Comparison
+from scenarios.compare.comparison import ComparedRecordings
 
 
 class TwoSides(click.Command):
@@ -141,14 +141,14 @@ def _sides(
     return first, second
 
 
-def _why_not(found: Comparison) -> str:
+def _why_not(found: ComparedRecordings) -> str:
     if not found.unlike:
         return "no load in common; `hostdx recordings` says what each measured"
     first = found.unlike[0]
     return f"{first.title} is not comparable: {first.said}; --anyway compares all the same"
 
 
-def _compared(a: Sequence[str], b: Sequence[str], margin: float, anyway: bool) -> Comparison:
+def _compared(a: Sequence[str], b: Sequence[str], margin: float, anyway: bool) -> ComparedRecordings:
     from app.recording.sides import paths, takes
     from scenarios.compare.comparison import compared
 

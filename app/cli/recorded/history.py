@@ -13,7 +13,7 @@ from app.cli.color_option import color_option
 from app.cli.options import form_option, output_option
 from app.failure import USAGE, Failure
 from app.output_file import deliver
-from app.report.result import encoded
+from app.report.json_document import encoded
 from scenarios import events as ev
 from scenarios.finding import SEVERITIES
 from scenarios.nights.findings import findings

@@ -13,7 +13,7 @@ from app.output import complain, out
 from app.output_file import check_outputs, write_bytes
 from app.printable import printable
 from app.recording import imported
-from app.report.result import encoded
+from app.report.json_document import encoded
 from probes.imports import kinds
 from probes.imports.hep.prmon import PrmonJson, PrmonText, pair
 from probes.imports.path_names import told_apart

@@ -13,7 +13,7 @@ from app.output import out, out_parts
 from app.printable import printable
 from app.recording import store as kept
 from app.report.headline import headline_of, read_of
-from app.report.result import encoded
+from app.report.json_document import encoded
 from app.state import recordings_dir
 from probes.units import duration
 from scenarios import events as ev

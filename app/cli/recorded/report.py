@@ -14,7 +14,7 @@ from app.output_file import deliver
 from app.recording import store as recordings
 from app.recording.reader import load
 from app.recording.session import Session
-from app.report import result
+from app.report import json_document
 from app.report.forms.delivery import deliver_document
 
 
@@ -36,7 +36,7 @@ def report(recording: str, form: str, output: str | None, with_arguments: bool) 
     path = recordings.resolve(recording)
     session = load(path)
     if form == "json":
-        deliver("report", output, result.document_json(session, path.name) + "\n")
+        deliver("report", output, json_document.document_json(session, path.name) + "\n")
     elif form == "csv":
         deliver("report", output, _csv(session, path.name))
     elif form == "folded":

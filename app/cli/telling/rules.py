@@ -9,7 +9,7 @@ import click
 from app.cli.color_option import color_option
 from app.failure import USAGE, Failure
 from app.output import complain, out, out_parts
-from app.report import result
+from app.report import json_document
 from probes.host import Host
 from probes.types import Absent
 from scenarios.rule import Rule
@@ -59,7 +59,11 @@ def rules(explain: str | None, tables: bool, as_json: bool) -> int:
         return 0
     if as_json:
         listed = [{"id": r.id, "title": r.title, "detail": list(_detail(r))} for r in found.values()]
-        out(result.encoded({"schema": "hostdx/1", "rules": listed, "problems": list(written().problems)}))
+        out(
+            json_document.encoded(
+                {"schema": "hostdx/1", "rules": listed, "problems": list(written().problems)}
+            )
+        )
         return 0
     width = max(map(len, found), default=0)
     for rule in found.values():

@@ -7,7 +7,7 @@ import msgspec
 
 from app.cli.color_option import color_option
 from app.output import out, out_parts
-from app.report.result import encoded
+from app.report.json_document import encoded
 from probes.host import Host
 from probes.units import duration
 from scenarios import events as ev

@@ -50,19 +50,23 @@ def triage(
         session.apply(event)
         if events and not raw(encoded(event)):
             return 0  # nobody reads any more
-    from app.report import result, triage_text
+    from app.report import json_document, triage_text
     from app.report.forms import markdown
 
     if as_json:
         for note in session.notes:
             complain(note.text)
-        out(result.encoded(result.document(session, None) | {"checks": result.checks(session)}))
+        out(
+            json_document.encoded(
+                json_document.document(session, None) | {"checks": json_document.checks(session)}
+            )
+        )
     elif not events and form == "md":
         out(markdown.rendered(triage_text.triage(session)).rstrip("\n"))
     elif not events:
         for line in triage_text.told(session, facts=facts, unknown=unknown):
             out_parts(line)
-    return COULD_BE_WORSE if fail_on and result.reaches(session, fail_on) else 0
+    return COULD_BE_WORSE if fail_on and json_document.reaches(session, fail_on) else 0
 
 
 def _events(host: Host, root: str | None, *, facts: bool) -> Iterator[ev.AnyEvent]:

@@ -13,13 +13,13 @@ from app.cli.color_option import color_option
 from app.failure import Failure
 from app.output import complain, out, out_parts
 from app.printable import printable
-from app.report.result import encoded
+from app.report.json_document import encoded
 from app.run import consent
 from app.run.signals import finish_first
 from app.state import journal_dir
 from app.undo import killed_ending
 from app.undo import undo as undoing
-from app.undo.change_report import Change, ChangeReport
+from app.undo.change_report import ChangeReport, UndoneChange
 from app.undo.damaged_journal import discard, legible
 from app.undo.journal import Busy, journals
 from scenarios.events import SCHEMA
@@ -43,7 +43,7 @@ def undo(dry_run: bool, forget: str | None, yes: bool, as_json: bool) -> int:
     for trouble in troubles:
         complain(trouble)
     failed = bool(troubles)
-    told: list[Change] = []
+    told: list[UndoneChange] = []
     for leftover in found:
         if not leftover.entries:
             if not dry_run:
@@ -71,7 +71,7 @@ def undo(dry_run: bool, forget: str | None, yes: bool, as_json: bool) -> int:
     return 3 if failed else 0
 
 
-def _said(changes: list[Change], *, as_json: bool) -> list[Change]:
+def _said(changes: list[UndoneChange], *, as_json: bool) -> list[UndoneChange]:
     """A line each as they come, but of those that failed: stderr has them."""
     for change in changes:
         if change.state != "failed" and not as_json:
@@ -161,13 +161,13 @@ def _elsewhere() -> str:
     return " (root's changes are in /var/lib/hostdx: `sudo hostdx undo`)"
 
 
-def _undone(leftover: undoing.Leftover) -> list[Change]:
+def _undone(leftover: undoing.Leftover) -> list[UndoneChange]:
     try:
         done = killed_ending.undone(leftover.path)
     except Busy:
         raise Failure(f"undo: {leftover.header.run}: {_hanging(leftover)}") from None
     told = [
-        Change(title=one.entry.action.title, state=one.outcome.state, reason=one.outcome.reason)
+        UndoneChange(title=one.entry.action.title, state=one.outcome.state, reason=one.outcome.reason)
         for one in done
     ]
     for change in told:

@@ -22,18 +22,18 @@ MOST_BYTES = 8 << 20
 _plans = Decoder(Plan)
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class PlannedChange(msgspec.Struct, frozen=True, kw_only=True):
     """One change that several nodes would make. `old`: by the value that is there now, the nodes that have it."""
 
     action: Action  # of the first of them
     old: dict[str, tuple[str, ...]]
 
 
-class Group(msgspec.Struct, frozen=True, kw_only=True):
+class PlanGroup(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes that would make the same changes, whatever is there now."""
 
     nodes: tuple[str, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[PlannedChange, ...]
 
 
 def plan_in(path: Path, scenario: str, status: int) -> tuple[Plan | None, State, str]:
@@ -62,7 +62,7 @@ def _refusal(path: Path) -> str:
         return ""
 
 
-def groups(plans: Mapping[str, Plan]) -> list[Group]:
+def groups(plans: Mapping[str, Plan]) -> list[PlanGroup]:
     """Of the plans that somebody must agree to, the largest group first."""
     alike: dict[bytes, list[str]] = {}
     for node, plan in plans.items():
@@ -73,7 +73,9 @@ def groups(plans: Mapping[str, Plan]) -> list[Group]:
     for nodes in sorted(alike.values(), key=len, reverse=True):
         rows = [[(node, action) for action in _asking(plans[node])] for node in nodes]
         found.append(
-            Group(nodes=tuple(nodes), changes=tuple(_change(column) for column in zip(*rows, strict=True)))
+            PlanGroup(
+                nodes=tuple(nodes), changes=tuple(_change(column) for column in zip(*rows, strict=True))
+            )
         )
     return found
 
@@ -94,7 +96,7 @@ def agreed(
     return may
 
 
-def lines(group: Group, fold: Callable[[Iterable[str]], str]) -> Iterable[str]:
+def lines(group: PlanGroup, fold: Callable[[Iterable[str]], str]) -> Iterable[str]:
     yield f"{len(group.nodes)} nodes ({fold(group.nodes)}) would change:"
     for change in group.changes:
         new = f" to {change.action.new[:_WORDS]}" if change.action.new is not None else ""
@@ -111,11 +113,11 @@ def _asking(plan: Plan) -> list[Action]:
     return [action for action in plan.actions if action.asks]
 
 
-def _change(column: Iterable[tuple[str, Action]]) -> Change:
+def _change(column: Iterable[tuple[str, Action]]) -> PlannedChange:
     old: dict[str, list[str]] = {}
     first: Action | None = None
     for node, action in column:
         first = first or action
         old.setdefault(action.old or "", []).append(node)
     assert first is not None, "a group has a node"
-    return Change(action=first, old={value: tuple(nodes) for value, nodes in old.items()})
+    return PlannedChange(action=first, old={value: tuple(nodes) for value, nodes in old.items()})

@@ -67,7 +67,7 @@ class _Word(msgspec.Struct):
         return bool(self.absent or self.left or self.trouble or self.exit is not None)
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class CallAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """How a call ended. `file` holds what the node sent, whole and as it came; None where there is nothing to read."""
 
     node: str
@@ -93,7 +93,7 @@ class Call:
     ) -> None:
         self.node = node
         self.errand = errand
-        self.answer: Answer | None = None
+        self.answer: CallAnswer | None = None
         self._into = into
         self._judge = judge
         self._now = now
@@ -167,7 +167,7 @@ class Call:
         elif now > self._sign_s + self._silence_s():
             self._give_up("hung", f"no answer for {now - self._sign_s:.0f} s while {_DOING[self._phase]}")
 
-    def closed(self, status: int | None) -> Answer:
+    def closed(self, status: int | None) -> CallAnswer:
         """The connection is gone; `status` is ssh's, None where it was cut off. The first call decides."""
         if self.answer is None:
             if self._file >= 0:
@@ -182,7 +182,7 @@ class Call:
                     self._into.parent.rmdir()
             seconds = self._now() - self._began_s if self._began_s else 0.0
             reason = " ".join(reason.split())[:REASON]
-            self.answer = Answer(
+            self.answer = CallAnswer(
                 node=self.node,
                 state=state,
                 reason=reason,

@@ -11,7 +11,7 @@ import msgspec
 from app.failure import COULD_NOT, Failure
 from app.fleet.folder import TRIAGE, Folder, Head, Line, State
 from app.fleet.launch.agreement import agreed, plan_in
-from app.fleet.launch.call import Answer, Call
+from app.fleet.launch.call import Call, CallAnswer
 from app.fleet.launch.engine import Engine, folded
 from app.fleet.launch.errand import Errand
 from app.fleet.launch.parcel import Parcel
@@ -60,7 +60,7 @@ class Campaign:
             connect_s=manner.connect_s,
         )
         self._round = 0
-        self._keeps: Callable[[Answer], bool] = lambda _answer: True
+        self._keeps: Callable[[CallAnswer], bool] = lambda _answer: True
         self._asked = self._done = 0
         self._told_s = time.monotonic()
         self._what = ""
@@ -113,7 +113,9 @@ class Campaign:
         may = agreed(plans, yes=self.manner.yes, show=say, fold=lambda nodes: folded(list(nodes)))
         for node in plans:
             if node not in may:
-                self._keep(Answer(node=node, state="skipped", reason="its changes were not agreed to"), round)
+                self._keep(
+                    CallAnswer(node=node, state="skipped", reason="its changes were not agreed to"), round
+                )
         if plans and not may:
             raise Failure(
                 "fleet: nobody agreed to the changes; look at them above, then add --yes", COULD_NOT
@@ -183,12 +185,12 @@ class Campaign:
         self._engine.make(calls, at_once)
         self._tell()
 
-    def _told(self, answer: Answer) -> None:
+    def _told(self, answer: CallAnswer) -> None:
         self._done += 1
         if self._keeps(answer):
             self._keep(answer, self._round)
 
-    def _keep(self, answer: Answer, round: int) -> None:
+    def _keep(self, answer: CallAnswer, round: int) -> None:
         file = str(answer.file.relative_to(self.folder.path)) if answer.file is not None else None
         line = Line(
             node=answer.node,

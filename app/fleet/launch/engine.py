@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Protocol
 
 from app.failure import USAGE, Failure
-from app.fleet.launch.call import Answer, Call
+from app.fleet.launch.call import Call, CallAnswer
 from app.run.signals import finish_first
 from probes.number_text import whole
 
@@ -138,7 +138,7 @@ class _SrunWorker(ExecWorker):  # type: ignore[misc]
 class _Connection(EventHandler):  # type: ignore[misc]
     """One worker's events as a call takes them, and the call's orders as the worker takes them."""
 
-    def __init__(self, call: Call, ended: Callable[[Answer], None]) -> None:
+    def __init__(self, call: Call, ended: Callable[[CallAnswer], None]) -> None:
         self._call = call
         self._ended = ended
         self._worker: Worker
@@ -201,7 +201,7 @@ class Engine(EventHandler):  # type: ignore[misc]
     """Makes calls, so many at a time. Ctrl-C is for us alone: an ssh that got it could not say how its run ended."""
 
     def __init__(
-        self, rsh: str, connect_s: float, told: Callable[[Answer], None], every: Callable[[], None]
+        self, rsh: str, connect_s: float, told: Callable[[CallAnswer], None], every: Callable[[], None]
     ) -> None:
         """`told` gets each answer as it comes; `every` is called a few times a second."""
         check_version()
@@ -268,7 +268,7 @@ class Engine(EventHandler):  # type: ignore[misc]
             self._open[call.node] = call
             _Connection(call, self._closed).open(self._task)
 
-    def _closed(self, answer: Answer) -> None:
+    def _closed(self, answer: CallAnswer) -> None:
         if self._open.pop(answer.node, None) is not None:
             self._told(answer)
             self._fill()

@@ -20,7 +20,7 @@ from app.report import wording
 from app.report.figures.latency import Latency, percentiles
 from app.report.figures.verdict_table import counts, side_median
 from scenarios import events as ev
-from scenarios.compare.comparison import Comparison
+from scenarios.compare.comparison import ComparedRecordings
 from scenarios.compare.effects import named, size
 from scenarios.experiment.wording import effect_cells
 from scenarios.plan import Metric
@@ -85,7 +85,7 @@ def measured(session: Session, recording: str) -> str:
     return _written(MEASURED, ({"recording": recording, **row} for row in rows))
 
 
-def compared(found: Comparison) -> str:
+def compared(found: ComparedRecordings) -> str:
     """Of two sides of recordings."""
     a, b = (" ".join(side.names) for side in (found.a, found.b))
     return _written(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.output_file import deliver
 from app.report.forms import html, markdown
-from app.report.result import encoded
+from app.report.json_document import encoded
 from scenarios.results.document import Document
 
 

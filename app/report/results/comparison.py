@@ -9,7 +9,7 @@ from app.report.figures.interval_chart import drawable, sound
 from app.report.results.doubts import allowances, doubts
 from app.report.results.result_parts import value_text
 from probes.units import amount, counted, listed, number, percent, rate, smallest_effect, times
-from scenarios.compare.comparison import Comparison, Side
+from scenarios.compare.comparison import ComparedRecordings, RecordedSide
 from scenarios.compare.differences import Difference, Experiment
 from scenarios.compare.effects import Effect, detectable, interval, is_cost, named, size, sized, word
 from scenarios.compare.run_summary import FigureKey
@@ -39,7 +39,7 @@ LISTED: dict[str, Callable[[Difference], bool]] = {
 MOST_FACTS = 60  # differences shown; all of them are in the JSON document
 
 
-def comparison(found: Comparison) -> Document:
+def comparison(found: ComparedRecordings) -> Document:
     sections = (
         Section("Verdict", tuple(_verdict(found))),
         Section("Effects", tuple(_effects(found))),
@@ -52,7 +52,7 @@ def comparison(found: Comparison) -> Document:
     return Document(_title(found), (headline(found),), tuple(s for s in sections if s.parts))
 
 
-def _title(found: Comparison) -> str:
+def _title(found: ComparedRecordings) -> str:
     changed = next((d for d in found.fingerprints.differences if (d.subject, d.name) == PARAMETERS), None)
     if changed is not None and found.a.kernels == found.b.kernels and found.a.hosts == found.b.hosts:
         a, b = (
@@ -63,7 +63,7 @@ def _title(found: Comparison) -> str:
     return f"{a} (A) against {b} (B)"
 
 
-def _short(side: Side, other: Side) -> str:
+def _short(side: RecordedSide, other: RecordedSide) -> str:
     """What tells the side from the other one, as far as it fits a title."""
     if side.hosts != other.hosts:
         named = side.hosts
@@ -76,7 +76,7 @@ def _short(side: Side, other: Side) -> str:
     return listed(named, 3)
 
 
-def headline(found: Comparison) -> str:
+def headline(found: ComparedRecordings) -> str:
     """The answer in one sentence: how many loads are slower and faster on B, the largest of each."""
     judged = found.effects
     if not judged:
@@ -114,7 +114,7 @@ def _changed(judged: Sequence[Effect], noun: str) -> list[str]:
     ]
 
 
-def _verdict(found: Comparison) -> list[Part]:
+def _verdict(found: ComparedRecordings) -> list[Part]:
     parts: list[Part] = []
     changed = [e for e in found.effects if e.differs]
     if changed:
@@ -146,7 +146,7 @@ def _experiment(name: str, one: Experiment) -> Words:
     return (head, f"{one.says}:", Mono(one.command)) if one.command else (head, one.says)
 
 
-def _attribution(found: Comparison) -> Words:
+def _attribution(found: ComparedRecordings) -> Words:
     attribution = found.fingerprints.attribution
     along = f" ({', '.join(attribution.along)} changed along with it)" if attribution.along else ""
     match attribution.word:
@@ -164,7 +164,7 @@ def _attribution(found: Comparison) -> Words:
             return ("At least one side has no facts of its host, so nothing can be attributed.",)
 
 
-def _effects(found: Comparison) -> list[Part]:
+def _effects(found: ComparedRecordings) -> list[Part]:
     if not found.effects:
         return []
     rows = [
@@ -192,7 +192,7 @@ def _value(value: float, unit: str) -> str:
     return rate(value) if unit == "B/s" else str(amount(value, unit))
 
 
-def _means(found: Comparison) -> list[Part]:
+def _means(found: ComparedRecordings) -> list[Part]:
     means = [*found.groups, *found.scores]
     if not means:
         return []
@@ -212,7 +212,7 @@ def _means(found: Comparison) -> list[Part]:
     return [Table(header, tuple(rows), frozenset({1, 2, 3})).without_empty_columns()]
 
 
-def _differences(found: Comparison) -> list[Part]:
+def _differences(found: ComparedRecordings) -> list[Part]:
     prints = found.fingerprints
     if not prints.differences:
         return [say(f"{prints.same} facts are the same on both sides, none differs.")] if prints.same else []
@@ -268,7 +268,7 @@ def _moves(difference: Difference, groups: set[str]) -> str:
     )
 
 
-def _faults(found: Comparison) -> list[Part]:
+def _faults(found: ComparedRecordings) -> list[Part]:
     items: list[Words] = [
         (
             Strong(f"{fault.release} ({' and '.join(fault.sides)}):"),
@@ -285,7 +285,7 @@ def _faults(found: Comparison) -> list[Part]:
     ]
 
 
-def _left_out(found: Comparison) -> list[Part]:
+def _left_out(found: ComparedRecordings) -> list[Part]:
     items: list[Words] = []
     if not found.anyway:
         items += [(f"{one.title}:", f"not comparable: {one.said}") for one in found.unlike]
@@ -316,7 +316,7 @@ def _key(key: FigureKey) -> str:
     return f"{key.workload} ({key.variant})" if key.variant else key.workload
 
 
-def _method(found: Comparison) -> list[Part]:
+def _method(found: ComparedRecordings) -> list[Part]:
     sides = Table(
         ("side", "hosts", "kernels", "scenario", "runs", "boots", "from", "to"),
         tuple(_side_row(name, side) for name, side in (("A", found.a), ("B", found.b))),
@@ -357,7 +357,7 @@ def _method(found: Comparison) -> list[Part]:
     ]
 
 
-def _side_row(name: str, side: Side) -> tuple[str, ...]:
+def _side_row(name: str, side: RecordedSide) -> tuple[str, ...]:
     return (
         name,
         ", ".join(side.hosts[:4]),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from probes.units import counted, listed, percent
-from scenarios.compare.comparison import Comparison
+from scenarios.compare.comparison import ComparedRecordings
 
 _MOST_UNLIKE = 60
 
 
-def doubts(found: Comparison) -> list[str]:
+def doubts(found: ComparedRecordings) -> list[str]:
     lines = []
     if found.unlike and found.anyway:
         several = "; ".join(f"{one.title}: {one.said}" for one in found.unlike[:_MOST_UNLIKE])
@@ -56,6 +56,6 @@ def doubts(found: Comparison) -> list[str]:
     return lines
 
 
-def allowances(found: Comparison) -> dict[str, float]:
+def allowances(found: ComparedRecordings) -> dict[str, float]:
     """By group of loads, how far runs lie apart (one standard deviation), where that was reckoned with."""
     return {e.group: e.allowance for e in found.effects if e.allowance}

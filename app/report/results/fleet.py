@@ -22,7 +22,7 @@ from scenarios.peers.judgement import (
     Setting,
 )
 from scenarios.peers.node import folded
-from scenarios.peers.retest import LEAST_ROUNDS, MOST_ROUNDS, Standing
+from scenarios.peers.retest import LEAST_ROUNDS, MOST_ROUNDS, RetestedSuspect
 from scenarios.peers.screen import DRAWN, LEAST_PEERS
 from scenarios.results.document import (
     Bullets,
@@ -117,7 +117,7 @@ def _odd_words(found: FleetJudgement, odd: Odd) -> str:
     return words
 
 
-def standing_words(found: FleetJudgement, one: Standing) -> str:
+def standing_words(found: FleetJudgement, one: RetestedSuspect) -> str:
     """`create a file: 12 % slower (95 % CI 10 to 14 %), 3 rounds`."""
     size = units.effect(one.ratio or one.screened)
     interval = f" (95 % CI {units.between(*one.ci95, one.ratio)})" if one.ci95 else ""
@@ -153,12 +153,12 @@ def _odd_section(found: FleetJudgement, odd: Odd) -> Section:
     return Section(_odd_words(found, odd), tuple(parts), role="critical")
 
 
-def _off(one: Standing) -> float:
+def _off(one: RetestedSuspect) -> float:
     return abs(math.log(one.ratio or one.screened))
 
 
 def _standing_table(
-    found: FleetJudgement, standings: Sequence[Standing], more: Sequence[Standing] = ()
+    found: FleetJudgement, standings: Sequence[RetestedSuspect], more: Sequence[RetestedSuspect] = ()
 ) -> Table:
     """`more`: of which the first ones are the worst, a node."""
     measures = Counter(one.node for one in more)
@@ -205,7 +205,7 @@ def _suspects(found: FleetJudgement) -> list[Section]:
     if not found.suspects:
         return []
     names = ",".join(dict.fromkeys(one.node for one in found.suspects))
-    worst: dict[str, Standing] = {}
+    worst: dict[str, RetestedSuspect] = {}
     for one in found.suspects:
         worst.setdefault(one.node, one)
         if _off(one) > _off(worst[one.node]):

@@ -7,23 +7,23 @@ from collections.abc import Sequence
 
 from app.glyphs import spark
 from app.printable import printable
-from app.report.figures.course import Row, course_svg
+from app.report.figures.load_lines import LoadLine, load_lines_svg
 from probes import units
 from scenarios.imported.findings import said
-from scenarios.imported.results import Course, History
+from scenarios.imported.results import Histories, History
 
 _MOST = 60  # workloads
 _NAME = 30
 _MOST_TOLD = 400  # points
 
 
-def drawn(found: Course) -> Course | None:
+def drawn(found: Histories) -> Histories | None:
     """What of it is drawn; None where nothing can be."""
     kept = tuple(h for h in found.workloads[:_MOST] if len(h.values) > 1 and min(h.values) > 0)
-    return Course(found.results, found.dates, kept) if kept else None
+    return Histories(found.results, found.dates, kept) if kept else None
 
 
-def course_lines(course: Course, width: int) -> list[str]:
+def course_lines(course: Histories, width: int) -> list[str]:
     """`ior easy     ▇▂▂▇▂▂  2.03 GB/s to 2.01 GB/s  inconclusive`, one line a workload."""
     name = min(_NAME, max(len(_title(h, course)) for h in course.workloads))
     tails = [
@@ -43,7 +43,7 @@ def course_lines(course: Course, width: int) -> list[str]:
     return out
 
 
-def _title(h: History, course: Course) -> str:
+def _title(h: History, course: Histories) -> str:
     several = sum(1 for other in course.workloads if other.workload == h.workload) > 1
     return printable(f"{h.workload} {h.metric}" if several else h.workload)
 
@@ -62,14 +62,16 @@ def sparks(values: Sequence[float], room: int) -> str:
     return "".join(spark(v / top) for v in values)
 
 
-def svg(found: Course) -> str:
+def svg(found: Histories) -> str:
     """The values from zero; what is over the steps is dashed."""
-    return course_svg(f"{len(found.results)} results over time", [_row(h, found) for h in found.workloads])
+    return load_lines_svg(
+        f"{len(found.results)} results over time", [_row(h, found) for h in found.workloads]
+    )
 
 
-def _row(h: History, found: Course) -> Row:
+def _row(h: History, found: Histories) -> LoadLine:
     top, last = max(h.values), len(h.values) - 1
     told = [said(value, h.unit) for value in h.values[:_MOST_TOLD]]
     turns = [(step.before + 0.5) / last for step in h.steps if step.before < last]
     points = [(n / last, value / top) for n, value in enumerate(h.values)]
-    return Row(_title(h, found), words(h), points, h.degrades, told=told, turns=turns)
+    return LoadLine(_title(h, found), words(h), points, h.degrades, told=told, turns=turns)

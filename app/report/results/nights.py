@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from app.glyphs import spark
 from app.printable import printable
-from app.report.figures.course import Row, course_svg
+from app.report.figures.load_lines import LoadLine, load_lines_svg
 from probes.units import counted, number, percent
 from scenarios.nights.cusum import BASELINE_NIGHTS, CLIP, DRIFT, LIMIT
 from scenarios.nights.findings import changed, named, sized, suspects
-from scenarios.nights.history import Event, History, LoadCourse
+from scenarios.nights.history import History, LoadNights, Slowdown
 from scenarios.results.document import (
     Bullets,
     Cell,
@@ -71,7 +71,7 @@ def _events(found: History) -> list[Part]:
     return parts
 
 
-def _event_line(event: Event) -> Toned:
+def _event_line(event: Slowdown) -> Toned:
     state = "still slower" if event.lasting else "over, or part of a newer baseline"
     return Toned(
         f"Since {event.since[:10]} (shown on {event.named[:10]}; {state}). Suspect: {suspects(event)}",
@@ -79,7 +79,7 @@ def _event_line(event: Event) -> Toned:
     )
 
 
-def line_order(found: History) -> list[LoadCourse]:
+def line_order(found: History) -> list[LoadNights]:
     """Loads with a line, those that are or were slow first."""
     turned = {turn.key for event in found.events for turn in event.turns}
     fit = [load for load in found.loads if load.centre and len(load.values) > 1]
@@ -95,13 +95,13 @@ def _courses(found: History) -> tuple[Part, ...]:
     return (Picture(lines, _svg(found, drawn)), say(scale))
 
 
-def night_ratios(load: LoadCourse) -> list[tuple[int, float]]:
+def night_ratios(load: LoadNights) -> list[tuple[int, float]]:
     """Over the baseline, turned so that less is slower."""
     centre, more = load.centre or 1.0, load.metric.better == "more"
     return [(night, value / centre if more else centre / value) for night, value in load.values if value > 0]
 
 
-def _line(load: LoadCourse) -> str:
+def _line(load: LoadNights) -> str:
     ratios = [ratio for _, ratio in night_ratios(load)][-_ROOM:]
     bars = "".join(spark(share_of_line(ratio)) for ratio in ratios)
     return (
@@ -114,13 +114,13 @@ def share_of_line(ratio: float) -> float:
     return (max(_LOW, min(_HIGH, ratio)) - _LOW) / (_HIGH - _LOW)
 
 
-def _svg(found: History, drawn: Sequence[LoadCourse]) -> str:
+def _svg(found: History, drawn: Sequence[LoadNights]) -> str:
     """Each line round its baseline, dashed where the host was changed, red where the load turned."""
     nights = [seen.night for seen in found.nights]
     first, span = nights[0], max(1, nights[-1] - nights[0])
     turned = [turn for event in found.events for turn in event.turns]
     rows = [
-        Row(
+        LoadLine(
             named(load),
             _SLOWER if load.slow else "",
             [((night - first) / span, share_of_line(ratio)) for night, ratio in night_ratios(load)],
@@ -131,7 +131,7 @@ def _svg(found: History, drawn: Sequence[LoadCourse]) -> str:
         for load in drawn
     ]
     marks = {(night - first) / span: about for night, about in _marks(found).items()}
-    return course_svg(f"{found.host}: {len(nights)} nights", rows, marks)
+    return load_lines_svg(f"{found.host}: {len(nights)} nights", rows, marks)
 
 
 def _marks(found: History) -> dict[int, str]:
@@ -153,7 +153,7 @@ def _table(found: History) -> tuple[Part, ...]:
     return (Table(header, rows, frozenset({1, 2, 4, 5})),) if rows else ()
 
 
-def _row(load: LoadCourse) -> tuple[Cell, ...]:
+def _row(load: LoadNights) -> tuple[Cell, ...]:
     return (
         named(load),
         number(load.centre) if load.centre is not None else "–",

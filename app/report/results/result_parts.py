@@ -7,7 +7,7 @@ from app.report import wording
 from probes import units
 from probes.types import Json
 from scenarios.compare.bounding_box import Boxed
-from scenarios.imported.results import Courses
+from scenarios.imported.results import HistoriesResult
 from scenarios.results.document import Heading, Part, Picture, Table, say
 from scenarios.results.result import Result
 from scenarios.where.results import CallPaths
@@ -25,7 +25,7 @@ def result_parts(session: Session, result: Result) -> tuple[Part, ...]:
 
             boxes = drawable(result.value)
             return tuple(Picture(tuple(box_lines(box, WIDTH, 20)), box_svg(box)) for box in boxes)
-        case Courses():
+        case HistoriesResult():
             from app.report.results.history import course_lines, drawn, svg  # 40 ms; triage has none
 
             course = drawn(result.value)

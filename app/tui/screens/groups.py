@@ -11,7 +11,7 @@ from app.glyphs import clean
 from app.lines import BLANK, Line, grounded, split, text, wrapped
 from app.recording.session import Session
 from app.tui.screens.base import Base
-from app.tui.widgets.measuring.group_plot import Chosen, GroupPlot
+from app.tui.widgets.measuring.group_plot import GroupPlot, PlotSubject
 from app.tui.widgets.measuring.standing import title_of
 from app.tui.widgets.panel import Panel
 from scenarios import events as ev
@@ -30,10 +30,10 @@ class GroupsHead(Panel):
         return [grounded(split(left, right, width), width, "bar")]
 
 
-class About(Panel):
+class GroupsDetails(Panel):
     """The effect, how it came about, what the load is and how it is measured elsewhere."""
 
-    DEFAULT_CSS = "About { height: auto; margin: 1 0 0 0; }"
+    DEFAULT_CSS = "GroupsDetails { height: auto; margin: 1 0 0 0; }"
 
     def draw(self, width: int, height: int) -> list[Line]:
         screen = self.screen
@@ -73,11 +73,11 @@ class GroupsScreen(Base):
 
     def body(self) -> Iterable[Widget]:
         yield GroupPlot(lambda: self.session, self._chosen)
-        yield About(id="about")
+        yield GroupsDetails(id="about")
 
-    def _chosen(self) -> Chosen:
+    def _chosen(self) -> PlotSubject:
         v = self.verdict
-        return Chosen(v.workload, v.metric, (v.baseline, v.variant))
+        return PlotSubject(v.workload, v.metric, (v.baseline, v.variant))
 
     def action_raw(self) -> None:
         self.shell.toggle_raw()

@@ -13,7 +13,7 @@ from app.lines import Line
 from app.tui.screens.base import Base
 from app.tui.widgets.keybar import NAMES, key_name
 from app.tui.widgets.panel import Box
-from app.tui.widgets.picker import Picker, Row
+from app.tui.widgets.picker import Picker, PickerRow
 from app.tui.widgets.word_list import WordList
 
 
@@ -67,7 +67,7 @@ class KeysScreen(Base):
         title = getattr(self._about, "title_words", "") or "this screen"
         picker = Picker(id="actions", title=f"KEYS  {title}")
         picker._rows = [
-            Row(action, partial(_line, keys, words), f"{keys} {words}")
+            PickerRow(action, partial(_line, keys, words), f"{keys} {words}")
             for action, keys, words, _ in self._actions
         ]
         with Box(id="parts"):

@@ -17,7 +17,7 @@ from app.lines import Line, cells, framed, pad, split, text, wrapped
 from app.recording import store as recordings
 from app.report.headline import Answer, read_of
 from app.report.next_steps import to_do
-from app.report.trust import Sign, trust
+from app.report.validity import Sign, trust
 from app.tui.details import next_lines, sign_lines
 from app.tui.screens.ask import AskScreen, ChoiceScreen
 from app.tui.screens.base import Base
@@ -26,8 +26,8 @@ from app.tui.widgets.home.recordings_line import BAR, ENDS, interval
 from app.tui.widgets.measuring.standing import margin_of
 from app.tui.widgets.measuring.transport import clock
 from app.tui.widgets.panel import Panel
-from app.tui.widgets.picker import Picker, Row
-from app.tui.widgets.verdict_list import Entry, entries, table_of
+from app.tui.widgets.picker import Picker, PickerRow
+from app.tui.widgets.verdict_list import EffectRow, entries, table_of
 from scenarios.card import card_of
 from scenarios.finding import Finding, Remedy
 
@@ -45,30 +45,30 @@ _SIGNS = {
 }  # fmt: skip
 
 
-class Told(NamedTuple):
+class RecordingAnswer(NamedTuple):
     """What a recording found, once it was read: its answer, the table of its effects, what else it says, what to do."""
 
     answer: Answer | None = None
-    table: tuple[Entry, ...] = ()
+    table: tuple[EffectRow, ...] = ()
     margin: float = 0.0
     found: tuple[Finding, ...] = ()
     signs: tuple[Sign, ...] = ()
     steps: tuple[Remedy, ...] = ()
 
 
-UNREAD = Told()
+UNREAD = RecordingAnswer()
 
 
-def _read(entry: recordings.Listed) -> Told:
+def _read(entry: recordings.Listed) -> RecordingAnswer:
     answer, session = read_of(entry)
     try:
         table, signs = tuple(entries(session)), tuple(trust(session))
     except (ArithmeticError, LookupError, TypeError, ValueError):  # foreign figures: the list goes on
-        return Told(answer)
+        return RecordingAnswer(answer)
     said = answer.finding if answer is not None else None
     found = tuple(f for f in session.worst_first if f != said)
     steps = to_do(session, recordings.argument(entry.path)) if answer is not None else ()
-    return Told(answer, table, margin_of(session), found, signs, steps)
+    return RecordingAnswer(answer, table, margin_of(session), found, signs, steps)
 
 
 def _marked(marks: dict[str, str], key: str, draw: Callable[[int], Line], width: int) -> Line:
@@ -97,7 +97,7 @@ class Listing(NamedTuple):
         return f"on {clean(self.entry.host)}" if self.entry.host and self.entry.directories else ""
 
 
-def _line(one: Listing, read: dict[str, Told], width: int) -> Line:
+def _line(one: Listing, read: dict[str, RecordingAnswer], width: int) -> Line:
     entry = one.entry
     answer = read.get(one.name, UNREAD).answer
     when = clean(entry.wall[:16].replace("T", " ")) or "?"
@@ -179,7 +179,7 @@ class RecordingsScreen(Base):
         self._paths: dict[str, Path] = {}
         self._marks: dict[str, str] = {}  # "A" or "B", by row
         self._unread: list[tuple[str, recordings.Listed]] = []  # headlines still to be read, the newest first
-        self._told: dict[str, Told] = {}
+        self._told: dict[str, RecordingAnswer] = {}
         self._listed: dict[str, Listing] = {}  # by row
 
     def body(self) -> Iterable[Widget]:
@@ -235,7 +235,7 @@ class RecordingsScreen(Base):
         return out
 
     def action_again(self) -> None:
-        rows: list[Row] = []
+        rows: list[PickerRow] = []
         self._paths.clear()
         self._unread.clear()
         for entry in recordings.listed():
@@ -251,11 +251,11 @@ class RecordingsScreen(Base):
         picker.note = [(f"{own} recorded here, {len(rows) - own} examples", "dim")]
         self.show()
 
-    def _row(self, key: str, one: Listing, words: str) -> Row:
+    def _row(self, key: str, one: Listing, words: str) -> PickerRow:
         self._paths[key], self._listed[key] = one.entry.path, one
         if one.name not in self._told and len(self._unread) < HEADLINES:
             self._unread.append((one.name, one.entry))
-        return Row(
+        return PickerRow(
             key,
             partial(_marked, self._marks, key, partial(_line, one, self._told)),
             f"{one.name} {one.entry.label} {words}",

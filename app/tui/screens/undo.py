@@ -12,12 +12,12 @@ from app.lines import BLANK, Line, text, wrapped
 from app.tui.children.command import Outcome, hostdx
 from app.tui.screens.base import Base
 from app.tui.widgets.reader import Reader
-from app.undo.change_report import Change, ChangeReport
+from app.undo.change_report import ChangeReport, UndoneChange
 
 LOOK = ("undo", "--dry-run", "--json")
 
 
-def changes(outcome: Outcome) -> list[Change]:
+def changes(outcome: Outcome) -> list[UndoneChange]:
     """What `undo --json` tells, without what stays on purpose; nothing where it could not be asked."""
     try:
         told = msgspec.json.decode(outcome.output, type=ChangeReport).changes
@@ -34,11 +34,11 @@ class UndoScreen(Base):
     ]
     title_words = "undo"
 
-    def __init__(self, entries: Sequence[Change]) -> None:
+    def __init__(self, entries: Sequence[UndoneChange]) -> None:
         super().__init__()
         self._entries = entries
         self._said = ""  # once it was asked for: how it stands
-        self._done: list[Change] = []
+        self._done: list[UndoneChange] = []
         self._open = True  # there is something to undo, and nobody is at it
 
     def body(self) -> Iterable[Widget]:

@@ -18,9 +18,9 @@ from app.tui.details import (
     planned,
 )
 from app.tui.screens.run import RunScreen
-from app.tui.widgets.answer import MOST_NEXT, About, Headline, Next, Preview, advice, headline_lines
+from app.tui.widgets.answer import MOST_NEXT, Headline, Next, Preview, VerdictDetails, advice, headline_lines
 from app.tui.widgets.home.findings_panel import Suspects
-from app.tui.widgets.measuring.group_plot import Chosen, GroupPlot, ValuesPlot, courses
+from app.tui.widgets.measuring.group_plot import GroupPlot, PlotSubject, ValuesPlot, pair_ratios
 from app.tui.widgets.measuring.transport import Transport
 from app.tui.widgets.panel import Box
 from app.tui.widgets.picker import Picker
@@ -38,7 +38,7 @@ class VerdictScreen(RunScreen):
     VerdictScreen #left { height: auto; max-height: 100%; }
     VerdictScreen #middle { height: auto; }
     VerdictScreen.-wide.-high.-beside #middle { layout: horizontal; }
-    VerdictScreen.-wide.-high.-beside About { width: 1fr; height: 1fr; max-height: 100%; }
+    VerdictScreen.-wide.-high.-beside VerdictDetails { width: 1fr; height: 1fr; max-height: 100%; }
     VerdictScreen.-wide.-high.-beside Next { width: 1fr; height: 1fr; max-height: 100%; }
     VerdictScreen VerdictList { max-height: 60%; }
     VerdictScreen.-todo VerdictList { max-height: 10; }
@@ -89,7 +89,7 @@ class VerdictScreen(RunScreen):
             with Box(id="left"):
                 yield VerdictList(self.session)
                 with Box(id="middle"):
-                    yield About(id="about")
+                    yield VerdictDetails(id="about")
                     yield Next(id="todo")
                 yield Suspects(self.session, id="found", title="FINDINGS", empty="none", answered=True)
                 yield Preview(id="preview")
@@ -117,11 +117,10 @@ class VerdictScreen(RunScreen):
         beside_it = self.has_class("-todo") and not items(self.session()) and not figures
         self.set_class(beside_it, "-beside")
         middle = self.query_one("#middle")
-        if beside_it and self.query_one(About).boxed:
+        about = self.query_one(VerdictDetails)
+        if beside_it and about.boxed:
             half = (self.app.size.width * (62 if self.has_class("-broad") else 100) // 100 - 2) // 2 - 4
-            need = max(
-                len(self.query_one(About).rows(half)), len(next_lines(advice(self.feed), half, MOST_NEXT))
-            )
+            need = max(len(about.rows(half)), len(next_lines(advice(self.feed), half, MOST_NEXT)))
             middle.styles.height = min(MOST_NEXT, max(4, need), max(4, self._room() - 2)) + 2
         else:
             middle.styles.height = "auto"
@@ -130,7 +129,7 @@ class VerdictScreen(RunScreen):
 
     def _share_out(self) -> None:
         """On a low screen: what the parts leave free goes to the steps, then to how the verdict came about."""
-        about, steps = self.query_one(About), self.query_one(Next)
+        about, steps = self.query_one(VerdictDetails), self.query_one(Next)
         about.free = steps.free = 0
         if about.boxed:
             return
@@ -159,14 +158,14 @@ class VerdictScreen(RunScreen):
     def _pair(self) -> None:
         """Where there are no groups the raw values stand in their place, and not once more below."""
         chosen = self._chosen()
-        self.set_class(chosen is None or not courses(self.session(), *chosen), "-unpaired")
+        self.set_class(chosen is None or not pair_ratios(self.session(), *chosen), "-unpaired")
 
-    def _chosen(self) -> Chosen | None:
+    def _chosen(self) -> PlotSubject | None:
         entry = self.query_one(VerdictList).entry()
         verdict = entry.verdict if entry is not None and entry.measured else None
         if verdict is None:
             return None
-        return Chosen(verdict.workload, verdict.metric, (verdict.baseline, verdict.variant))
+        return PlotSubject(verdict.workload, verdict.metric, (verdict.baseline, verdict.variant))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "copy":
@@ -217,7 +216,7 @@ class VerdictScreen(RunScreen):
 
     def on_picker_moved(self) -> None:
         self._pair()
-        for panel in (*self.query(Preview), self.query_one(About), *self.query(GroupPlot)):
+        for panel in (*self.query(Preview), self.query_one(VerdictDetails), *self.query(GroupPlot)):
             panel.redraw()
 
     def action_live(self) -> None:

@@ -12,7 +12,7 @@ from app.report.figures.verdict_table import beside as values_beside
 from app.report.headline import answer
 from app.report.next_steps import to_do
 from app.report.results.checkup import items
-from app.report.trust import trust
+from app.report.validity import trust
 from app.report.wording import beyond_bounds
 from app.tui.children.feed import RunFeed
 from app.tui.details import finding_lines, next_lines, planned, sign_lines
@@ -90,10 +90,10 @@ def _load_lines(session: Session, workload: str, width: int) -> list[Line]:
     return wrapped(clean(load.why), width, "dim", indent=2) if load is not None and load.why else []
 
 
-class About(Panel):
+class VerdictDetails(Panel):
     """Of the row under the cursor, how it came about; then whether the run can be trusted."""
 
-    DEFAULT_CSS = "About { height: auto; max-height: 100%; }"
+    DEFAULT_CSS = "VerdictDetails { height: auto; max-height: 100%; }"
     free = 0  # lines that a low screen has left for it
 
     def draw(self, width: int, height: int) -> list[Line]:

@@ -13,7 +13,7 @@ from app.lines import BLANK, Line, crop, pad, split, text, wrapped
 from app.report.figures.strip import strip_lines
 from app.report.results.fleet import lead, setting_words, standing_words
 from app.tui.widgets.panel import Panel
-from app.tui.widgets.picker import Picker, Row
+from app.tui.widgets.picker import Picker, PickerRow
 from probes.units import listed, percent
 from scenarios.peers.judgement import FleetJudgement, Measure, Missing
 from scenarios.verdict.verdict import OPEN
@@ -26,7 +26,7 @@ _ROLES = {"odd": "critical", "suspect": "warning", "cleared": "ok", "": "text"}
 _SIGNS = {"odd": SIGNS["critical"], "suspect": SIGNS["unknown"], "cleared": SIGNS["ok"], "": " "}
 
 
-class Standing(NamedTuple):
+class NodeStanding(NamedTuple):
     """How a node stands: the worst of its measures says it for all."""
 
     state: str
@@ -48,16 +48,16 @@ class FleetView:
             {name: _ratio(measure, value) for name, value in measure.values.items()}
             for measure in found.measures
         ]
-        self.stands: dict[str, Standing] = {}
+        self.stands: dict[str, NodeStanding] = {}
         for state, standings in (
             ("odd", [s for odd in found.odd for s in odd.standings]),
             ("suspect", found.suspects),
             ("cleared", found.cleared),
         ):
             for one in standings:
-                before = self.stands.get(one.node, Standing(state, frozenset()))
+                before = self.stands.get(one.node, NodeStanding(state, frozenset()))
                 if before.state == state:
-                    self.stands[one.node] = Standing(state, before.columns | {one.column})
+                    self.stands[one.node] = NodeStanding(state, before.columns | {one.column})
         self._off = {name: self._farthest(name) for name in self.names}
 
     def state(self, name: str, column: int | None = None) -> str:
@@ -145,13 +145,13 @@ class NodePicker(Picker):
     def __init__(self, view: Callable[[], FleetView]) -> None:
         super().__init__(id="nodes", title="NODES", empty="no node answered")
         self._view = view
-        self._made: list[Row] = []
+        self._made: list[PickerRow] = []
 
     def sort_rows(self) -> None:
         """After the order, or what it shows, has changed."""
         view = self._view()
         self._made = [
-            Row(
+            PickerRow(
                 name,
                 partial(_line, view, name),
                 f"{name} {view.state(name)}",
@@ -161,11 +161,11 @@ class NodePicker(Picker):
         ]
         self.note = [(f"by {view.order}", "dim")]
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[PickerRow]:
         return self._made
 
     @property
-    def shown(self) -> list[Row]:
+    def shown(self) -> list[PickerRow]:
         fits = matcher(self.filter.strip()) if self.filter else None
         return [row for row in self._made if fits(row.key)] if fits is not None else super().shown
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.lines import BLANK, Line, text
 from app.recording.session import Session
 from scenarios.compare.bounding_box import Boxed
-from scenarios.imported.results import Courses
+from scenarios.imported.results import HistoriesResult
 
 _WIDEST, _HIGHEST = 100, 16
 _NARROW_ROWS = 9
@@ -13,7 +13,7 @@ _NARROW_ROWS = 9
 
 def imported_lines(session: Session, width: int, height: int) -> list[Line]:
     """Nothing where the recording has neither. `height` is the panel's: on a low screen the box is drawn lower."""
-    boxes, courses = session.result(Boxed), session.result(Courses)
+    boxes, courses = session.result(Boxed), session.result(HistoriesResult)
     if boxes is None and courses is None:
         return []
     from app.report.figures.box import box_lines, drawable  # only where there is something to draw

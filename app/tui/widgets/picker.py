@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MOST_COPIED = 400  # cells of a row
 
 
-class Row(NamedTuple):
+class PickerRow(NamedTuple):
     """`draw(width)` gives the line without the two columns of the cursor; `searched` is what the filter looks at.
 
     `second(width)` is a line more, drawn where there is room for everyone's. `whole(width)` is all that is to be
@@ -66,13 +66,13 @@ class Picker(Panel, can_focus=True):
         self.note: Line = []
         self.empty = empty
         self.filter = ""
-        self._rows: list[Row] = []
+        self._rows: list[PickerRow] = []
         self._key = ""  # the item under the cursor; empty until somebody moved it: the first one then
         self._top = 0
         self.tall = False  # second lines are drawn
         self._items: list[int] = []  # which item each drawn line belongs to
 
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[PickerRow]:
         """The items as they are now, all of them, in order."""
         return self._rows
 
@@ -81,7 +81,7 @@ class Picker(Panel, can_focus=True):
         return []
 
     @property
-    def shown(self) -> list[Row]:
+    def shown(self) -> list[PickerRow]:
         wanted = self.filter.casefold().split()
         return [r for r in self.rows() if all(w in r.searched.casefold() for w in wanted)]
 

@@ -15,10 +15,10 @@ from app.report import verdict_style, wording
 from app.report.figures.interval_chart import Scale, axis, bar_line, scale_of, sound
 from app.report.figures.verdict_table import pair, rows, short_size
 from app.tui.widgets.measuring.standing import margin_of, title_of
-from app.tui.widgets.picker import Picker, Row
+from app.tui.widgets.picker import Picker, PickerRow
 from probes.units import Quantity, brief
 from scenarios import events as ev
-from scenarios.imported.results import Courses
+from scenarios.imported.results import HistoriesResult
 from scenarios.results.document import Bar
 from scenarios.verdict.verdict import Word
 
@@ -31,7 +31,7 @@ GAP = 2
 NONE = Quantity("–", "")
 
 
-class Entry(NamedTuple):
+class EffectRow(NamedTuple):
     """One line: `size` has the effect's words, or why there is none where nothing was measured."""
 
     key: str
@@ -58,7 +58,7 @@ class Column(NamedTuple):
         return self.number + bool(self.unit) + self.unit if self.number else 0
 
 
-class Layout(NamedTuple):
+class ColumnWidths(NamedTuple):
     """Cells of each column; 0 for one that has no room."""
 
     name: int
@@ -75,7 +75,7 @@ def key_of(verdict: ev.Verdict) -> str:
     return "|".join((verdict.workload, verdict.metric, verdict.baseline, verdict.variant))
 
 
-def entries(session: Session) -> list[Entry]:
+def entries(session: Session) -> list[EffectRow]:
     """What was measured by its size, the controls, what was not measured, then the trends over rounds."""
     found = rows(session)
     many = len({(r.verdict.baseline, r.verdict.variant) for r in found}) > 1
@@ -87,7 +87,7 @@ def entries(session: Session) -> list[Entry]:
         which = clean(verdict.variant if one_baseline else pair(verdict))
         name = which if many and one_load else f"{which}: {row.load}" if many else row.load
         out.append(
-            Entry(
+            EffectRow(
                 key_of(verdict), clean(name), row.left or NONE, row.right or NONE, row.size, row.interval,
                 verdict_style.role_of(verdict), verdict.ratio, verdict.ci95, True, verdict,
             )
@@ -99,7 +99,7 @@ def entries(session: Session) -> list[Entry]:
             if len({v.variant for v in session.verdicts.values()}) > 1:
                 name = f"{clean(verdict.variant)}: {name}"
             out.append(
-                Entry(key_of(verdict), name, NONE, NONE, why, "", "unknown", None, None, False, verdict)
+                EffectRow(key_of(verdict), name, NONE, NONE, why, "", "unknown", None, None, False, verdict)
             )
     for trend in session.series:
         words: str = trend.verdict
@@ -108,12 +108,12 @@ def entries(session: Session) -> list[Entry]:
         name = f"{title_of(session, trend.workload)}, {trend.rounds} rounds"
         role = verdict_style.role(trend.verdict)
         out.append(
-            Entry(f"series|{trend.workload}", name, NONE, NONE, words, "", role, None, None, False, None)
+            EffectRow(f"series|{trend.workload}", name, NONE, NONE, words, "", role, None, None, False, None)
         )
     return out
 
 
-def layout(found: list[Entry], width: int, heads: tuple[str, str] = ("", "")) -> Layout:
+def layout(found: list[EffectRow], width: int, heads: tuple[str, str] = ("", "")) -> ColumnWidths:
     """The interval in figures gives way first, then the bar, then the names."""
     told = [e for e in found if e.measured]
     drawn = [
@@ -160,10 +160,10 @@ def layout(found: list[Entry], width: int, heads: tuple[str, str] = ("", "")) ->
     picture = min(_MOST_BAR, room) if drawn and room >= _LEAST_BAR else 0
     names = {clean(e.name) for e in found}
     tails = len({set_cell_size(n, name - 1) for n in names}) < len(names)
-    return Layout(name, left, right, picture, size, interval, scale, tails)
+    return ColumnWidths(name, left, right, picture, size, interval, scale, tails)
 
 
-def sides(entry: Entry, *, wide: bool) -> tuple[Quantity, Quantity]:
+def sides(entry: EffectRow, *, wide: bool) -> tuple[Quantity, Quantity]:
     """Where there is little room the unit in few letters, and once for both sides."""
     if wide:
         return entry.left, entry.right
@@ -171,7 +171,7 @@ def sides(entry: Entry, *, wide: bool) -> tuple[Quantity, Quantity]:
     return (Quantity(left.number, "") if left.unit == right.unit else left), right
 
 
-def effect_of(entry: Entry, *, wide: bool) -> str:
+def effect_of(entry: EffectRow, *, wide: bool) -> str:
     return entry.size if wide or entry.verdict is None else short_size(entry.verdict, entry.size)
 
 
@@ -181,22 +181,22 @@ def _value(value: Quantity, at: Column) -> Line:
     return [*number, *pad([(f" {value.unit}", "dim")], at.unit + 1)] if at.unit else number
 
 
-def named(name: str, at: Layout) -> Line:
+def named(name: str, at: ColumnWidths) -> Line:
     """In its column, so cut that no two rows look alike."""
     return pad(text(shortened(name, at.name) if at.tails else name), at.name)
 
 
-def table_of(found: list[Entry], margin: float, width: int) -> list[Line]:
+def table_of(found: list[EffectRow], margin: float, width: int) -> list[Line]:
     """Without heads and a cursor: beside a list of recordings."""
     at = layout(found, width)
     return [entry_line(entry, at, margin, width) for entry in found]
 
 
-def _line(entry: Entry, table: VerdictList, width: int) -> Line:
+def _line(entry: EffectRow, table: VerdictList, width: int) -> Line:
     return entry_line(entry, table.laid, margin_of(table.session()), width)
 
 
-def entry_line(entry: Entry, at: Layout, margin: float, width: int) -> Line:
+def entry_line(entry: EffectRow, at: ColumnWidths, margin: float, width: int) -> Line:
     line = named(entry.name, at)
     gap = (" " * GAP, "text")
     if not entry.measured:
@@ -225,21 +225,21 @@ class VerdictList(Picker):
         super().__init__(id="verdicts", title="RESULT", empty="nothing was compared")
         self.session = session
         self.laid = layout([], 80)
-        self._found: tuple[tuple[object, ...], list[Entry]] | None = None
+        self._found: tuple[tuple[object, ...], list[EffectRow]] | None = None
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[EffectRow]:
         """Made anew where a verdict came: medians over all blocks are not for every key."""
         session = self.session()
         state = (id(session), len(session.verdicts), len(session.series), session.ended is not None)
         if self._found is None or self._found[0] != state:
-            made = [] if session.result(Courses) is not None else entries(session)  # drawn as courses
+            made = [] if session.result(HistoriesResult) is not None else entries(session)  # drawn as courses
             self._found = (state, made)
         return self._found[1]
 
-    def rows(self) -> list[Row]:
-        return [Row(e.key, partial(_line, e, self), f"{e.name} {e.size}") for e in self.entries()]
+    def rows(self) -> list[PickerRow]:
+        return [PickerRow(e.key, partial(_line, e, self), f"{e.name} {e.size}") for e in self.entries()]
 
-    def entry(self) -> Entry | None:
+    def entry(self) -> EffectRow | None:
         """The one under the cursor."""
         return next((e for e in self.entries() if e.key == self.selected), None)
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import NamedTuple
 
 from app.lines import Line, wrapped
-from app.tui.widgets.picker import Picker, Row
+from app.tui.widgets.picker import Picker, PickerRow
 
 _WORD = 14
 
@@ -54,7 +54,7 @@ class WordList(Picker):
     def __init__(self) -> None:
         super().__init__(id="words", title="WORDS")
         self._rows = [
-            Row(name, partial(_line, name, means), f"{name} {means}", partial(_second, means))
+            PickerRow(name, partial(_line, name, means), f"{name} {means}", partial(_second, means))
             for name, means in WORDS
         ]
 

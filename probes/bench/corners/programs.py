@@ -50,7 +50,7 @@ class Program(NamedTuple):
     mpi: str
 
 
-class Place(NamedTuple):
+class CornerDirectory(NamedTuple):
     """As `equivalents.Sizes`, with whether the easy files pass by the page cache."""
 
     directory: str
@@ -80,7 +80,7 @@ def can(engine: str, corner: Corner) -> bool:
     return engine not in ("ior", "mdtest") or corner.moves == (engine == "ior")
 
 
-def argv(program: Program, corner: Corner, place: Place) -> tuple[str, ...]:
+def argv(program: Program, corner: Corner, place: CornerDirectory) -> tuple[str, ...]:
     if program.engine == "fio":
         return program.path, *_fio(corner, place)
     if program.engine == "elbencho":
@@ -90,7 +90,7 @@ def argv(program: Program, corner: Corner, place: Place) -> tuple[str, ...]:
     return program.mpi, *words[1:3], program.path, *words[4:], *direct
 
 
-def _fio(corner: Corner, place: Place) -> list[str]:
+def _fio(corner: Corner, place: CornerDirectory) -> list[str]:
     each = place.side_bytes // place.workers // corner.record_bytes * corner.record_bytes
     given = [
         "--name=box",
@@ -109,7 +109,7 @@ def _fio(corner: Corner, place: Place) -> list[str]:
     ]  # fmt: skip
 
 
-def _elbencho(corner: Corner, place: Place) -> list[str]:
+def _elbencho(corner: Corner, place: CornerDirectory) -> list[str]:
     where, workers = f"{place.directory}/box", str(place.workers)
     if corner.moves:
         given = [
@@ -156,7 +156,7 @@ def value(engine: str, corner: Corner, output: bytes) -> float:
 
 
 async def corners(
-    program: Program, private: PrivateDirectory, place: Place
+    program: Program, private: PrivateDirectory, place: CornerDirectory
 ) -> tuple[dict[str, float], list[str]]:
     """In a private directory of ours, which `place` names by its link. The values by corner, and in a line each why
     one is missing. A later corner needs what an earlier one made.

@@ -54,7 +54,7 @@ BUSY_AT_MOST_S = 0.1  # once others were seen to keep the device busy, waiting f
 
 
 class StorageBench:
-    """One directory under test; it implements what an arm needs. Not for two tasks at once.
+    """One directory under test; it implements what a variant needs. Not for two tasks at once.
 
     directory          what is measured, in words too.
     private            a directory of our own, made, removed and closed by the caller: each place is a directory in it

@@ -23,7 +23,7 @@ from probes.bench.net.lab_messages import (
     Counted,
     Failed,
     Measure,
-    Moved,
+    PacketsSent,
     Ready,
     Request,
     SetUp,
@@ -163,15 +163,15 @@ class Lab:
             )
         return Ready(spoofed=pair.activate(request.treatment, offload=request.offload))
 
-    def _measure(self, request: Measure, pair: Pair) -> Moved:
+    def _measure(self, request: Measure, pair: Pair) -> PacketsSent:
         pair.namespaces.enter("receiver")
         treatment = pair.active(request.protocol)
         if request.load == "tcp":
             ends = pair.addresses.ipv6 if request.protocol == "IPv6" else pair.addresses.ipv4
-            return Moved(sent=tcp_block(pair.namespaces, ends[1], request.seconds, self.stop))
+            return PacketsSent(sent=tcp_block(pair.namespaces, ends[1], request.seconds, self.stop))
         before = pair.arrived(treatment)
         sent = udp_block(pair.sockets[request.protocol], request.seconds, self.stop, self.held_up)
-        return Moved(sent=sent, arrived=pair.arrived(treatment) - before)
+        return PacketsSent(sent=sent, arrived=pair.arrived(treatment) - before)
 
     def _train(self, request: Slices) -> Counted:
         """The sockets belong to their namespaces: no switch between them but that of the socket."""

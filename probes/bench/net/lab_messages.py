@@ -85,7 +85,7 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
     spoofed: int = 0
 
 
-class Moved(msgspec.Struct, frozen=True, kw_only=True, tag="moved"):
+class PacketsSent(msgspec.Struct, frozen=True, kw_only=True, tag="moved"):
     sent: Sent
     arrived: int = 0
 
@@ -96,6 +96,6 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
 
 
 Request: TypeAlias = SetUp | Activate | Measure | Slices
-Answer: TypeAlias = Ready | Moved | Counted | Failed
+Answer: TypeAlias = Ready | PacketsSent | Counted | Failed
 requests = msgspec.json.Decoder(Request)
 answers = msgspec.json.Decoder(Answer)

@@ -16,7 +16,7 @@ from probes.bench.net.lab_messages import (
     Counted,
     Failed,
     Measure,
-    Moved,
+    PacketsSent,
     Ready,
     Request,
     SetUp,
@@ -78,7 +78,7 @@ class Network:
         """One block. Raises NotApplicable where the packets did not get where they are counted."""
         request = Measure(load=load, protocol=protocol, seconds=seconds)
         moved = await self._ask(request, seconds + _ANSWER_S)
-        assert isinstance(moved, Moved)
+        assert isinstance(moved, PacketsSent)
         sent = moved.sent
         if sent.seconds <= 0 or (sent.packets == 0 and load == "udp"):
             raise NotApplicable("no packet was sent")

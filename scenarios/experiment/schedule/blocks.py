@@ -9,7 +9,7 @@ from probes.bench.measured import Measured, NotApplicable, Unfit, WriteBudgetSpe
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
 from scenarios.experiment.budget import group_seconds
-from scenarios.experiment.groups import Group
+from scenarios.experiment.groups import GroupBlocks
 from scenarios.experiment.schedule.guarded import GuardedBlocks
 from scenarios.experiment.scheduler import Lap, Scheduler
 from scenarios.guards.watch import Watch
@@ -19,8 +19,8 @@ from scenarios.plan import Workload
 FEWEST = 4  # groups that are measured where no more fit: with so few the single blocks must show a difference as well
 
 
-class Arm(Protocol):
-    """One variant of the load. `activate` is called before a block whenever another arm was measured before it."""
+class VariantBench(Protocol):
+    """One variant of the load. `activate` is called before a block whenever another variant was measured before it."""
 
     variant: str  # its id, as in the plan
 
@@ -33,41 +33,43 @@ class Arm(Protocol):
         ...
 
     async def quiesce(self) -> None:
-        """Waits (bounded) until what this arm has in flight is done: fdatasync, in-flight zero."""
+        """Waits (bounded) until what this variant has in flight is done: fdatasync, in-flight zero."""
         return
 
 
 class Blocks(Scheduler):
-    """Every arm is made active before its block; `blocks` keeps those that count."""
+    """Every variant is made active before its block; `blocks` keeps those that count."""
 
     noun = "group"
 
-    def __init__(self, run: Run, workload: Workload, arms: Sequence[Arm], watch: Watch | None = None) -> None:
+    def __init__(
+        self, run: Run, workload: Workload, benches: Sequence[VariantBench], watch: Watch | None = None
+    ) -> None:
         self.run, self.workload, self.watch = run, workload, watch
-        self.arms = {arm.variant: arm for arm in arms}
+        self.benches = {bench.variant: bench for bench in benches}
         self.blocks = GuardedBlocks(run, watch)
         self.fewest = min(FEWEST, workload.min_groups)
         self._block_s = self._longest_s = workload.block_s
-        self._group_s = group_seconds(workload, len(arms))
+        self._group_s = group_seconds(workload, len(benches))
         self._switching_s = 0.0
         self._took: dict[str, float] = {}  # seconds of each variant's warm-up
-        self._active: Arm | None = None
+        self._active: VariantBench | None = None
         self._index = 0
 
     @property
     def variants(self) -> tuple[str, ...]:
-        return tuple(self.arms)
+        return tuple(self.benches)
 
     @property
     def group_s(self) -> float:
         return self._group_s
 
     async def warm_up(self, most_s: float) -> bool:
-        """A block of the next arm, which never counts; it tells how long a block must be for the fewest operations.
+        """A block of the next variant, which never counts; it tells how long a block must be for the fewest operations.
 
         What it took as a whole tells nothing: workers start in it. Its blocks' own length and the switches do.
         """
-        cold = [arm for variant, arm in self.arms.items() if variant not in self._took]
+        cold = [bench for variant, bench in self.benches.items() if variant not in self._took]
         if cold:
             await self._warm(cold[0])
         if len(cold) > 1:
@@ -80,22 +82,22 @@ class Blocks(Scheduler):
         blocks_s = sum(
             2 * (t if own_length or t < 0.9 * asked_s else self._block_s)
             for variant, t in self._took.items()
-            if variant in self.arms
+            if variant in self.benches
         )
-        switches = 2 * len(self.arms) - 1.5  # a group and its successor's beginning, on average
+        switches = 2 * len(self.benches) - 1.5  # a group and its successor's beginning, on average
         self._group_s = blocks_s + switches * self._switching_s / max(1, len(self._took))
         return True
 
-    async def _warm(self, arm: Arm) -> None:
-        measured, _ = await self._block(arm, -1, "warmup")
+    async def _warm(self, bench: VariantBench) -> None:
+        measured, _ = await self._block(bench, -1, "warmup")
         onset_s = measured.onset.seconds if measured.onset is not None else 0.0
-        self._took[arm.variant] = measured.seconds + onset_s
+        self._took[bench.variant] = measured.seconds + onset_s
         if measured.operations > 0 and measured.seconds > 0:
             needed = self.workload.min_operations * measured.seconds / measured.operations
             self._longest_s = max(self._longest_s, needed + self.workload.onset_s)
 
     async def measure(self, orders: Sequence[Sequence[str]]) -> Lap:
-        group = Group(self._index, orders[0])
+        group = GroupBlocks(self._index, orders[0])
         self._index += 1
         try:
             await self._blocks_of(group)
@@ -112,9 +114,9 @@ class Blocks(Scheduler):
         groups = [] if self.blocks.stopped else [group]
         return Lap(groups, group, tuple(group.disturbed), stalled if len(stalled) == 1 else ())
 
-    async def _blocks_of(self, group: Group) -> None:
+    async def _blocks_of(self, group: GroupBlocks) -> None:
         for variant in group.order:
-            measured, disturbed = await self._block(self.arms[variant], group.index, "steady")
+            measured, disturbed = await self._block(self.benches[variant], group.index, "steady")
             group.add(variant, measured)
             group.loud |= self.watch is not None and self.watch.loud
             others = await self.blocks.spare(self.workload.id, group.index)
@@ -123,13 +125,15 @@ class Blocks(Scheduler):
                 group.disturbed.append(Disturbance("stopped", text=self.blocks.stopped))
                 return
 
-    async def _block(self, arm: Arm, group: int, phase: ev.Phase) -> tuple[Measured, Disturbance | None]:
+    async def _block(
+        self, bench: VariantBench, group: int, phase: ev.Phase
+    ) -> tuple[Measured, Disturbance | None]:
         try:
-            await self._switch_to(arm)
+            await self._switch_to(bench)
             return await self.blocks.measure(
                 self.workload.id,
-                arm.variant,
-                lambda: arm.block(self._block_s),
+                bench.variant,
+                lambda: bench.block(self._block_s),
                 group=group,
                 phase=phase,
             )
@@ -137,16 +141,16 @@ class Blocks(Scheduler):
             self._active = None
             if isinstance(why, WriteBudgetSpent):
                 raise
-            raise Unfit([arm.variant], str(why)) from why
+            raise Unfit([bench.variant], str(why)) from why
 
-    async def _switch_to(self, arm: Arm) -> None:
+    async def _switch_to(self, bench: VariantBench) -> None:
         """Waits for what the other one has in flight before the next is made active."""
-        if self._active is arm:
+        if self._active is bench:
             return
         began = self.run.clock.now()
         await self.pause()
-        await arm.activate()
-        self._active = arm
+        await bench.activate()
+        self._active = bench
         self._switching_s += self.run.clock.now() - began
 
     async def pause(self) -> None:
@@ -154,7 +158,7 @@ class Blocks(Scheduler):
             before, self._active = self._active, None
             await before.quiesce()
 
-    def _emit(self, group: Group) -> None:
+    def _emit(self, group: GroupBlocks) -> None:
         if group.disturbed:
             self.blocks.leave_out(self.workload.id, group.index)
         self.run.emit(
@@ -169,6 +173,6 @@ class Blocks(Scheduler):
         )
 
     def drop(self, variants: Sequence[str]) -> None:
-        before = len(self.arms)
-        self.arms = {variant: arm for variant, arm in self.arms.items() if variant not in variants}
-        self._group_s *= len(self.arms) / max(1, before)
+        before = len(self.benches)
+        self.benches = {variant: bench for variant, bench in self.benches.items() if variant not in variants}
+        self._group_s *= len(self.benches) / max(1, before)

@@ -1,4 +1,4 @@
-"""A setting of the host that is switched between the arms: every stay in another value is journalled and left again."""
+"""A host setting that is switched between variants: every stay in another value is journalled and left again."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ class Switch:
 
 
 class Load(Protocol):
-    """What a `SwitchedArm` measures: a bench such as `probes.bench.run.command.CommandBench`."""
+    """What a `SwitchedVariantBench` measures: a bench such as `probes.bench.run.command.CommandBench`."""
 
     async def block(self, seconds: float) -> Measured: ...
 
     async def quiesce(self) -> None: ...
 
 
-class SwitchedArm:
+class SwitchedVariantBench:
     """One value of the setting under a load. `value` differs from `variant` where a value is measured twice."""
 
     def __init__(self, variant: str, switch: Switch, load: Load, value: str = "") -> None:

@@ -14,7 +14,7 @@ from probes.bench.measured import Train
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
 from scenarios.experiment.carry_over import CarryLooks
-from scenarios.experiment.groups import Group
+from scenarios.experiment.groups import GroupBlocks
 from scenarios.experiment.places import Visits
 from scenarios.experiment.schedule.guarded import watched
 from scenarios.experiment.schedule.slices import (
@@ -172,7 +172,7 @@ class TrainScheduler(Scheduler):
         self.trains = self.trains.without(variants)
         self.counted = []
 
-    def anew(self, groups: Sequence[Group]) -> bool:
+    def anew(self, groups: Sequence[GroupBlocks]) -> bool:
         """Where one side leaves work to the other: with longer slices, or in blocks."""
         then = self.carry.look(groups, self.workload.metrics[0].name, self.pairs, self.slice_s)
         if then is None:
@@ -205,7 +205,7 @@ class TrainScheduler(Scheduler):
         self,
         train: Train,
         phase: ev.Phase,
-        groups: Sequence[Group],
+        groups: Sequence[GroupBlocks],
         disturbed: tuple[Disturbance, ...] = (),
     ) -> None:
         self.run.emit(

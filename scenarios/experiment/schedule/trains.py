@@ -10,7 +10,7 @@ from probes.bench.engine.histogram import coarser
 from probes.bench.measured import Measured, Train, joined
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
-from scenarios.experiment.groups import Group, Pair
+from scenarios.experiment.groups import GroupBlocks, Pair
 from scenarios.experiment.schedule.slices import Warm
 from scenarios.plan import Workload
 
@@ -83,17 +83,17 @@ async def in_blocks(
 
 def groups_of(
     train: Train, variants: Sequence[str], first: int, places: Sequence[int] = (), loud: bool = False
-) -> list[Group]:
+) -> list[GroupBlocks]:
     """The complete groups of a train, numbered from `first`: two slices of every variant each.
 
-    `places`: the pair of places of each; `loud`: see `Group`.
+    `places`: the pair of places of each; `loud`: see `GroupBlocks`.
     """
     size = 2 * len(variants)
     found = []
     for number, at in enumerate(range(0, len(train.order) - size + 1, size)):
         order = train.order[at : at + size]
         place = places[number] if places else None
-        group = Group(first + number, [variants[n] for n in order], place, loud)
+        group = GroupBlocks(first + number, [variants[n] for n in order], place, loud)
         for place, side in enumerate(order, at):
             values = {metric: each[place] for metric, each in train.values.items()}
             group.add(variants[side], Measured(seconds=train.lengths[place], values=values))
@@ -101,9 +101,9 @@ def groups_of(
     return found
 
 
-def sides_of(train: Train, variants: Sequence[str], group: int) -> Group:
+def sides_of(train: Train, variants: Sequence[str], group: int) -> GroupBlocks:
     """The whole train as one group: for what is shown of it and needs many operations (p99)."""
-    whole = Group(group, variants)
+    whole = GroupBlocks(group, variants)
     for variant, side in zip(variants, train.sides, strict=True):
         whole.add(variant, side)
     return whole
@@ -124,7 +124,7 @@ def event_of(
     train: Train,
     workload: Workload,
     variants: Sequence[str],
-    groups: Sequence[Group],
+    groups: Sequence[GroupBlocks],
     pairs: Sequence[Pair],
     *,
     index: int,

@@ -12,7 +12,7 @@ from scenarios.experiment.statistics.distributions import t_quantile, t_tail
 _NOTHING = 1e-12  # a column of differences below it is none: a full walk has lost its level
 
 
-class Estimate(NamedTuple):
+class Coefficient(NamedTuple):
     """A coefficient: `error` its standard error, `noise` the residual standard deviation of one observation."""
 
     value: float
@@ -43,12 +43,12 @@ class Fit(NamedTuple):
     freedom: int
     correlation: float
 
-    def estimate(self, k: int) -> Estimate:
+    def estimate(self, k: int) -> Coefficient:
         variance = self.squares / self.freedom
         root = math.sqrt(1 - self.correlation * self.correlation)
         noise = math.sqrt(variance) / root if root > 0.1 else math.sqrt(variance)
         error = math.sqrt(max(0.0, variance * self.spreads[k]))
-        return Estimate(self.values[k], error, self.freedom, self.correlation, noise)
+        return Coefficient(self.values[k], error, self.freedom, self.correlation, noise)
 
 
 def p_value(value: float, error: float, freedom: int) -> float:

@@ -16,8 +16,8 @@ from probes.host import Host
 from probes.system.disk.diskstats import disk_counters
 from probes.types import Absent
 from scenarios.experiment.before_after import LEAST_BLOCKS
-from scenarios.fstrim.layout import MOST_A_BLOCK, Layout
 from scenarios.fstrim.measurement.load import CHURN_ID
+from scenarios.fstrim.trim_setup import MOST_A_BLOCK, TrimSetup
 from scenarios.model import Run, Usage
 
 LEAST_BLOCK_S = 0.5  # a block alone; a shorter one shows the drive's cache, not the drive
@@ -161,7 +161,7 @@ class BlockSize(NamedTuple):
 
 
 def after_warm_up(
-    layout: Layout, budget: WriteBudget, pattern: Pattern, phases: int, bytes_per_s: float
+    layout: TrimSetup, budget: WriteBudget, pattern: Pattern, phases: int, bytes_per_s: float
 ) -> BlockSize:
     """One size for all phases. `bytes_per_s`: what the warm-up wrote."""
     need = int(bytes_per_s * min(LEAST_BLOCK_S, pattern.block_s) * AMPLE)

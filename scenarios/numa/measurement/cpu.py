@@ -21,7 +21,7 @@ from probes.bench.stress import LOADS, StressLoad, bogo_rate, installed
 from probes.host import Host
 from probes.system.processor.topology import ROOT, Topology, distinct
 from probes.types import Absent, present
-from scenarios.numa.measurement.figures import Figure, Told, figure, ratio
+from scenarios.numa.measurement.figures import RoundsFigure, RoundValue, figure, ratio
 
 SLICE_S = 0.04
 MOST_WORKERS = 512
@@ -76,10 +76,10 @@ class CpuRow(msgspec.Struct, frozen=True, kw_only=True):
     """One load: rates in its unit. `of_n` is all cores together over n times one core, without waits for a CPU."""
 
     load: CpuLoad
-    one: Figure
-    cores: Figure | None
-    threads: Figure | None
-    of_n: Figure | None
+    one: RoundsFigure
+    cores: RoundsFigure | None
+    threads: RoundsFigure | None
+    of_n: RoundsFigure | None
 
 
 class Clocked(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,9 +94,9 @@ class CpuResult(msgspec.Struct, frozen=True, kw_only=True):
     """`share` is the part of its CPU that a worker got, by CPU; `curve` maps workers to the sum over n times one."""
 
     rows: tuple[CpuRow, ...]
-    curve: dict[int, Figure]
-    clock_ns: Figure | None
-    system_call_ns: Figure | None
+    curve: dict[int, RoundsFigure]
+    clock_ns: RoundsFigure | None
+    system_call_ns: RoundsFigure | None
     share: dict[int, float]
     seconds: float
     clocked: Clocked
@@ -132,7 +132,7 @@ class CpuBench:
         self._steps = _steps(len(self._all))
         self._loads = loads()
         self._slices: dict[tuple[str, str], list[PlacedSlice]] = defaultdict(list)
-        self.told: list[Told] = []  # of the last round
+        self.told: list[RoundValue] = []  # of the last round
 
     @property
     def cells(self) -> int:
@@ -150,7 +150,7 @@ class CpuBench:
             taken = await self._bench.slice(work, _placement(crowd), SLICE_S)
             self._slices[work, crowd.id].append(taken)
         self.told = [
-            Told(load.title, CROWDS[crowd], _value(load, slices[-1]), load.unit)
+            RoundValue(load.title, CROWDS[crowd], _value(load, slices[-1]), load.unit)
             for load in self._loads
             for crowd in CROWDS
             if (slices := self._slices[load.id, crowd])
@@ -224,7 +224,7 @@ class CpuBench:
             of_n=ratio([s.calm_rate for s in sums["cores"]], [s.calm_rate for s in one], 1 / count),
         )
 
-    def _curve(self) -> dict[int, Figure]:
+    def _curve(self) -> dict[int, RoundsFigure]:
         one = [s.calm_rate for s in self._slices[SCALED_BY, "one"]]
         found = {
             n: ratio([s.calm_rate for s in self._slices[SCALED_BY, f"{n} workers"]], one, 1 / n)
@@ -277,7 +277,7 @@ class StressBench:
         self._wide = tuple(crowd for crowd in (cores, threads) if crowd is not None)
         self._rates: dict[tuple[str, str], list[float]] = defaultdict(list)
         self._loads = LOADS if installed() else ()
-        self.told: list[Told] = []  # of the last round
+        self.told: list[RoundValue] = []  # of the last round
 
     def __bool__(self) -> bool:
         return bool(self._loads)
@@ -290,7 +290,7 @@ class StressBench:
         for load, crowd in cells:
             self._rates[load.id, crowd.id].append(await bogo_rate(load, crowd.cpus, SAMPLE_S))
         self.told = [
-            Told(load.title, CROWDS[crowd.id], self._rates[load.id, crowd.id][-1], UNIT)
+            RoundValue(load.title, CROWDS[crowd.id], self._rates[load.id, crowd.id][-1], UNIT)
             for load in self._loads
             for crowd in (alone, *self._wide)
         ]

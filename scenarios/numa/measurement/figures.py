@@ -15,7 +15,7 @@ import msgspec
 from scenarios.experiment.statistics.stats import over_groups
 
 
-class Told(NamedTuple):
+class RoundValue(NamedTuple):
     """One figure of one round, for whoever watches: what, with whom, how much, of what."""
 
     series: str
@@ -24,7 +24,7 @@ class Told(NamedTuple):
     unit: str
 
 
-class Figure(msgspec.Struct, frozen=True):
+class RoundsFigure(msgspec.Struct, frozen=True):
     """`low` to `high` is the 95 % interval; both are None below two rounds."""
 
     value: float
@@ -33,18 +33,18 @@ class Figure(msgspec.Struct, frozen=True):
     rounds: int
 
 
-def figure(values: Sequence[float]) -> Figure | None:
+def figure(values: Sequence[float]) -> RoundsFigure | None:
     """None where no round gave a value above nought."""
     logs = [math.log(value) for value in values if value > 0 and math.isfinite(value)]
     if not logs:
         return None
     spread = over_groups(logs)
     if spread is None:
-        return Figure(math.exp(logs[0]), None, None, 1)
-    return Figure(math.exp(spread.estimate), math.exp(spread.low), math.exp(spread.high), len(logs))
+        return RoundsFigure(math.exp(logs[0]), None, None, 1)
+    return RoundsFigure(math.exp(spread.estimate), math.exp(spread.low), math.exp(spread.high), len(logs))
 
 
-def ratio(values: Sequence[float], baseline: Sequence[float], factor: float = 1.0) -> Figure | None:
+def ratio(values: Sequence[float], baseline: Sequence[float], factor: float = 1.0) -> RoundsFigure | None:
     """`factor` times value over baseline, round by round; rounds in which one is missing are left out."""
     pairs = zip(values, baseline, strict=False)
     return figure([factor * value / base for value, base in pairs if value > 0 and base > 0])

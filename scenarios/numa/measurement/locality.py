@@ -22,7 +22,7 @@ from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.load_schedule import ScheduledLoad, campaign
 from scenarios.experiment.schedule.blocks import Blocks
-from scenarios.files.arm import StorageArm, workload
+from scenarios.files.variant_bench import StorageVariantBench, workload
 from scenarios.guards.watch import watch_for
 from scenarios.model import Run, own_directory
 from scenarios.plan import Variant, Workload, Written
@@ -99,7 +99,7 @@ def find(host: Host, directory: str, table: Numa | None, cpus: frozenset[int]) -
     )
 
 
-class LocalityArm(StorageArm):
+class LocalityVariantBench(StorageVariantBench):
     """The workers read the same file from other CPUs. Their buffers of a few pages stay where they were made."""
 
     def __init__(
@@ -151,12 +151,12 @@ async def measure(
             watch = watch_for(run, place.leaves, directories=[place.fit.directory])
             entries = []
             for load in place.workloads:
-                arms = [
-                    LocalityArm(name, bench, load, cpus, lambda: crew.pool.pids)
+                variants = [
+                    LocalityVariantBench(name, bench, load, cpus, lambda: crew.pool.pids)
                     for name, cpus in ((DISK_NEAR, place.near), (DISK_FAR, place.far))
                 ]
-                await arms[0].ready()
-                entries.append(ScheduledLoad(Blocks(run, load, arms, watch), done))
+                await variants[0].ready()
+                entries.append(ScheduledLoad(Blocks(run, load, variants, watch), done))
             await campaign(run, Budget(budget_s, run.clock), entries, family=family)
         finally:
             await bench.close()

@@ -20,7 +20,7 @@ from probes.system.nodes.numa import Numa
 from probes.system.processor.caches import Cache, caches
 from probes.system.processor.topology import Topology, distinct
 from probes.types import present
-from scenarios.numa.measurement.figures import Figure, Told, figure
+from scenarios.numa.measurement.figures import RoundsFigure, RoundValue, figure
 
 MIB = 1 << 20
 SLICE_S = 0.04
@@ -39,9 +39,9 @@ class NodeReach(msgspec.Struct, frozen=True, kw_only=True):
     memory_node: int | None
     distance: int | None
     workers: int
-    copied_bytes_per_s: Figure | None
-    one_worker_bytes_per_s: Figure | None
-    latency_ns: Figure | None
+    copied_bytes_per_s: RoundsFigure | None
+    one_worker_bytes_per_s: RoundsFigure | None
+    latency_ns: RoundsFigure | None
 
     @property
     def near(self) -> bool:
@@ -50,14 +50,14 @@ class NodeReach(msgspec.Struct, frozen=True, kw_only=True):
 
 class MemoryResult(msgspec.Struct, frozen=True, kw_only=True):
     reaches: tuple[NodeReach, ...]
-    small_ns: Figure | None  # latency with small and with huge pages, near memory
-    huge_ns: Figure | None
+    small_ns: RoundsFigure | None  # latency with small and with huge pages, near memory
+    huge_ns: RoundsFigure | None
     beyond_cache: bool  # the chain's buffer is larger than the last-level cache is told to be
     problems: tuple[str, ...]
     rounds: int
 
 
-class Target(msgspec.Struct, frozen=True):
+class NodePair(msgspec.Struct, frozen=True):
     cpu_node: int | None
     memory_node: int | None
     distance: int | None
@@ -68,10 +68,10 @@ class Target(msgspec.Struct, frozen=True):
         return self.cpu_node is not None and self.cpu_node == self.memory_node
 
 
-def targets(placed: Topology, table: Numa | None, allowed: frozenset[int]) -> tuple[Target, ...]:
+def targets(placed: Topology, table: Numa | None, allowed: frozenset[int]) -> tuple[NodePair, ...]:
     """All pairs of nodes with CPUs and nodes with memory; one pair without numbers where nodes are not believed."""
     if table is None or table.doubt:
-        return (Target(None, None, None, _firsts(placed, allowed)),)
+        return (NodePair(None, None, None, _firsts(placed, allowed)),)
     near = [node for node in table.nodes if node.cpus & allowed][:MOST_NODES]
     stores = [n for n in table.nodes if isinstance(n.memory_bytes, int) and n.memory_bytes > 0][:MOST_NODES]
     numbers = [node.number for node in table.nodes]
@@ -81,11 +81,11 @@ def targets(placed: Topology, table: Numa | None, allowed: frozenset[int]) -> tu
         for store in stores or near:
             at = numbers.index(store.number)
             distance = node.distances[at] if at < len(node.distances) and not table.distance_doubt else None
-            found.append(Target(node.number, store.number, distance, cpus))
+            found.append(NodePair(node.number, store.number, distance, cpus))
     return tuple(found)
 
 
-def fitting(pairs: tuple[Target, ...], seconds: float, rounds: int) -> tuple[Target, ...]:
+def fitting(pairs: tuple[NodePair, ...], seconds: float, rounds: int) -> tuple[NodePair, ...]:
     """All of them, or where that takes too long (64 pairs of eight nodes: 40 s) each node's own memory, and all that
     the first node reaches.
     """
@@ -101,7 +101,7 @@ class MemoryBench:
         self,
         host: Host,
         table: Numa | None,
-        pairs: tuple[Target, ...],
+        pairs: tuple[NodePair, ...],
         bench: PlacementBench,
         seed: int,
     ) -> None:
@@ -125,7 +125,7 @@ class MemoryBench:
         self._problems: dict[str, None] = {}
         self._refused: set[tuple[int, str]] = set()
         self.rounds = 0
-        self.told: list[Told] = []  # of the last round
+        self.told: list[RoundValue] = []  # of the last round
 
     @property
     def cells(self) -> int:
@@ -142,7 +142,7 @@ class MemoryBench:
         self.rounds += 1
         self.told = list(self._told())
 
-    def _told(self) -> Iterator[Told]:
+    def _told(self) -> Iterator[RoundValue]:
         for (at, what), values in self._values.items():
             target = self._targets[at]
             pair = "" if target.cpu_node is None else f", node {target.cpu_node} to {target.memory_node}"
@@ -150,10 +150,12 @@ class MemoryBench:
             series = f"copy{pair}" if copied else f"latency{pair}"
             variant = "all cores" if what == "all" else "one core"
             if values:
-                yield Told(series, variant, values[-1] / (1e6 if copied else 1), "MB/s" if copied else "ns")
+                yield RoundValue(
+                    series, variant, values[-1] / (1e6 if copied else 1), "MB/s" if copied else "ns"
+                )
         for page, values in self._pages.items():
             if values:
-                yield Told(f"latency, {page} pages", "one core", values[-1], "ns")
+                yield RoundValue(f"latency, {page} pages", "one core", values[-1], "ns")
 
     def forget(self) -> None:
         """What was measured until now does not count."""
@@ -195,7 +197,7 @@ class MemoryBench:
             rounds=self.rounds,
         )
 
-    def _reach(self, at: int, target: Target) -> NodeReach:
+    def _reach(self, at: int, target: NodePair) -> NodeReach:
         return NodeReach(
             cpu_node=target.cpu_node,
             memory_node=target.memory_node,

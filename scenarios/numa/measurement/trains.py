@@ -20,7 +20,7 @@ ASKING, STREAMING = "loopback-ask", "loopback-stream"
 THROUGHPUT, CPU_TIME, LATENCY = "throughput", "CPU time", "latency"
 
 
-class Side(msgspec.Struct, frozen=True):
+class PlacementSide(msgspec.Struct, frozen=True):
     """One variant: where the workers sit and what pages they use."""
 
     placement: Placement
@@ -46,7 +46,9 @@ def metrics(work: str) -> tuple[Metric, ...]:
 class PlacedTrains(Trains):
     """One load on all sides. Each slice is an order of its own to the workers: moving them costs a millisecond."""
 
-    def __init__(self, bench: PlacementBench, work: str, sides: Sequence[Side], size_bytes: int = 0) -> None:
+    def __init__(
+        self, bench: PlacementBench, work: str, sides: Sequence[PlacementSide], size_bytes: int = 0
+    ) -> None:
         self._bench, self._work, self._sides, self._size = bench, work, tuple(sides), size_bytes
 
     @property
@@ -86,7 +88,9 @@ class PlacedTrains(Trains):
             quarters=[_quarters(taken) for taken in slices] if quarters else [],
         )
 
-    async def _slice(self, side: Side, slice_s: float, onset_s: float, quarters: bool) -> PlacedSlice:
+    async def _slice(
+        self, side: PlacementSide, slice_s: float, onset_s: float, quarters: bool
+    ) -> PlacedSlice:
         try:
             return await self._bench.slice(
                 self._work,

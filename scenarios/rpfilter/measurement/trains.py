@@ -39,7 +39,7 @@ class Bench(Protocol):
     async def close(self) -> None: ...
 
 
-class NetworkArm:
+class NetworkVariantBench:
     """In blocks, one variant after the other in the first pair: for a stream, which first opens its window."""
 
     def __init__(self, bench: Bench, clock: Clock, trial: Trial, compared: Compared) -> None:

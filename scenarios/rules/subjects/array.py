@@ -10,12 +10,12 @@ from probes.system.disk.arrays import md_arrays, mdstat, parse_thin_status, thin
 from probes.system.disk.block import block_devices, leaves
 from probes.types import Absent, present
 from scenarios.rules.expression import Value
-from scenarios.rules.table import Row
+from scenarios.rules.table import SubjectRow
 
 
-def pool_rows(host: Host) -> list[Row] | Absent:
+def pool_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per thin pool of LVM: fill of data and metadata, 0..1 (root)."""
-    found: dict[str, Row] = {}
+    found: dict[str, SubjectRow] = {}
     for device in host.once(block_devices).values():
         if device.kind != "lvm" and not device.name.startswith("dm-"):
             continue
@@ -27,34 +27,34 @@ def pool_rows(host: Host) -> list[Row] | Absent:
                 "metadata": pool.metadata,
                 "mode": pool.mode,
             }
-            found.setdefault(pool.name, Row(pool.name, columns))
+            found.setdefault(pool.name, SubjectRow(pool.name, columns))
     if not found and not host.live:  # a sosreport without sysfs
         for name, kind, status in mapped_devices(host):
             if kind == "thin-pool" and (parsed := parse_thin_status(f"thin-pool {status}")) is not None:
                 label = name.removesuffix("-tpool")
                 shares = dict(zip(("data", "metadata", "mode"), parsed, strict=True))
-                found[label] = Row(label, {"name": label, **shares})
+                found[label] = SubjectRow(label, {"name": label, **shares})
         if not found:
             found = _of_lvs(host)
     return list(found.values())
 
 
-def _of_lvs(host: Host) -> dict[str, Row]:
+def _of_lvs(host: Host) -> dict[str, SubjectRow]:
     """By a sosreport's `lvs -a -o ...`: LV, VG, Attr (`t` first: lvs(8)), size, data and metadata in %."""
-    found: dict[str, Row] = {}
+    found: dict[str, SubjectRow] = {}
     for path in host.glob("/sos_commands/lvm2/lvs_-a_-o_*"):
         text = host.text(path, 8 << 20)
         line = r"^\s*(\S+)\s+(\S+)\s+t\S{9}\s+\S+\s+([0-9]{1,3}\.[0-9]+)\s+([0-9]{1,3}\.[0-9]+)"
         for pool, group, data, metadata in re.findall(line, text, re.MULTILINE) if present(text) else ():
             name = f"{group}-{pool}"
             shares = {"data": float(data) / 100, "metadata": float(metadata) / 100}
-            found[name] = Row(
+            found[name] = SubjectRow(
                 name, {"name": name, **shares, "mode": Absent("lvs does not report it", "unsupported")}
             )
     return found
 
 
-def mapped_rows(host: Host) -> list[Row]:
+def mapped_rows(host: Host) -> list[SubjectRow]:
     """One row per snapshot or mirror of the device mapper: `used` 0..1 of a snapshot, `bad`: failed or lost a leg."""
     rows = []
     for name, kind, status in mapped_devices(host):
@@ -75,7 +75,7 @@ def mapped_rows(host: Host) -> list[Row]:
             "bad": lost if kind != "snapshot" else status.startswith(("Invalid", "Overflow", "Merge failed")),
         }
         if kind in ("snapshot", "raid", "mirror"):
-            rows.append(Row(name, columns))
+            rows.append(SubjectRow(name, columns))
     return rows
 
 
@@ -88,7 +88,7 @@ def mapped_devices(host: Host) -> list[tuple[str, str, str]]:
     return [(name, kind, status.strip()) for name, kind, status in lines]
 
 
-def array_rows(host: Host) -> list[Row]:
+def array_rows(host: Host) -> list[SubjectRow]:
     """One row per md array."""
     rows = []
     for array in md_arrays(host):
@@ -104,16 +104,16 @@ def array_rows(host: Host) -> list[Row]:
             "bitmap": partial(host.word, f"{base}/bitmap/location"),
             "members": partial(leaves, host, array.name),
         }
-        rows.append(Row(array.name, columns, base))
+        rows.append(SubjectRow(array.name, columns, base))
     unread = Absent("sysfs was not captured", "captured")
     for name, missing, busy in () if host.live or rows else mdstat(host):  # of a sosreport
         known = {"name": name, "missing": missing, "action": busy or "idle", "members": ()}
         others = ("level", "disks", "mismatches", "stripe_cache", "bitmap")
-        rows.append(Row(name, dict.fromkeys(others, unread) | known, "/proc/mdstat"))
+        rows.append(SubjectRow(name, dict.fromkeys(others, unread) | known, "/proc/mdstat"))
     return rows
 
 
-def multipath_rows(host: Host) -> list[Row] | Absent:
+def multipath_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per multipath device: paths by `multipath -ll`, else by sysfs. `groups` counts path groups."""
     text = host.command("multipath", "-ll")
     if isinstance(text, Absent) and not host.live:
@@ -132,7 +132,7 @@ def multipath_rows(host: Host) -> list[Row] | Absent:
     silent = text if isinstance(text, Absent) else Absent("not reported")
     unsaid: dict[str, Value] = {"paths": Absent("not reported"), "failed": ()}
     unsaid |= dict.fromkeys(("groups", "policy", "alua", "priorities"), silent)
-    return [Row(name, {"name": name, **unsaid, **values}) for name, values in told.items()]
+    return [SubjectRow(name, {"name": name, **unsaid, **values}) for name, values in told.items()]
 
 
 def _multipath_text(text: str) -> dict[str, dict[str, Value]]:

@@ -22,10 +22,10 @@ from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
 from scenarios.knowledge.kernels import family, numbers, upstream
 from scenarios.rules.expression import Value
-from scenarios.rules.table import Row, part
+from scenarios.rules.table import SubjectRow, part
 
 
-def host_rows(host: Host) -> list[Row]:
+def host_rows(host: Host) -> list[SubjectRow]:
     """One row: what most rules ask of the whole host."""
     core = kernel(host)
     release = core.release
@@ -69,7 +69,7 @@ def host_rows(host: Host) -> list[Row]:
         "deepest_us": lambda: _deepest(host),
         "deepest_possible_us": lambda: _deepest(host, disabled_too=True),
     }
-    return [Row("", columns)]
+    return [SubjectRow("", columns)]
 
 
 def _khz(host: Host, file: str, which: Callable[[list[int]], int]) -> Value:
@@ -102,7 +102,7 @@ def _deepest(host: Host, *, disabled_too: bool = False) -> Value:
     return max(usable, default=0)
 
 
-def policy_rows(host: Host) -> list[Row] | Absent:
+def policy_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per frequency policy: clocks in kHz. Kernels before 4.3 have a folder for each CPU instead."""
     folders = host.glob(f"{ROOT}/cpufreq/policy*") or host.glob(f"{ROOT}/cpu[0-9]*/cpufreq")
     if not folders:
@@ -126,7 +126,7 @@ def policy_rows(host: Host) -> list[Row] | Absent:
             "base_khz": partial(host.integer, f"{folder}/base_frequency"),
             "bios_khz": partial(host.integer, f"{folder}/bios_limit"),
         }
-        rows.append(Row(name, columns, folder))
+        rows.append(SubjectRow(name, columns, folder))
     return rows
 
 
@@ -134,7 +134,7 @@ def _active(driver: str | Absent, active: bool) -> Value:
     return driver if isinstance(driver, Absent) and not active else active
 
 
-def package_rows(host: Host) -> list[Row] | Absent:
+def package_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per RAPL package: `limit_w`, `most_w` (the limit that the maker sets), each in watts."""
     found = packages(host)
     if isinstance(found, Absent):
@@ -148,11 +148,11 @@ def package_rows(host: Host) -> list[Row] | Absent:
         most = host.integer(f"{zone}/constraint_0_max_power_uw")
         told = most / 1e6 if present(most) and most > 0 else Absent("no highest limit is reported")
         columns = {"limit_w": limit / 1e6 if present(limit) else limit, "most_w": told}
-        rows.append(Row(name.strip(), columns, zone))
+        rows.append(SubjectRow(name.strip(), columns, zone))
     return rows
 
 
-def throttle_rows(host: Host) -> list[Row] | Absent:
+def throttle_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row: thermal throttle events since boot over all CPUs (x86)."""
     counters: dict[str, int] = {}
     for name in ("core", "package"):
@@ -166,10 +166,10 @@ def throttle_rows(host: Host) -> list[Row] | Absent:
         )
     up_s = uptime_s(host)
     columns = {name: counters.get(name, 0) for name in ("core", "package")}
-    return [Row("", columns | {"hours": up_s / 3600 if present(up_s) else up_s})]
+    return [SubjectRow("", columns | {"hours": up_s / 3600 if present(up_s) else up_s})]
 
 
-def sensor_rows(host: Host) -> list[Row]:
+def sensor_rows(host: Host) -> list[SubjectRow]:
     """One row per temperature sensor with a critical value (Documentation/hwmon/sysfs-interface.rst: millidegrees)."""
     rows = []
     for path in host.glob("/sys/class/hwmon/hwmon*/temp*_input"):
@@ -187,11 +187,11 @@ def sensor_rows(host: Host) -> list[Row]:
                 "high": high / 1000 if present(high) and 0 < high < 200_000 else Absent("none is reported"),
                 "alarm": host.text(f"{base}_crit_alarm", 16) == "1",
             }
-            rows.append(Row(words, columns))
+            rows.append(SubjectRow(words, columns))
     return rows + _zone_rows(host)
 
 
-def _zone_rows(host: Host) -> list[Row]:
+def _zone_rows(host: Host) -> list[SubjectRow]:
     """Thermal zones with a critical trip point (Documentation/driver-api/thermal/sysfs-api.rst: millidegrees)."""
     rows = []
     for zone in host.glob("/sys/class/thermal/thermal_zone*"):
@@ -214,11 +214,11 @@ def _zone_rows(host: Host) -> list[Row]:
             "high": Absent("none is reported", "unsupported"),
             "alarm": False,
         }
-        rows.append(Row(kind if present(kind) else zone.rsplit("/", 1)[-1], columns))
+        rows.append(SubjectRow(kind if present(kind) else zone.rsplit("/", 1)[-1], columns))
     return rows
 
 
-def stat_rows(host: Host) -> list[Row] | Absent:
+def stat_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row: shares (0..1) of CPU time since boot, over all CPUs."""
     stat = proc_stat(host)
     if isinstance(stat, Absent):
@@ -239,4 +239,4 @@ def stat_rows(host: Host) -> list[Row] | Absent:
         "busy": (spent.busy_s + spent.steal_s) / total,
         "seconds": total / max(1, len(host.once(topology).online)),
     }
-    return [Row("", columns)]
+    return [SubjectRow("", columns)]

@@ -14,12 +14,12 @@ from probes.system.disk.smart import Smart, smart_reports
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
 from scenarios.rules.expression import Value
-from scenarios.rules.table import Row, part
+from scenarios.rules.table import SubjectRow, part
 
 _NO_DISKS = frozenset({"ram", "zram", "rom", "floppy", "loop"})
 
 
-def disk_rows(host: Host) -> list[Row] | Absent:
+def disk_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per whole disk with a size, in order of names: nothing that is built on others, no loops."""
     names = host.listing("/sys/block")
     if isinstance(names, Absent) and not host.once(block_devices):
@@ -36,11 +36,11 @@ def disk_rows(host: Host) -> list[Row] | Absent:
     ]
 
 
-def _disk(host: Host, d: BlockDevice) -> Row:
+def _disk(host: Host, d: BlockDevice) -> SubjectRow:
     base = f"/sys/block/{d.name}"
     guest = host.once(virtualisation).virtual
     counters = partial(_counter, host, d.name)
-    return Row(
+    return SubjectRow(
         d.name,
         {
             "name": d.name,
@@ -147,7 +147,7 @@ def _in_flight(host: Host, name: str) -> Value:
     return found[name].in_flight if name in found else Absent(f"/proc/diskstats has no {name}")
 
 
-def partition_rows(host: Host) -> list[Row]:
+def partition_rows(host: Host) -> list[SubjectRow]:
     """One row per partition of a disk that tells its blocks; `start` in sectors of 512 bytes."""
     rows = []
     for d in host.once(block_devices).values():
@@ -157,11 +157,11 @@ def partition_rows(host: Host) -> list[Row]:
                 "offset": partial(host.integer, f"{d.path}/alignment_offset"),
                 "physical": d.queue.physical_block_bytes,
             }
-            rows.append(Row(d.name, columns, d.path))
+            rows.append(SubjectRow(d.name, columns, d.path))
     return rows
 
 
-def mount_rows(host: Host) -> list[Row] | Absent:
+def mount_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per file system that is mounted, by device (bind mounts once). Shares are 0..1."""
     table = host.once(mounts)
     if isinstance(table, Absent):
@@ -179,7 +179,7 @@ def mount_rows(host: Host) -> list[Row] | Absent:
     return [_mount(host, mount) for mount in seen.values()]
 
 
-def _mount(host: Host, mount: Mount) -> Row:
+def _mount(host: Host, mount: Mount) -> SubjectRow:
     def option(name: str) -> Value:
         return next((o.partition("=")[2] for o in mount.options if o.split("=", 1)[0] == name), "")
 
@@ -191,7 +191,7 @@ def _mount(host: Host, mount: Mount) -> Row:
             return name
         return known[name].rotational if name in known else Absent("no disk is known")
 
-    return Row(
+    return SubjectRow(
         mount.mountpoint,
         {
             "mountpoint": mount.mountpoint,
@@ -273,10 +273,10 @@ def _ext4_errors(host: Host, device: Value) -> Value:
     return host.integer(f"/sys/fs/ext4/{device}/errors_count")
 
 
-def smart_rows(host: Host) -> list[Row] | Absent:
+def smart_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per physical disk; what smartctl did not tell is absent with its reason. Shares are 0..1."""
     return [
-        Row(
+        SubjectRow(
             name,
             # absent where the disk could not be asked: then nothing is known, which is not "it does not tell"
             {"name": name, "silent": report if isinstance(report, Absent) else False}

@@ -8,17 +8,17 @@ from functools import partial
 from probes.host import Host
 from probes.types import Absent, present
 from scenarios.rules.expression import Value
-from scenarios.rules.table import Row
+from scenarios.rules.table import SubjectRow
 
 ROOT = "/sys/class/infiniband"
 
 
-def fabric_rows(host: Host) -> list[Row]:
+def fabric_rows(host: Host) -> list[SubjectRow]:
     """One row per port: state, layer, `rate` in bit/s, lanes; `peers`: the fastest active port of the same board."""
     return [_port(host, path) for path in host.glob(f"{ROOT}/*/ports/*")]
 
 
-def _port(host: Host, path: str) -> Row:
+def _port(host: Host, path: str) -> SubjectRow:
     _, _, _, _, device, _, number = path.split("/")
     columns = {
         "path": path,
@@ -36,7 +36,7 @@ def _port(host: Host, path: str) -> Row:
         "others_up": lambda: len(host.once(_fastest)),
         "used": lambda: host.text(f"{path}/lid", 64) not in ("0x0", "0x0000", "0xffff"),
     }
-    return Row(f"{device} port {number}", columns, path)
+    return SubjectRow(f"{device} port {number}", columns, path)
 
 
 def _word(host: Host, path: str) -> Value:

@@ -8,7 +8,7 @@ from probes.host import Host
 from probes.system.kernel_log import kernel_log
 from probes.types import Absent
 from scenarios.rules.expression import Value
-from scenarios.rules.table import Row
+from scenarios.rules.table import SubjectRow
 
 LONGEST = 300
 _DISK = r"(?!vdev\b)(?:(?:sd|vd|xvd)[a-z]{1,4}|nvme\d+(?:c\d+)?n\d+|dm-\d+|md\d+|mmcblk\d+|rbd\d+|drbd\d+|bcache\d+)"
@@ -32,7 +32,9 @@ _NAMES = tuple(
 )
 
 
-def log_rows(host: Host, pattern: str, worse: str = "", without: tuple[str, ...] = ()) -> list[Row] | Absent:
+def log_rows(
+    host: Host, pattern: str, worse: str = "", without: tuple[str, ...] = ()
+) -> list[SubjectRow] | Absent:
     """One row per device that the matching lines name, one for those that name none; without any, one of no lines.
 
     `lines`: how many; `last`: the last of them; `worse`: how many are of the worse kind. `without`: lines that meet
@@ -53,7 +55,7 @@ def log_rows(host: Host, pattern: str, worse: str = "", without: tuple[str, ...]
             row["worse"] += bool(is_worse and is_worse(line.message))
     if not found:
         found[""] = {"name": "", "lines": 0, "worse": 0, "last": ""}
-    return [Row(name, {**columns, "source": log.source}) for name, columns in found.items()]
+    return [SubjectRow(name, {**columns, "source": log.source}) for name, columns in found.items()]
 
 
 def named(message: str) -> tuple[str, ...]:
@@ -73,6 +75,6 @@ FAULT = (
 )
 
 
-def log_table(host: Host) -> list[Row] | Absent:
+def log_table(host: Host) -> list[SubjectRow] | Absent:
     """What the log says of any device in words of a fault."""
     return log_rows(host, FAULT)

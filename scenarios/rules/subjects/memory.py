@@ -15,10 +15,10 @@ from probes.system.running.quota_groups import folders_with
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
 from scenarios.rules.expression import Value
-from scenarios.rules.table import Row
+from scenarios.rules.table import SubjectRow
 
 
-def dimm_rows(host: Host) -> list[Row] | Absent:
+def dimm_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row for all: `dmidecode` (root). Speeds in MT/s; `slots` and `filled` over all sockets."""
     text = host.command("dmidecode", "-t", "17")
     if isinstance(text, Absent) and not host.live:
@@ -55,7 +55,7 @@ def dimm_rows(host: Host) -> list[Row] | Absent:
         "empty_channels": list(groups.values()).count(0),
         "per_channel": ", ".join(f"{name or 'slot'}: {count}" for name, count in sorted(groups.items())[:24]),
     }
-    return [Row("", columns)]
+    return [SubjectRow("", columns)]
 
 
 def _field(block: str, name: str) -> str:
@@ -76,7 +76,7 @@ def _channel(locator: str) -> str:
     return found[1] if found else locator.upper()
 
 
-def node_rows(host: Host) -> list[Row] | Absent:
+def node_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per NUMA node with memory: `allocated` pages and those that had to come from elsewhere, since boot."""
     found = host.once(numa)
     if isinstance(found, Absent):
@@ -109,11 +109,11 @@ def node_rows(host: Host) -> list[Row] | Absent:
             "free": node.free_bytes,
             **{short: int(counts[name]) if name in counts else unread for short, name in names.items()},
         }
-        rows.append(Row(f"node {node.number}", columns))
+        rows.append(SubjectRow(f"node {node.number}", columns))
     return rows
 
 
-def group_rows(host: Host) -> list[Row] | Absent:
+def group_rows(host: Host) -> list[SubjectRow] | Absent:
     """Our own control group and each above it, the nearest first; version 2, and 1's memory and cpu controllers."""
     text = host.text("/proc/self/cgroup")
     table = host.once(mounts)
@@ -121,7 +121,7 @@ def group_rows(host: Host) -> list[Row] | Absent:
         return text
     if isinstance(table, Absent):
         return table
-    rows: dict[str, Row] = {}
+    rows: dict[str, SubjectRow] = {}
     for controller, path in groups_of(text).items():
         if controller not in ("", "memory", "cpu"):
             continue
@@ -133,7 +133,7 @@ def group_rows(host: Host) -> list[Row] | Absent:
                     "cpus": partial(_cpus, host, folder),
                     "online": len(host.once(topology).online) or Absent("no CPU is listed"),
                 }
-                rows[folder] = Row(folder, columns, folder)
+                rows[folder] = SubjectRow(folder, columns, folder)
     return list(rows.values())
 
 
@@ -153,13 +153,13 @@ _KINDS = (
 )
 
 
-def all_groups(host: Host) -> list[Row]:
+def all_groups(host: Host) -> list[SubjectRow]:
     """One row per control group, to a depth of four: version 2, and 1's memory, pids and blkio controllers."""
-    rows: dict[str, Row] = {}
+    rows: dict[str, SubjectRow] = {}
     for controller, files in _KINDS:
         for root, folder in folders_with(host, controller, files)[0]:
             name = folder.removeprefix(f"{root}/")
             rows.setdefault(
-                folder, Row(name, {"name": name, "path": folder, "controller": controller}, folder)
+                folder, SubjectRow(name, {"name": name, "path": folder, "controller": controller}, folder)
             )
     return list(rows.values())

@@ -16,7 +16,7 @@ from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
 from scenarios.rules.expression import Value
 from scenarios.rules.subjects import irq
-from scenarios.rules.table import Row, part
+from scenarios.rules.table import SubjectRow, part
 
 # Also a management controller's card on USB, which tells a speed and duplex of no meaning.
 _PARAVIRTUAL = frozenset(
@@ -38,7 +38,7 @@ _COUNTERS = (
 )  # fmt: skip
 
 
-def card_rows(host: Host) -> list[Row] | Absent:
+def card_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per card (also a virtual machine's), software interfaces left out. Speeds in bit/s, counts since boot."""
     names = host.listing(ROOT)
     if isinstance(names, Absent):
@@ -48,7 +48,7 @@ def card_rows(host: Host) -> list[Row] | Absent:
     return [_card(host, card, emulated) for card in found.values() if card.physical]
 
 
-def _card(host: Host, card: Nic, emulated: bool) -> Row:
+def _card(host: Host, card: Nic, emulated: bool) -> SubjectRow:
     base = f"{ROOT}/{card.name}"
     told = partial(settings_text, host, card.name)
     driver = card.driver if present(card.driver) else ""
@@ -94,7 +94,7 @@ def _card(host: Host, card: Nic, emulated: bool) -> Row:
         "stuck": partial(_driver_sum, host, card.name, _STUCK),
         **{name: partial(host.integer, f"{base}/statistics/{name}") for name in _COUNTERS},
     }
-    return Row(card.name, columns, base)
+    return SubjectRow(card.name, columns, base)
 
 
 def _up(card: Nic, host: Host) -> Value:
@@ -135,7 +135,7 @@ def _peers(host: Host, card: Nic) -> Value:
     return max(speeds) * 1_000_000 if speeds else Absent("no other card has this driver")
 
 
-def stack_rows(host: Host) -> list[Row] | Absent:
+def stack_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per bridge, bond or VLAN: its MTU and those of what it is made of."""
     names = host.listing(ROOT)
     if isinstance(names, Absent):
@@ -157,7 +157,7 @@ def stack_rows(host: Host) -> list[Row] | Absent:
                 "mtus": tuple(sorted({m for n, m in below.items() if present(m) and found[n].physical})),
                 "each": each,
             }
-            rows.append(Row(one.name, columns))
+            rows.append(SubjectRow(one.name, columns))
     return rows
 
 
@@ -220,7 +220,7 @@ def _link_rate(host: Host, base: str) -> Value:
     return rate if isinstance(rate, Absent) else rate * 8
 
 
-def softnet_rows(host: Host) -> list[Row] | Absent:
+def softnet_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row: /proc/net/softnet_stat over all CPUs (net/core/net-procfs.c: processed, dropped, time_squeeze)."""
     text = host.text("/proc/net/softnet_stat", 4 << 20)
     if isinstance(text, Absent):
@@ -232,10 +232,10 @@ def softnet_rows(host: Host) -> list[Row] | Absent:
     processed, dropped, squeezed = (sum(row[n] for row in rows) for n in range(3))
     busiest = max(row[0] for row in rows)
     counts = {"processed": processed, "dropped": dropped, "squeezed": squeezed, "cpus": len(rows)}
-    return [Row("", {**counts, "busiest": busiest / processed if processed else 0.0})]
+    return [SubjectRow("", {**counts, "busiest": busiest / processed if processed else 0.0})]
 
 
-def bond_rows(host: Host) -> list[Row] | Absent:
+def bond_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per bond: /proc/net/bonding (Documentation/networking/bonding.rst)."""
     names = host.listing("/proc/net/bonding")
     if isinstance(names, Absent):
@@ -280,5 +280,5 @@ def bond_rows(host: Host) -> list[Row] | Absent:
             "mtus": tuple(sorted(mtus)),
             "mtu": host.integer(f"{ROOT}/{name}/mtu"),
         }
-        rows.append(Row(name, columns, f"{ROOT}/{name}"))
+        rows.append(SubjectRow(name, columns, f"{ROOT}/{name}"))
     return rows

@@ -13,10 +13,10 @@ from probes.system.virtualisation import virtualisation
 from probes.types import Absent
 from scenarios.rules.expression import Value
 from scenarios.rules.subjects import irq
-from scenarios.rules.table import Row
+from scenarios.rules.table import SubjectRow
 
 
-def pci_rows(host: Host) -> list[Row] | Absent:
+def pci_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per PCI device that moves data: its link now and at most, in bytes per second; the node it is on."""
     found = pci_devices(host)
     if isinstance(found, Absent):
@@ -36,7 +36,7 @@ def pci_rows(host: Host) -> list[Row] | Absent:
             "read_request": partial(read_request_bytes, host, device.address),
             **_link(device.link),
         }
-        rows.append(Row(device.address, columns, f"/sys/bus/pci/devices/{device.address}"))
+        rows.append(SubjectRow(device.address, columns, f"/sys/bus/pci/devices/{device.address}"))
     return rows
 
 
@@ -84,7 +84,7 @@ _SLOWED = re.compile(
 )
 
 
-def gpu_rows(host: Host) -> list[Row] | Absent:
+def gpu_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per GPU: lanes, what slows it down, errors since it was reset. A live host is not asked."""
     if host.live:
         return []
@@ -95,7 +95,7 @@ def gpu_rows(host: Host) -> list[Row] | Absent:
     return [_row(name, told) for name, told in zip(parts[::2], parts[1::2], strict=True)]
 
 
-def _row(name: str, text: str) -> Row:
+def _row(name: str, text: str) -> SubjectRow:
     width = re.search(r"Link Width\s+Max\s*: ([0-9]{1,2})x\s+Current\s*: ([0-9]{1,2})x", text)
     slowed = [found[1] for found in _SLOWED.finditer(text)]
     volatile = re.search(r"^ +Volatile$(.*?)^ +Aggregate$", text, re.MULTILINE | re.DOTALL)
@@ -115,4 +115,4 @@ def _row(name: str, text: str) -> Row:
         "pending": bool(re.search(r"^ *Pending(?: Page Blacklist)? *: Yes$", text, re.MULTILINE)),
         "remap_failed": bool(re.search(r"^ *Remapping Failure Occurred *: Yes$", text, re.MULTILINE)),
     }
-    return Row(name, columns)
+    return SubjectRow(name, columns)

@@ -10,7 +10,7 @@ from probes.host import Host
 from probes.system.disk.scheduler_origin import tuned_profile
 from probes.types import Absent, present
 from scenarios.rules.expression import Value
-from scenarios.rules.table import Row
+from scenarios.rules.table import SubjectRow
 
 # Where sysctl.d(5) looks, first wins by name; tuned's profiles, the newest layout first.
 _FOLDERS = ("/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d")
@@ -45,7 +45,7 @@ _TUNED_OPTIONS = {
 _OTHERS: dict[str, Callable[[Host], str | Absent]] = {"CPU governor": _governor, "huge pages": _huge_pages}
 
 
-def sysctl_rows(host: Host) -> list[Row] | Absent:
+def sysctl_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per setting that a file or tuned asks for and that changes speed: `asked`, `by`, `live`."""
     files, by_tuned = files_ask(host), tuned_asks(host)
     if isinstance(files, Absent) and not by_tuned:
@@ -69,7 +69,7 @@ def sysctl_rows(host: Host) -> list[Row] | Absent:
             "tuned": "tuned" in where,
             "live": live if isinstance(live, Absent) else _plain(live),
         }
-        rows.append(Row(name, columns))
+        rows.append(SubjectRow(name, columns))
     return rows
 
 

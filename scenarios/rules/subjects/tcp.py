@@ -9,10 +9,10 @@ from probes.host import Host
 from probes.system.network.nic import nics
 from probes.types import Absent, present
 from scenarios.rules.expression import Value
-from scenarios.rules.table import Row
+from scenarios.rules.table import SubjectRow
 
 
-def tcp_rows(host: Host) -> list[Row] | Absent:
+def tcp_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row: TCP's counters since boot (RFC 4022, and Linux's own in /proc/net/netstat), buffers in bytes."""
     values: dict[str, int] = {}
     for path in ("/proc/net/snmp", "/proc/net/netstat"):
@@ -57,7 +57,7 @@ def tcp_rows(host: Host) -> list[Row] | Absent:
         "arp_most": partial(setting, "ipv4/neigh/default/gc_thresh3", 0),
         "fastest": max(speeds) * 1_000_000 if speeds else Absent("no card that is up reports its speed"),
     }
-    return [Row("", columns)]
+    return [SubjectRow("", columns)]
 
 
 def _tcp_pages(host: Host) -> Value:
@@ -101,7 +101,7 @@ _RATE = re.compile(r"\b(?:rate|bandwidth) ([0-9.]{1,12})([KMGT]?)bit\b")
 _FACTORS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
-def qdisc_rows(host: Host) -> list[Row] | Absent:
+def qdisc_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per discipline by `tc -s qdisc show` (tc(8)): packets sent, dropped since it was set; `rate` in bit/s."""
     text = host.command("tc", "-s", "qdisc", "show")
     if isinstance(text, Absent):
@@ -124,5 +124,5 @@ def qdisc_rows(host: Host) -> list[Row] | Absent:
             "child": " parent " in f" {rest} ",
             "software": card == "lo" or not present(host.real(f"/sys/class/net/{card}/device")),
         }
-        rows.append(Row(f"{card} {kind}".strip(), columns))
+        rows.append(SubjectRow(f"{card} {kind}".strip(), columns))
     return rows

@@ -11,7 +11,7 @@ import msgspec
 from probes.bench.disk.storage import LARGE_BYTES
 from probes.bench.workloads import load_of
 from probes.system.running.cgroup import IoLimit
-from scenarios.storage.throttling.course import LEAST_BLOCKS, BlockCompletions, Cap, cap_of
+from scenarios.storage.throttling.detection import LEAST_BLOCKS, BlockCompletions, Cap, cap_of
 
 SAME = 0.05  # two loads at one cap
 ALIKE = 0.015  # two even ones: so near only at one cap

@@ -9,7 +9,7 @@ import msgspec
 from probes.bench.measured import Train
 from scenarios.events import Verdict
 from scenarios.storage.throttling.caps import SAME, Throttle, near
-from scenarios.storage.throttling.course import STEP_S, BlockCompletions
+from scenarios.storage.throttling.detection import STEP_S, BlockCompletions
 from scenarios.storage.throttling.findings import cap_words
 from scenarios.verdict.verdict import held_equal
 

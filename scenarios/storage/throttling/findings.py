@@ -15,13 +15,13 @@ from probes.system.disk.drive.transport import virtual
 from probes.system.running.cgroup import Cgroup, cgroup
 from probes.types import present
 from probes.units import amount, duration, number, prefixed, rate
-from scenarios.files.places import Target
+from scenarios.files.places import ComparedDirectory
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.knowledge.disks import offers
 from scenarios.rules.texts import texts
-from scenarios.storage.results import Level
+from scenarios.storage.results import DirectoryLevel
 from scenarios.storage.throttling.caps import Limit, Throttle, limits_of, paused_by_cpu, throttles
-from scenarios.storage.throttling.course import BlockCompletions, Cap
+from scenarios.storage.throttling.detection import BlockCompletions, Cap
 
 SAYS = texts("storage")
 
@@ -30,7 +30,7 @@ LEAST_EXCEEDED_S = 0.1
 
 def throttles_of(
     host: Host,
-    one: Target,
+    one: ComparedDirectory,
     courses: Mapping[str, Sequence[BlockCompletions]],
     withheld: Mapping[str, float],
 ) -> list[Throttle]:
@@ -61,12 +61,12 @@ def cpu_pauses(
     return [SAYS.finding("cpu-pauses", loads=loads, evidence=evidence)]
 
 
-def is_virtual(one: Target) -> bool:
+def is_virtual(one: ComparedDirectory) -> bool:
     """Whether what lies under it is a hypervisor's or a cloud's disk: a USB or RAID link is even by itself."""
     return bool(one.devices) and all(virtual(d.transport, d.model) for d in one.devices)
 
 
-def limits_below(host: Host, one: Target) -> list[Limit]:
+def limits_below(host: Host, one: ComparedDirectory) -> list[Limit]:
     """Of the devices below this directory: those of our control group and above it, and a cloud's published caps."""
     devices = block_devices(host)
     devnos = [devices[name].devno for name in one.place.layers if name in devices]
@@ -80,7 +80,7 @@ def limits_below(host: Host, one: Target) -> list[Limit]:
     return [*(limits_of(own.io, devnos) if isinstance(own, Cgroup) else ()), *published]
 
 
-def sustained(levels: Sequence[Level], found: Sequence[Throttle]) -> list[Level]:
+def sustained(levels: Sequence[DirectoryLevel], found: Sequence[Throttle]) -> list[DirectoryLevel]:
     """The levels, not above the cap that a load ran into: what a burst gave beyond it does not last."""
     kept = []
     for value in levels:
@@ -95,7 +95,7 @@ def sustained(levels: Sequence[Level], found: Sequence[Throttle]) -> list[Level]
     return kept
 
 
-def throttle_findings(host: Host, one: Target, found: Sequence[Throttle]) -> list[Finding]:
+def throttle_findings(host: Host, one: ComparedDirectory, found: Sequence[Throttle]) -> list[Finding]:
     """One for all caps of the disk; none where it is not throttled."""
     if not found:
         return []
@@ -147,7 +147,7 @@ def _burst(name: str, cap: Cap, unit: str) -> Evidence:
     )
 
 
-def _others(host: Host, one: Target) -> tuple[Evidence, ...]:
+def _others(host: Host, one: ComparedDirectory) -> tuple[Evidence, ...]:
     """What else of the kernel holds I/O back on these devices, though it sets no fixed cap."""
     delayed = [
         SAYS.evidence("write-back", device=device.name, limit=1e3 * limit_us, path=device.path)

@@ -12,11 +12,11 @@ import pytest
 from app.output import out
 from app.recording.reader import BrokenRecording, load
 from app.recording.store import examined
-from app.report import result
+from app.report import json_document
+from app.report.end_of_run import summary
 from app.report.forms import html as document_html
 from app.report.forms import markdown as document_markdown
 from app.report.full_report import report
-from app.report.summary import summary
 
 FIXTURES = sorted((Path(__file__).parents[2] / "fixtures" / "recordings").glob("*.jsonl"))
 EXTREMES = (
@@ -51,7 +51,7 @@ def survived(path: Path) -> bool:
     made = report(session, path.name)
     assert "\x1b" not in document_markdown.rendered(made)
     assert "<b>" not in document_html.rendered(made)
-    json.loads(result.document_json(session, path.name))
+    json.loads(json_document.document_json(session, path.name))
     assert not any("\x1b" in text or "\n" in text for line in summary(session, path) for text, _ in line)
     return True
 

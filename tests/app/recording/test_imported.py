@@ -21,8 +21,8 @@ from scenarios.compare.run_summary import take
 from scenarios.imported.results import (
     Boxes,
     Contradictions,
-    Course,
-    Courses,
+    Histories,
+    HistoriesResult,
     History,
     ImportedFiles,
 )
@@ -197,7 +197,7 @@ def test_a_foreign_box_and_history_are_drawn_as_letters_or_not_at_all() -> None:
         assert result_parts(session, none) == ()
     flat = History(workload="w", metric="m", unit="s", better="less", values=(0.0, 1.0), verdict="slower")
     for workloads in ((), (flat,)):
-        empty = Courses(t=1.0, value=Course(("a", "b"), (None, None), workloads))
+        empty = HistoriesResult(t=1.0, value=Histories(("a", "b"), (None, None), workloads))
         assert result_parts(session, empty) == ()
 
 

@@ -12,7 +12,7 @@ from app.report.headline import answer
 from probes.bench.measured import Measured
 from scenarios import events as ev
 from scenarios.experiment.budget import Pace
-from scenarios.experiment.groups import Group
+from scenarios.experiment.groups import GroupBlocks
 from scenarios.experiment.judge import Judge
 from scenarios.experiment.reference import change_beside
 from scenarios.experiment.schedule.recorded_trains import slices_of
@@ -38,9 +38,9 @@ def plan_of(name: str) -> Plan:
     return plan
 
 
-def groups_of(name: str, verdict: ev.Verdict) -> list[Group]:
+def groups_of(name: str, verdict: ev.Verdict) -> list[GroupBlocks]:
     """Those that counted: undisturbed, and after the slices' length was found anew."""
-    found: dict[int, Group] = {}
+    found: dict[int, GroupBlocks] = {}
     for event in EVENTS[name]:
         if getattr(event, "workload", None) != verdict.workload:
             continue
@@ -49,10 +49,10 @@ def groups_of(name: str, verdict: ev.Verdict) -> list[Group]:
         elif isinstance(event, ev.Train) and event.phase == "steady" and not event.disturbed:
             for group, variant, place in slices_of(event):
                 values = {metric: each[place] for metric, each in event.values.items()}
-                one = found.setdefault(group, Group(group, event.variants))
+                one = found.setdefault(group, GroupBlocks(group, event.variants))
                 one.add(variant, Measured(seconds=event.slice_s, values=values))
         elif isinstance(event, ev.Block) and event.phase == "steady":
-            one = found.setdefault(event.group, Group(event.group, []))
+            one = found.setdefault(event.group, GroupBlocks(event.group, []))
             one.add(event.variant, Measured(seconds=event.seconds, values=event.values))
     told = [event for event in of(name, ev.Group) if event.workload == verdict.workload]
     counted = {event.index for event in told if not event.disturbed}

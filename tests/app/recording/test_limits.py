@@ -12,10 +12,10 @@ from app.recording import reader
 from app.recording.limits import RATIO_LIMIT
 from app.recording.reader import BrokenRecording, load
 from app.recording.session import CAPS, Session
-from app.report import result
+from app.report import json_document
+from app.report.end_of_run import summary
 from app.report.forms import markdown
 from app.report.full_report import report
-from app.report.summary import summary
 from scenarios import events as ev
 from scenarios.results import result as result_types
 from tests.fakes.streams import hostile
@@ -90,4 +90,4 @@ def test_what_is_not_kept_is_said_everywhere(tmp_path: Path) -> None:
     assert said in markdown.rendered(report(session, "r"))
     shown = " ".join(text.strip() for line in summary(session, path) for text, _ in line)
     assert said in " ".join(shown.split())
-    assert json.loads(result.document_json(session, "r"))["left_out"] == {"notes": 7}
+    assert json.loads(json_document.document_json(session, "r"))["left_out"] == {"notes": 7}

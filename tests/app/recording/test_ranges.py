@@ -14,11 +14,11 @@ from msgspec import inspect
 from app.recording.reader import BrokenRecording, events_of, load
 from app.recording.sides import takes
 from app.recording.store import demos, examined, resolve
-from app.report import result
+from app.report import json_document
+from app.report.end_of_run import summary
 from app.report.forms import markdown
 from app.report.full_report import report
 from app.report.headline import headline_of
-from app.report.summary import summary
 from app.tui.widgets.measuring.block_plot import plot_lines
 from scenarios import events as ev
 from scenarios.ranges import sound
@@ -103,7 +103,7 @@ def test_a_line_out_of_range_is_left_out_counted_and_told_everywhere(tmp_path: P
     assert len(session.blocks["w"]) == 1
     assert session.unsound == 2
     assert session.ended is not None
-    assert result.document(session, None)["left_out"] == {"lines out of range": 2}
+    assert json_document.document(session, None)["left_out"] == {"lines out of range": 2}
     assert takes([path])[0].left_out == 2
     without = load(written(tmp_path / "sound.jsonl", block(1.0), ev.Ended(t=3.0, status="done")))
     assert len(summary(session, path)) > len(summary(without, path))

@@ -176,7 +176,7 @@ def test_where_nothing_could_be_written_nothing_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool
 ) -> None:
     from app.recording.stream import Stream
-    from app.report.summary import summary
+    from app.report.end_of_run import summary
 
     def full(descriptor: int, data: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")

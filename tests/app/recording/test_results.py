@@ -17,10 +17,10 @@ from app.recording.reader import events_of, load
 from app.recording.results import FORMER, result_in
 from app.recording.store import demos, resolve
 from app.recording.writer import encoded
-from app.report import result
+from app.report import json_document
+from app.report.end_of_run import summary
 from app.report.forms import html, markdown
 from app.report.full_report import report
-from app.report.summary import summary
 from scenarios import events as ev
 from scenarios.results import result as result_types
 from scenarios.storage.results import Levels
@@ -80,8 +80,8 @@ def test_what_is_written_is_read_again_as_the_same_and_every_view_shows_it(tag: 
     assert session.result(KINDS[tag]) == event
     made = report(session, "r.jsonl")
     assert markdown.rendered(made) and html.rendered(made) and summary(session, path)
-    document = json.loads(result.document_json(session, None))
-    assert document[event.name] == json.loads(result.encoded(event.plain))
+    document = json.loads(json_document.document_json(session, None))
+    assert document[event.name] == json.loads(json_document.encoded(event.plain))
 
 
 def test_no_two_results_have_one_name_and_each_says_its_version() -> None:

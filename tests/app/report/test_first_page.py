@@ -28,7 +28,7 @@ def effects_svg(found: list[VerdictRow]) -> str:
     return f"<all>{inner}</all>"
 
 
-def row(load_: str, ratio: float | None, ci95: ev.Interval | None = None) -> VerdictRow:
+def row(load_: str, ratio: float | None, ci95: tuple[float, float] | None = None) -> VerdictRow:
     verdict = ev.Verdict(
         t=1, workload="w", metric="m", baseline="A", variant="B", verdict="slower", ratio=ratio, ci95=ci95
     )

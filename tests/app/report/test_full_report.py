@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 
 from app.recording.reader import load
 from app.recording.session import Session
-from app.report import result
+from app.report import json_document
 from app.report.forms import html as document_html
 from app.report.forms import markdown as document_markdown
 from app.report.full_report import report
@@ -73,7 +73,7 @@ def small() -> Session:
 
 
 def test_the_result_document_is_pinned() -> None:
-    agrees("result.json", result.document_json(small(), "r.jsonl") + "\n")
+    agrees("result.json", json_document.document_json(small(), "r.jsonl") + "\n")
 
 
 @pytest.mark.parametrize("name", ["storage", "interrupted"])
@@ -137,7 +137,7 @@ def test_a_truncated_recording_says_so(tmp_path: Path) -> None:
         path.write_bytes(b"".join(lines[:cut]))
         session = load(path)
         assert "has no end" in document_markdown.rendered(report(session, "r.jsonl"))
-        assert result.document(session, "r.jsonl")["status"] == "failed"
+        assert json_document.document(session, "r.jsonl")["status"] == "failed"
 
 
 def test_an_own_commands_arguments_are_shown_only_where_asked_for() -> None:

@@ -20,7 +20,7 @@ def judged(
     ratio: float | None = None,
     *,
     variant: str = "B",
-    ci95: ev.Interval | None = None,
+    ci95: tuple[float, float] | None = None,
     control: bool = False,
 ) -> ev.Verdict:
     return ev.Verdict(

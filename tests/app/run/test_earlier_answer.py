@@ -9,7 +9,7 @@ import pytest
 
 from app.run.earlier_answer import resolution
 from scenarios import events as ev
-from scenarios.null.results import Answer, Reach, Resolution
+from scenarios.null.results import LeastEffect, NullAnswer, Resolution
 
 
 def recording(
@@ -21,8 +21,8 @@ def recording(
     share: float = 0.03,
     end: bool = True,
 ) -> None:
-    answer = Answer(
-        "/data", "sda", (Reach("randread-4k-qd1", "random reads", share, "inconclusive", 9, 20.0),)
+    answer = NullAnswer(
+        "/data", "sda", (LeastEffect("randread-4k-qd1", "random reads", share, "inconclusive", 9, 20.0),)
     )
     events: list[ev.AnyEvent] = [
         ev.Began(

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from app.recording import baselines
-from app.run.part import Part
+from app.run.inner_run import InnerRun
 from scenarios.kernel.scenario import Kernel
 from tests.fakes.streams.small_recordings import recorded
 
 pytestmark = pytest.mark.usefixtures("own_state")
 
 
-def _ended(place: Path, rate: float) -> Part:
-    part = Part(place / "whole.jsonl", Kernel(), {})
+def _ended(place: Path, rate: float) -> InnerRun:
+    part = InnerRun(place / "whole.jsonl", Kernel(), {})
     part.recording.write_bytes(recorded(place, "now", rate, day=9).read_bytes())
     part._read(lambda event: None)
     return part

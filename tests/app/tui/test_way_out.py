@@ -17,7 +17,7 @@ from app.tui.screens.live import LiveScreen
 from app.tui.screens.recordings import RecordingsScreen
 from app.tui.screens.run import left_changed
 from app.tui.widgets.picker import Picker
-from app.undo.change_report import Change
+from app.undo.change_report import UndoneChange
 from scenarios import events as ev
 from tests.fakes.streams.story import iosched, storage
 from tests.fakes.terminals.screen import SIZES, feed, grid, keys, opened, settled
@@ -155,7 +155,7 @@ async def test_a_setting_that_is_changed_just_now_is_said_while_the_run_lives(tm
 
 async def test_what_a_killed_run_left_is_homes_first_suspect(tmp_path: Path) -> None:
     async with opened(tmp_path, triage="triage") as (app, pilot):
-        app.left = [Change(title="scheduler of sda", state="open", would="write mq-deadline")]
+        app.left = [UndoneChange(title="scheduler of sda", state="open", would="write mq-deadline")]
         app.draw()
         await pilot.pause()
         suspects = app.screen.query_one("#suspects", Picker)

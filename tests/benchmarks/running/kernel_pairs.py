@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from app.recording.sides import takes
-from scenarios.compare.comparison import Comparison, compared
+from scenarios.compare.comparison import ComparedRecordings, compared
 from scenarios.compare.effects import named, sized
 from scenarios.compare.run_summary import Take
 from scenarios.knowledge.loads import group_of
@@ -64,7 +64,7 @@ def one(asked: Asked, confined: str = "", directory: str = "") -> Take | str:
     return takes([Path(json.loads(done.stdout)["recording"])])[0]
 
 
-def told(found: Comparison) -> str:
+def told(found: ComparedRecordings) -> str:
     """The effects called, then what is said to have changed."""
     called = [f"{named(e)} {sized(e)}" for e in found.effects if e.differs]
     attribution = found.fingerprints.attribution

@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 from app.recording.reader import load
 from app.recording.session import Session
-from app.report.trust import MARKS, Sign, trust
+from app.report.validity import MARKS, Sign, trust
 from tests.benchmarks.running.storage_runs import two_directories
 
 PYTHON = sys.executable

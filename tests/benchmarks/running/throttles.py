@@ -16,7 +16,7 @@ from probes.host import Host
 from probes.system.disk.mounts import placement
 from probes.types import present
 from scenarios.storage.throttling.caps import CONTROL, Throttle, throttles
-from scenarios.storage.throttling.course import BlockCompletions
+from scenarios.storage.throttling.detection import BlockCompletions
 from scenarios.storage.throttling.findings import cap_words
 
 LOADS = ("randread-4k-qd16", "cpu", "read-1m-qd8", "write-1m-qd8")

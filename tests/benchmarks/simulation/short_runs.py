@@ -24,13 +24,13 @@ from typing import TypeAlias
 from probes.bench.measured import Measured
 from scenarios import events as ev
 from scenarios.experiment.budget import Pace
-from scenarios.experiment.groups import Group
+from scenarios.experiment.groups import GroupBlocks
 from scenarios.experiment.judge import judges_for
 from scenarios.experiment.load_schedule import compare
 from scenarios.experiment.sequential import orders
 from scenarios.model import Options
-from scenarios.workload.arm import CPU, WALL
 from scenarios.workload.request import Request, request
+from scenarios.workload.variant_bench import CPU, WALL
 from tests.benchmarks.simulation.verdict_table import exact_interval
 from tests.fakes import FakeClock, FakeRun
 
@@ -109,7 +109,7 @@ class Wandering:
 
 
 class ShortRuns:
-    """Implements `Arm`."""
+    """Implements `Variant`."""
 
     def __init__(
         self,
@@ -147,32 +147,32 @@ async def words(
     run = FakeRun(seed=rng.randrange(1 << 30), options={"margin": margin})
     noise = noise_of(model, rng)
     wanted = request(Options({"cmd": "true", "variant": ["A:", "B:"]}), "/")
-    arms = [
+    benches = [
         ShortRuns(v, COMMAND_S * (1 + more), run.clock, noise, rng, beside_s)
         for v, more in (("A", 0.0), ("B", effect))
     ]
     family = len(wanted.pairs)
     if isinstance(budget, int):
-        verdicts = await of_groups(run, wanted, arms, budget, margin)
+        verdicts = await of_groups(run, wanted, benches, budget, margin)
     else:
         verdicts, _ = await compare(
-            run, wanted.load, arms, budget_s=budget, family=family, pairs=wanted.pairs
+            run, wanted.load, benches, budget_s=budget, family=family, pairs=wanted.pairs
         )
     return {verdict.metric: verdict.verdict for verdict in verdicts}
 
 
 async def of_groups(
-    run: FakeRun, wanted: Request, arms: Sequence[ShortRuns], groups: int, margin: float
+    run: FakeRun, wanted: Request, benches: Sequence[ShortRuns], groups: int, margin: float
 ) -> list[ev.Verdict]:
     judges = judges_for(
         wanted.load, wanted.pairs, family=len(wanted.pairs), margin=margin, planned_groups=groups, scope=""
     )
     pace = Pace(run.clock, math.inf, 1.0)
-    draw = orders(tuple(arm.variant for arm in arms), run.rng, wanted.load.min_groups)
-    of = {arm.variant: arm for arm in arms}
+    draw = orders(tuple(bench.variant for bench in benches), run.rng, wanted.load.min_groups)
+    of = {bench.variant: bench for bench in benches}
     run.clock.advance(10 * run.rng.random())
     for index in range(groups):
-        group = Group(index, next(draw))
+        group = GroupBlocks(index, next(draw))
         for variant in group.order:
             group.add(variant, await of[variant].block(0.0))
         for judge in judges:

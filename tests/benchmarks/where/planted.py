@@ -31,11 +31,11 @@ from typing import NamedTuple
 
 from probes.bench.run.supervised import Supervisors
 from scenarios.experiment.schedule.guarded import GuardedBlocks
-from scenarios.workload.arm import MUTEX, SYSTEM, USER, WAITING, JobArm
-from scenarios.workload.arm import QUOTA as QUOTA_PART
 from scenarios.workload.difference import REST, moved, moved_words
 from scenarios.workload.parts import Split
 from scenarios.workload.split import split
+from scenarios.workload.variant_bench import MUTEX, SYSTEM, USER, WAITING, CommandVariantBench
+from scenarios.workload.variant_bench import QUOTA as QUOTA_PART
 from scenarios.workload.variants import job
 from tests.benchmarks.where.slow_fuse import mounted
 from tests.fakes.run import FakeRun
@@ -127,16 +127,18 @@ async def measured(baseline: str, variant: str, groups: int) -> Split:
     run = FakeRun()
     blocks = GuardedBlocks(run)
     async with Supervisors() as supervisors:
-        arms = [
-            JobArm(run, job(f"{name}: cmd={shlex.quote(cmd)}", "", "/"), supervisors, at_most_s=60.0)
+        benches = [
+            CommandVariantBench(
+                run, job(f"{name}: cmd={shlex.quote(cmd)}", "", "/"), supervisors, at_most_s=60.0
+            )
             for name, cmd in (("A", baseline), ("B", variant))
         ]
-        for arm in arms:
-            await arm.block()
+        for bench in benches:
+            await bench.block()
         for group in range(groups):
-            for arm in (arms, arms[::-1])[group % 2] + (arms[::-1], arms)[group % 2]:
-                await blocks.measure("command", arm.variant, arm.block, group=group)
-    waits = {(arm.variant, wall_s): found for arm in arms for wall_s, found in arm.waited.items()}
+            for bench in (benches, benches[::-1])[group % 2] + (benches[::-1], benches)[group % 2]:
+                await blocks.measure("command", bench.variant, bench.block, group=group)
+    waits = {(bench.variant, wall_s): found for bench in benches for wall_s, found in bench.waited.items()}
     found = split(blocks.counted("command"), "A", "B", waits)
     assert found is not None
     return found

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 
 from probes.types import Json
-from scenarios.compare.run_summary import FactKey, Figure, FigureKey, Load, Take
+from scenarios.compare.run_summary import FactKey, FigureKey, Load, LoadFigure, Take
 from scenarios.plan import Metric
 
 RATE = Metric("rate", "1/s")
@@ -40,7 +40,7 @@ def take(
         status="done",
         facts=dict(facts or {}),
         absent=frozenset(absent),
-        figures={key(k): Figure(math.log(v), v, 20, within, stretches) for k, v in values.items()},
+        figures={key(k): LoadFigure(math.log(v), v, 20, within, stretches) for k, v in values.items()},
         loads={key(k): Load(k, RATE) for k in values},
     )
 

@@ -8,14 +8,14 @@ import msgspec
 import pytest
 
 from scenarios.box.bounds import THIS, bounding, like, odd_findings
-from scenarios.box.results import Corners, Level, Measured
+from scenarios.box.results import CornerFigures, CornerLevel, Corners
 from tests.scenarios.box.drawn_bench import USUAL
 
 
-def drawn(seed: int, slow: str = "", factor: float = 1.0) -> Measured:
+def drawn(seed: int, slow: str = "", factor: float = 1.0) -> CornerFigures:
     rng = random.Random(seed)
     levels = tuple(
-        Level(
+        CornerLevel(
             corner=corner,
             unit="B/s" if corner.startswith("ior") else "IOPS",
             cycles=20,
@@ -23,13 +23,13 @@ def drawn(seed: int, slow: str = "", factor: float = 1.0) -> Measured:
         )
         for corner, rate in USUAL.items()
     )
-    return Measured(
+    return CornerFigures(
         directory="/data", file_system="xfs", source="/dev/sdb1", workers=4, direct=True, file_bytes=1 << 29,
         names=2000, levels=levels,
     )  # fmt: skip
 
 
-def past(seed: int, count: int = 7) -> list[tuple[str, Measured]]:
+def past(seed: int, count: int = 7) -> list[tuple[str, CornerFigures]]:
     return [(f"run {n}", drawn(1000 * seed + n)) for n in range(count)]
 
 

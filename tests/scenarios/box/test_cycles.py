@@ -13,7 +13,7 @@ from scenarios import events as ev
 from scenarios.box.cycles import FEWEST_GROUPS, PILOTS, Cycles
 from scenarios.box.findings import findings
 from scenarios.box.plan import workloads
-from scenarios.box.results import Corners, Level, Measured
+from scenarios.box.results import CornerFigures, CornerLevel, Corners
 from scenarios.disturbance import Disturbance
 from scenarios.finding import Finding
 from scenarios.model import Step
@@ -44,8 +44,8 @@ class Conducted(msgspec.Struct):
         return {one.workload: one for one in self.cycles.verdicts()}
 
     @property
-    def measured(self) -> Measured:
-        return Measured(
+    def measured(self) -> CornerFigures:
+        return CornerFigures(
             directory="/data", file_system="xfs", source="/dev/sdb1", workers=WORKERS, direct=True,
             file_bytes=1 << 29, names=2000, levels=self.cycles.levels(),
         )  # fmt: skip
@@ -203,9 +203,10 @@ def test_the_table_has_a_row_for_each_corner_and_no_tool_without_one() -> None:
 def test_a_recording_that_names_several_tools_is_shown() -> None:
     """A foreign one: each tool has its column, and a row only that of its own."""
     levels = tuple(
-        Level(corner=tool, unit="IOPS", cycles=1, median=1.0, tool=tool, other=2.0) for tool in ("fio", "ior")
+        CornerLevel(corner=tool, unit="IOPS", cycles=1, median=1.0, tool=tool, other=2.0)
+        for tool in ("fio", "ior")
     )
-    measured = Measured(
+    measured = CornerFigures(
         directory="/a", file_system="ext4", source="/dev/a", workers=1, direct=True, file_bytes=1, names=1,
         levels=levels,
     )  # fmt: skip

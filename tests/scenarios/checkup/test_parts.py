@@ -6,7 +6,7 @@ import pytest
 
 from scenarios import registry
 from scenarios.checkup import scenario as scenario_module
-from scenarios.checkup.parts import Part
+from scenarios.checkup.parts import CheckupPart
 from scenarios.checkup.scenario import Checkup
 from scenarios.model import Options
 from scenarios.plan import Plan, Written
@@ -22,7 +22,7 @@ from scenarios.plan import Plan, Written
 )
 def test_each_gets_the_directories_that_it_takes(scenario: str, command: str) -> None:
     options = Options({"dir": ["/a", "/b"]}, Checkup.options)
-    left = Checkup()._left_out(options, Part(registry.load(scenario), None, "no time"), "no time")
+    left = Checkup()._left_out(options, CheckupPart(registry.load(scenario), None, "no time"), "no time")
     assert [step.command for step in left.following] == [command]
 
 

@@ -18,7 +18,7 @@ from probes.types import Json
 from scenarios import events as ev
 from scenarios.card import Card
 from scenarios.checkup import parts
-from scenarios.checkup.parts import Part, by_suspicion, shares
+from scenarios.checkup.parts import CheckupPart, by_suspicion, shares
 from scenarios.checkup.results import CheckupAnswer
 from scenarios.checkup.scenario import CLEAR, Checkup
 from scenarios.finding import Finding, NextStep, Remedy
@@ -188,7 +188,7 @@ async def test_a_budget_too_short_for_all_leaves_the_last_ones_out(offered: Any)
     assert any("of the budget were left" in words for words in answered(run))
     plan = Checkup().prepare(Host(), Options({"budget": 32.0}, Checkup.options)).plan
     assert [step.id for step in plan.steps] == ["triage", "null"] and len(plan.left_out) == 2
-    assert not shares([Part(STORAGE)], 1.0)
+    assert not shares([CheckupPart(STORAGE)], 1.0)
 
 
 async def test_a_suspect_of_triage_is_measured_first_and_a_clear_answer_ends_it(offered: Any) -> None:
@@ -203,7 +203,7 @@ async def test_a_suspect_of_triage_is_measured_first_and_a_clear_answer_ends_it(
     whole = Conducted(outcomes=clear, options={"all": True})
     await conduct(Checkup(), whole)
     assert [name for name, _ in whole.told] == ["null", "wall", "storage"]
-    assert [p.id for p in by_suspicion([Part(STORAGE), Part(NULL), Part(WALL)], [])] == [
+    assert [p.id for p in by_suspicion([CheckupPart(STORAGE), CheckupPart(NULL), CheckupPart(WALL)], [])] == [
         "null",
         "storage",
         "wall",

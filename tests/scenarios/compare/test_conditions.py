@@ -9,7 +9,7 @@ import pytest
 
 from probes.imports import kinds
 from probes.imports.source import Source
-from scenarios.compare.comparison import Comparison, compared
+from scenarios.compare.comparison import ComparedRecordings, compared
 from scenarios.compare.conditions import unlike_loads
 from scenarios.compare.run_summary import FigureKey, Take
 from scenarios.compare.snapshot import imported
@@ -105,7 +105,7 @@ def host(run: Take, release: str) -> Take:
     return msgspec.structs.replace(run, facts=run.facts | {("kernel", "release"): release})
 
 
-def attributed(found: Comparison) -> tuple[str, tuple[str, ...]]:
+def attributed(found: ComparedRecordings) -> tuple[str, tuple[str, ...]]:
     attribution = found.fingerprints.attribution
     return attribution.word, attribution.components
 

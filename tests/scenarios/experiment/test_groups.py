@@ -6,14 +6,14 @@ import pytest
 
 from probes.bench.measured import Measured
 from scenarios import events as ev
-from scenarios.experiment.groups import Group, level_values
+from scenarios.experiment.groups import GroupBlocks, level_values
 from scenarios.plan import Metric
 
 IOPS = Metric("IOPS", "IOPS")
 
 
-def group(index: int) -> Group:
-    one = Group(index, "ABBA")
+def group(index: int) -> GroupBlocks:
+    one = GroupBlocks(index, "ABBA")
     for side, value in zip("ABBA", (1.0, 10.0, 20.0, 2.0), strict=True):
         one.add(side, Measured(seconds=0.02, values={"IOPS": value + 100 * index}))
     return one

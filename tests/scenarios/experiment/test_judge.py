@@ -6,7 +6,7 @@ import pytest
 
 from probes.bench.measured import Measured
 from scenarios.experiment.budget import Pace
-from scenarios.experiment.groups import Group
+from scenarios.experiment.groups import GroupBlocks
 from scenarios.experiment.judge import Judge
 from scenarios.plan import Metric, Workload
 from tests.fakes import FakeClock
@@ -15,8 +15,8 @@ IOPS = Metric("IOPS", "IOPS")
 READS = Workload(id="reads", title="reads", metrics=(IOPS,))
 
 
-def group(index: int, ratio: float) -> Group:
-    made = Group(index, "ABBA")
+def group(index: int, ratio: float) -> GroupBlocks:
+    made = GroupBlocks(index, "ABBA")
     for place, variant in enumerate(made.order):
         rate = 10_000 * (1 + 0.001 * ((7 * index + place) % 5)) * (ratio if variant == "B" else 1.0)
         made.add(variant, Measured(seconds=0.5, values={IOPS.name: rate}))

@@ -15,7 +15,7 @@ from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.load_schedule import ScheduledLoad, campaign, compare
 from scenarios.experiment.schedule.blocks import Blocks
 from scenarios.plan import Metric, Workload
-from tests.fakes import FakeArm, FakeRun
+from tests.fakes import FakeRun, FakeVariantBench
 from tests.fakes.noise import drift, product, white
 from tests.fakes.watch import FakeWatch
 
@@ -23,10 +23,10 @@ READS = Workload(id="randread", title="4 KiB random read", metrics=(Metric("IOPS
 RSYNC = Disturbance("device", Culprit(name="rsync", pid=4711, rate=90e6, unit="B/s"), 0.8)
 
 
-def arms_of(run: FakeRun, *ratios: float, sigma: float = 0.03) -> list[FakeArm]:
+def benches_of(run: FakeRun, *ratios: float, sigma: float = 0.03) -> list[FakeVariantBench]:
     noise = white(run.seed, sigma)
     pairs = zip("ABCDEF", ratios, strict=False)
-    return [FakeArm(v, run.clock, {"IOPS": 10_000.0 * ratio}, noise=noise) for v, ratio in pairs]
+    return [FakeVariantBench(v, run.clock, {"IOPS": 10_000.0 * ratio}, noise=noise) for v, ratio in pairs]
 
 
 async def test_a_disturbed_block_has_its_whole_group_measured_again() -> None:
@@ -34,7 +34,7 @@ async def test_a_disturbed_block_has_its_whole_group_measured_again() -> None:
     watch = FakeWatch(
         run, lambda block: RSYNC if block == 2 + 5 else None
     )  # two warm-ups, second group's second
-    [verdict], _ = await compare(run, READS, arms_of(run, 1.0, 0.8), budget_s=60, family=1, watch=watch)
+    [verdict], _ = await compare(run, READS, benches_of(run, 1.0, 0.8), budget_s=60, family=1, watch=watch)
     groups = run.of(ev.Group)
     assert [bool(g.disturbed) for g in groups[:3]] == [False, True, False]
     assert groups[1].disturbed == (RSYNC,)
@@ -48,7 +48,7 @@ async def test_a_disturbed_block_has_its_whole_group_measured_again() -> None:
 async def test_too_much_disturbed_is_inconclusive_and_names_the_culprit() -> None:
     run = FakeRun(seed=2)
     watch = FakeWatch(run, lambda block: RSYNC if block % 4 == 2 else None)
-    [verdict], _ = await compare(run, READS, arms_of(run, 1.0, 0.5), budget_s=60, family=1, watch=watch)
+    [verdict], _ = await compare(run, READS, benches_of(run, 1.0, 0.5), budget_s=60, family=1, watch=watch)
     assert verdict.verdict == "inconclusive"
     assert verdict.reason is not None
     assert "6 of 6" in verdict.reason
@@ -59,7 +59,7 @@ async def test_too_much_disturbed_is_inconclusive_and_names_the_culprit() -> Non
 async def test_numbers_of_a_broken_off_run_are_shown_but_nothing_is_claimed() -> None:
     run = FakeRun(seed=2)
     watch = FakeWatch(run, stop_after=2 + 4 * 5)
-    [verdict], _ = await compare(run, READS, arms_of(run, 1.0, 0.5), budget_s=60, family=1, watch=watch)
+    [verdict], _ = await compare(run, READS, benches_of(run, 1.0, 0.5), budget_s=60, family=1, watch=watch)
     assert verdict.verdict == "inconclusive"
     assert verdict.reason and "rsync [7]" in verdict.reason
     assert verdict.ratio is not None and verdict.ratio < 0.6
@@ -69,19 +69,19 @@ async def test_a_stopped_watch_lets_nothing_else_start() -> None:
     run = FakeRun(seed=2)
     watch = FakeWatch(run)
     watch.stopped = "the file system of /data is nearly full"
-    arms = arms_of(run, 1.0, 0.5)
-    [verdict], _ = await compare(run, READS, arms, budget_s=60, family=1, watch=watch)
+    benches = benches_of(run, 1.0, 0.5)
+    [verdict], _ = await compare(run, READS, benches, budget_s=60, family=1, watch=watch)
     assert (verdict.verdict, verdict.reason) == ("not measured", watch.stopped)
-    assert arms[0].blocks == arms[1].blocks == 0
+    assert benches[0].blocks == benches[1].blocks == 0
 
 
 async def test_a_variant_that_cannot_be_made_active_is_not_applicable() -> None:
     run = FakeRun()
-    arms = [
-        FakeArm("none", run.clock),
-        FakeArm("bfq", run.clock, fail_activate="bfq is not built into this kernel"),
+    benches = [
+        FakeVariantBench("none", run.clock),
+        FakeVariantBench("bfq", run.clock, fail_activate="bfq is not built into this kernel"),
     ]
-    [verdict], _ = await compare(run, READS, arms, budget_s=60, family=1)
+    [verdict], _ = await compare(run, READS, benches, budget_s=60, family=1)
     assert (verdict.verdict, verdict.ratio) == ("not applicable", None)
     assert verdict.reason and "bfq" in verdict.reason
     assert run.of(ev.Group) == []
@@ -89,8 +89,8 @@ async def test_a_variant_that_cannot_be_made_active_is_not_applicable() -> None:
 
 async def test_served_by_a_cache_halfway_is_not_applicable() -> None:
     run = FakeRun()
-    arms = [FakeArm("A", run.clock), FakeArm("B", run.clock, fail_block_at=5)]
-    [verdict], _ = await compare(run, READS, arms, budget_s=60, family=1)
+    benches = [FakeVariantBench("A", run.clock), FakeVariantBench("B", run.clock, fail_block_at=5)]
+    [verdict], _ = await compare(run, READS, benches, budget_s=60, family=1)
     assert (verdict.verdict, verdict.ratio) == ("not applicable", None)
     assert verdict.reason
     assert run.of(ev.Group)[-1].disturbed
@@ -99,31 +99,34 @@ async def test_served_by_a_cache_halfway_is_not_applicable() -> None:
 async def test_the_others_go_on_without_the_one_that_is_not_applicable() -> None:
     run = FakeRun(seed=4)
     noise = white(4, 0.03)
-    arms = [
-        FakeArm("A", run.clock, noise=noise),
-        FakeArm("B", run.clock, noise=noise, fail_block_at=3),
-        FakeArm("C", run.clock, {"IOPS": 7_000.0}, noise=noise),
+    benches = [
+        FakeVariantBench("A", run.clock, noise=noise),
+        FakeVariantBench("B", run.clock, noise=noise, fail_block_at=3),
+        FakeVariantBench("C", run.clock, {"IOPS": 7_000.0}, noise=noise),
     ]
-    verdicts, _ = await compare(run, READS, arms, budget_s=60, family=2)
+    verdicts, _ = await compare(run, READS, benches, budget_s=60, family=2)
     assert {v.variant: v.verdict for v in verdicts} == {"B": "not applicable", "C": "slower"}
     last = run.of(ev.Group)[-1]
     assert set(last.order) == {"A", "C"}
-    assert arms[1].blocks < arms[0].blocks
+    assert benches[1].blocks < benches[0].blocks
 
 
 async def test_a_baseline_that_is_not_applicable_ends_all() -> None:
     run = FakeRun()
-    arms = [FakeArm("A", run.clock, fail_block_at=0), FakeArm("B", run.clock), FakeArm("C", run.clock)]
-    verdicts, _ = await compare(run, READS, arms, budget_s=60, family=2)
+    benches = [
+        FakeVariantBench("A", run.clock, fail_block_at=0),
+        *(FakeVariantBench(v, run.clock) for v in "BC"),
+    ]
+    verdicts, _ = await compare(run, READS, benches, budget_s=60, family=2)
     assert [v.verdict for v in verdicts] == ["not applicable"] * 2
-    assert arms[1].blocks == 0
+    assert benches[1].blocks == 0
 
 
 async def test_three_variants_are_balanced_and_pairs_are_as_asked() -> None:
     run = FakeRun(seed=7)
-    arms = arms_of(run, 1.0, 0.8, 1.3)
+    benches = benches_of(run, 1.0, 0.8, 1.3)
     pairs = [("A", "B"), ("A", "C"), ("B", "C")]
-    verdicts, _ = await compare(run, READS, arms, budget_s=90, family=3, pairs=pairs)
+    verdicts, _ = await compare(run, READS, benches, budget_s=90, family=3, pairs=pairs)
     assert {(v.baseline, v.variant): v.verdict for v in verdicts} == {
         ("A", "B"): "slower",
         ("A", "C"): "faster",
@@ -148,11 +151,13 @@ async def test_every_judged_metric_gets_its_verdict_and_the_others_none() -> Non
         ),
     )
     noise = white(7, 0.02)
-    arms = [
-        FakeArm(v, run.clock, {"IOPS": 9000.0, "p50": p50, "p99": 900.0}, less=("p50", "p99"), noise=noise)
+    benches = [
+        FakeVariantBench(
+            v, run.clock, {"IOPS": 9000.0, "p50": p50, "p99": 900.0}, less=("p50", "p99"), noise=noise
+        )
         for v, p50 in (("A", 100.0), ("B", 150.0))
     ]
-    verdicts, _ = await compare(run, mixed, arms, budget_s=60, family=1)
+    verdicts, _ = await compare(run, mixed, benches, budget_s=60, family=1)
     assert {v.metric: v.verdict for v in verdicts} == {"IOPS": "no material difference", "p50": "slower"}
     assert all(v.alpha == pytest.approx(0.025) for v in verdicts)  # two metrics share the workload's error
     early = next(v for v in verdicts if v.metric == "p50")
@@ -163,9 +168,9 @@ async def test_every_judged_metric_gets_its_verdict_and_the_others_none() -> Non
 
 async def test_a_block_without_a_single_operation_is_measured_again_and_not_guessed() -> None:
     run = FakeRun(seed=5)
-    arms = arms_of(run, 1.0, 0.8)
-    arms[1].noise = lambda at_s: 0.0 if 3.0 <= at_s < 4.5 else 1.0
-    [verdict], _ = await compare(run, READS, arms, budget_s=60, family=1)
+    benches = benches_of(run, 1.0, 0.8)
+    benches[1].noise = lambda at_s: 0.0 if 3.0 <= at_s < 4.5 else 1.0
+    [verdict], _ = await compare(run, READS, benches, budget_s=60, family=1)
     stalled = [g for g in run.of(ev.Group) if g.disturbed]
     assert stalled and stalled[0].disturbed == (Disturbance("stall", subject="B"),)
     assert verdict.verdict == "slower"
@@ -174,10 +179,10 @@ async def test_a_block_without_a_single_operation_is_measured_again_and_not_gues
 
 async def test_a_variant_that_stands_still_again_and_again_is_not_the_same() -> None:
     run = FakeRun(seed=5)
-    arms = arms_of(run, 1.0, 1.0)
-    calm = arms[1].noise
-    arms[1].noise = lambda at_s: 0.0 if at_s % 7 < 1.0 else calm(at_s)
-    [verdict], _ = await compare(run, READS, arms, budget_s=120, family=1)
+    benches = benches_of(run, 1.0, 1.0)
+    calm = benches[1].noise
+    benches[1].noise = lambda at_s: 0.0 if at_s % 7 < 1.0 else calm(at_s)
+    [verdict], _ = await compare(run, READS, benches, budget_s=120, family=1)
     assert verdict.verdict == "inconclusive" and verdict.ratio == pytest.approx(1.0, abs=0.05)
     assert verdict.reason is not None
     assert verdict.reason.startswith("B ")
@@ -185,26 +190,26 @@ async def test_a_variant_that_stands_still_again_and_again_is_not_the_same() -> 
 
 async def test_stalls_of_both_sides_are_nobodys() -> None:
     run = FakeRun(seed=5)
-    arms = arms_of(run, 1.0, 1.0)
-    calm = arms[0].noise
-    for arm in arms:
-        arm.noise = lambda at_s: 0.0 if at_s % 7 < 1.0 else calm(at_s)
-    [verdict], _ = await compare(run, READS, arms, budget_s=120, family=1)
+    benches = benches_of(run, 1.0, 1.0)
+    calm = benches[0].noise
+    for bench in benches:
+        bench.noise = lambda at_s: 0.0 if at_s % 7 < 1.0 else calm(at_s)
+    [verdict], _ = await compare(run, READS, benches, budget_s=120, family=1)
     assert verdict.verdict == "no material difference" and verdict.reason is None
 
 
 async def test_a_spent_write_budget_keeps_what_was_measured() -> None:
     run = FakeRun(seed=5)
-    arms = arms_of(run, 1.0, 0.7, sigma=0.2)
-    whole = arms[1].block
+    benches = benches_of(run, 1.0, 0.7, sigma=0.2)
+    whole = benches[1].block
 
     async def until_spent(seconds: float) -> Measured:
-        if arms[1].blocks >= 20:
+        if benches[1].blocks >= 20:
             raise WriteBudgetSpent("the run's write budget is spent: 8.0 of 8.0 GiB")
         return await whole(seconds)
 
-    arms[1].block = until_spent  # type: ignore[method-assign]
-    [verdict], _ = await compare(run, READS, arms, budget_s=120, family=6)
+    benches[1].block = until_spent  # type: ignore[method-assign]
+    [verdict], _ = await compare(run, READS, benches, budget_s=120, family=6)
     assert verdict.groups == 9 and verdict.ratio is not None and verdict.ci95 is not None
     assert verdict.verdict in ("slower", "inconclusive")
     assert verdict.verdict == "slower" or verdict.reason
@@ -212,13 +217,13 @@ async def test_a_spent_write_budget_keeps_what_was_measured() -> None:
 
 async def test_a_budget_that_is_spent_before_the_first_group_is_said() -> None:
     run = FakeRun(seed=5)
-    arms = arms_of(run, 1.0, 0.7)
+    benches = benches_of(run, 1.0, 0.7)
 
     async def spent(seconds: float) -> Measured:
         raise WriteBudgetSpent("the run's write budget is spent: 8.0 of 8.0 GiB")
 
-    arms[0].block = spent  # type: ignore[method-assign]
-    [verdict], _ = await compare(run, READS, arms, budget_s=120, family=6)
+    benches[0].block = spent  # type: ignore[method-assign]
+    [verdict], _ = await compare(run, READS, benches, budget_s=120, family=6)
     assert (verdict.verdict, verdict.groups) == ("not measured", 0)
     assert verdict.reason
 
@@ -228,11 +233,11 @@ async def test_a_slow_disk_is_judged_within_the_whole_budget() -> None:
     run = FakeRun(seed=5)
 
     def entry(name: str) -> ScheduledLoad:
-        arms = [
-            FakeArm(v, run.clock, {"IOPS": rate}, noise=white(5, 0.03), operations_per_s=rate)
+        benches = [
+            FakeVariantBench(v, run.clock, {"IOPS": rate}, noise=white(5, 0.03), operations_per_s=rate)
             for v, rate in (("A", 110.0), ("B", 55.0))
         ]
-        return ScheduledLoad(Blocks(run, msgspec.structs.replace(READS, id=name), arms), lambda _: None)
+        return ScheduledLoad(Blocks(run, msgspec.structs.replace(READS, id=name), benches), lambda _: None)
 
     await campaign(run, Budget(110.0, run.clock), [entry("first"), entry("second"), entry("third")], family=6)
     words = {verdict.workload: verdict.verdict for verdict in run.of(ev.Verdict)}
@@ -247,12 +252,12 @@ async def test_blocks_that_stay_undecided_get_what_is_left_and_are_made_active_a
 
     def entry(name: str, sigma: float) -> ScheduledLoad:
         noise = white(seed, sigma)
-        arms = [FakeArm(f"{name}-{v}", run.clock, noise=noise, calls=calls) for v in "AB"]
+        benches = [FakeVariantBench(f"{name}-{v}", run.clock, noise=noise, calls=calls) for v in "AB"]
 
         def done(experiment: Experiment) -> None:
             spent[name] = experiment.pace.spent_s
 
-        return ScheduledLoad(Blocks(run, msgspec.structs.replace(READS, id=name), arms), done)
+        return ScheduledLoad(Blocks(run, msgspec.structs.replace(READS, id=name), benches), done)
 
     loads = [entry("noisy", 0.3), entry("calm", 0.01)]
     await campaign(run, Budget(120.0, run.clock), loads, family=2)
@@ -270,18 +275,18 @@ async def test_a_side_that_does_not_come_to_rest_takes_no_verdict_away() -> None
     calls: list[tuple[str, str]] = []
     judged: list[str] = []
 
-    class Restless(FakeArm):
+    class Restless(FakeVariantBench):
         async def quiesce(self) -> None:
             await super().quiesce()
             if judged:
                 raise BenchRefused("others' I/O never pauses")
 
     def entry(name: str) -> ScheduledLoad:
-        arms = [
+        benches = [
             Restless(v, run.clock, {"IOPS": rate}, calls=calls) for v, rate in (("A", 100.0), ("B", 50.0))
         ]
         load = msgspec.structs.replace(READS, id=name)
-        return ScheduledLoad(Blocks(run, load, arms), lambda one: judged.append(one.workload.id))
+        return ScheduledLoad(Blocks(run, load, benches), lambda one: judged.append(one.workload.id))
 
     await campaign(run, Budget(60.0, run.clock), [entry("alone")], family=1)
     assert calls[-1][0] == "block"  # nothing comes after it
@@ -293,30 +298,30 @@ async def test_a_side_that_does_not_come_to_rest_takes_no_verdict_away() -> None
 
 async def test_cancelling_stops_the_load_and_claims_nothing() -> None:
     run = FakeRun()
-    arms = [FakeArm("A", run.clock), FakeArm("B", run.clock, hang=True)]
-    task = asyncio.create_task(compare(run, READS, arms, budget_s=60, family=1))
-    while not arms[1].running and not task.done():
+    benches = [FakeVariantBench("A", run.clock), FakeVariantBench("B", run.clock, hang=True)]
+    task = asyncio.create_task(compare(run, READS, benches, budget_s=60, family=1))
+    while not benches[1].running and not task.done():
         await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert not arms[1].running
+    assert not benches[1].running
     assert run.of(ev.Verdict) == []
 
 
 async def test_a_single_variant_is_a_mistake_of_the_caller() -> None:
     run = FakeRun()
     with pytest.raises(ValueError, match="two variants"):
-        await compare(run, READS, [FakeArm("A", run.clock)], budget_s=60, family=1)
+        await compare(run, READS, [FakeVariantBench("A", run.clock)], budget_s=60, family=1)
 
 
 async def test_a_side_that_falls_while_it_is_measured_has_no_effect() -> None:
     """Seen with the creation of files: A from above B to a fifth of it; the ratio told how long one had looked."""
     run = FakeRun(seed=6)
-    arms = arms_of(run, 1.2, 1.0)
-    arms[0].noise = product(drift(-0.08), white(1, 0.05))
-    arms[1].noise = white(2, 0.05)
-    [verdict], _ = await compare(run, READS, arms, budget_s=24, family=1)
+    benches = benches_of(run, 1.2, 1.0)
+    benches[0].noise = product(drift(-0.08), white(1, 0.05))
+    benches[1].noise = white(2, 0.05)
+    [verdict], _ = await compare(run, READS, benches, budget_s=24, family=1)
     assert (verdict.verdict, verdict.ratio, verdict.ci95) == ("not applicable", None, None)
     assert set(verdict.drift) == {"A"}
     first, last = verdict.drift["A"]
@@ -328,8 +333,8 @@ async def test_a_side_that_falls_while_it_is_measured_has_no_effect() -> None:
 
 async def test_what_both_sides_do_alike_is_no_drift() -> None:
     run = FakeRun(seed=6)
-    arms = arms_of(run, 1.0, 0.7)
-    for seed, arm in enumerate(arms):
-        arm.noise = product(drift(-0.08), white(seed, 0.05))
-    [verdict], _ = await compare(run, READS, arms, budget_s=24, family=1)
+    benches = benches_of(run, 1.0, 0.7)
+    for seed, bench in enumerate(benches):
+        bench.noise = product(drift(-0.08), white(seed, 0.05))
+    [verdict], _ = await compare(run, READS, benches, budget_s=24, family=1)
     assert (verdict.verdict, verdict.drift) == ("slower", {})

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from scenarios.experiment.statistics.least_squares import least_squares
-from scenarios.experiment.treated_trend import course
+from scenarios.experiment.treated_trend import treated_trend
 
 numpy = pytest.importorskip("numpy")
 
@@ -50,7 +50,7 @@ def exact(n: int, loss: float, trims: set[int]) -> tuple[list[float], list[float
 
 
 def test_what_a_trim_gave_back_is_what_was_lost() -> None:
-    found = course(*exact(20, 0.02, {10}))
+    found = treated_trend(*exact(20, 0.02, {10}))
     assert found.trend.verdict == "slower"
     assert found.trend.slope_per_round == pytest.approx(-0.02, abs=0.001)
     [jump] = found.jumps
@@ -61,33 +61,33 @@ def test_what_a_trim_gave_back_is_what_was_lost() -> None:
 
 
 def test_many_trims_are_taken_together() -> None:
-    apart = course(*exact(12, 0.02, {2, 4, 6, 8, 10}))
+    apart = treated_trend(*exact(12, 0.02, {2, 4, 6, 8, 10}))
     assert [j.before_round for j in apart.jumps] == [3, 5, 7, 9, 11]
-    crowded = course(*exact(9, 0.02, {2, 3, 5, 7, 8}))
+    crowded = treated_trend(*exact(9, 0.02, {2, 3, 5, 7, 8}))
     assert [j.before_round for j in crowded.jumps] == [0]
     assert crowded.jumps[0].gave > 0
 
 
 def test_a_trim_before_every_round_leaves_the_plain_trend() -> None:
-    found = course(*exact(8, 0.0, set(range(1, 8))))
+    found = treated_trend(*exact(8, 0.0, set(range(1, 8))))
     assert found.jumps == () and found.trend.rounds == 8
 
 
 def test_too_few_rounds_are_said() -> None:
-    found = course(*exact(4, 0.02, {2}))
+    found = treated_trend(*exact(4, 0.02, {2}))
     assert found.trend.verdict == "inconclusive" and found.jumps == ()
     assert found.trend.reason
 
 
 def test_a_trim_before_the_first_round_counts_for_nothing() -> None:
     values, references, _ = exact(10, 0.02, set())
-    found = course(values, references, [True] + [False] * 9)
+    found = treated_trend(values, references, [True] + [False] * 9)
     assert found.jumps == () and found.trend.verdict == "slower"
 
 
 def test_the_loss_a_gigabyte() -> None:
     values, references, trims = exact(20, 0.02, {10})
-    found = course(values, references, trims, [2e9 * i for i in range(20)])
+    found = treated_trend(values, references, trims, [2e9 * i for i in range(20)])
     assert found.trend.per_gb == pytest.approx(-0.01, abs=0.001)
     assert found.trend.per_gb_ci95 is not None
 
@@ -96,4 +96,4 @@ def test_the_loss_a_gigabyte() -> None:
 def test_a_round_without_a_value_is_no_verdict(bad: float) -> None:
     values, references, trims = exact(10, 0.02, {5})
     values[3] = bad
-    assert course(values, references, trims).trend.verdict == "inconclusive"
+    assert treated_trend(values, references, trims).trend.verdict == "inconclusive"

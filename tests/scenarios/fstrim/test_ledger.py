@@ -8,11 +8,11 @@ import pytest
 
 from probes.host import Host
 from probes.types import Absent
-from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.ledger import Ledger
 from scenarios.fstrim.measurement.trim import Discards, Pattern, Trimmed, claim, discards, trim
 from scenarios.fstrim.plan import trim_action
 from scenarios.fstrim.results import LedgerRow
+from scenarios.fstrim.trim_setup import TrimSetup
 from scenarios.knowledge.trims import trim_of, trims
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.hosts.tree import Tree
@@ -62,7 +62,7 @@ def test_what_is_known_is_dated_and_sourced() -> None:
     assert trim_of("vfat", "6.1.0") is None
 
 
-class Here(Layout):
+class Here(TrimSetup):
     def __init__(self, host: Host, fstype: str, free: int = 90 * GIB, whole: int = 100 * GIB) -> None:
         self.host, self._kind, self._free, self._whole = host, fstype, free, whole
         self.placement = None

@@ -10,10 +10,10 @@ import pytest
 from probes.host import Host
 from probes.system.disk.mounts import Mount
 from probes.system.disk.trim.discard import DiscardChain, DiscardLayer
-from scenarios.fstrim.layout import MOST_BYTES, SHARE_OF_CAPACITY, Layout, why_not
 from scenarios.fstrim.measurement.trim import Pattern
 from scenarios.fstrim.plan import make, refusal, request, trim_action, trims
 from scenarios.fstrim.scenario import Fstrim
+from scenarios.fstrim.trim_setup import MOST_BYTES, SHARE_OF_CAPACITY, TrimSetup, why_not
 from scenarios.model import Options, Usage
 from tests.fakes.hosts.tree import Tree
 
@@ -68,10 +68,10 @@ def test_where_nothing_can_be_trimmed(directory: str, why: str) -> None:
     assert plan.actions == () and plan.writes == ()
 
 
-def placed(max_bytes: int = 4096, fstype: str = "ext4", queued: dict[str, str] | None = None) -> Layout:
+def placed(max_bytes: int = 4096, fstype: str = "ext4", queued: dict[str, str] | None = None) -> TrimSetup:
     """A layout whose stack is made up, without reading any host."""
     mount = Mount(mountpoint="/data", root="/", devno="8:0", source="/dev/sda", fstype=fstype, options=())
-    made = Layout(Host("/nonexistent-captured-tree"), "/data", blocks=8, phases=3)
+    made = TrimSetup(Host("/nonexistent-captured-tree"), "/data", blocks=8, phases=3)
     made.refusal = made.no_trim = ""
     made.chain = DiscardChain(
         mount=mount,

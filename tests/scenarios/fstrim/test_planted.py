@@ -12,9 +12,8 @@ from probes.action import private_directory
 from probes.host import Host
 from probes.system.disk.trim.trim_timer import trim_timer
 from scenarios import events as ev
-from scenarios.experiment.treated_trend import Course
+from scenarios.experiment.treated_trend import TreatedTrend
 from scenarios.fstrim.findings import idling
-from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.ledger import Ledger
 from scenarios.fstrim.measurement.phase import Blocks, Phase
 from scenarios.fstrim.measurement.trim import Pattern
@@ -22,6 +21,7 @@ from scenarios.fstrim.plan import request, trim_action, workloads
 from scenarios.fstrim.results import Round, TrimLedger
 from scenarios.fstrim.rounds import course_of, finished
 from scenarios.fstrim.session import Session
+from scenarios.fstrim.trim_setup import TrimSetup
 from scenarios.model import Options
 from scenarios.plan import Plan
 from tests.fakes import FakeClock, FakeRun
@@ -42,12 +42,12 @@ def recorded(name: str, seed: int) -> Noise:
     return replay(values[start:] + values[:start])
 
 
-def layout() -> Layout:
+def layout() -> TrimSetup:
     """Of no real place: nothing here reads or writes a disk."""
-    return Layout(Host("/nonexistent-captured-tree"), "/data", blocks=8, phases=3)
+    return TrimSetup(Host("/nonexistent-captured-tree"), "/data", blocks=8, phases=3)
 
 
-async def series(seed: int, name: str, loss: float) -> Course:
+async def series(seed: int, name: str, loss: float) -> TreatedTrend:
     """24 rounds with a trim in the middle; each round starts somewhere else in the recorded noise."""
     rounds: list[Round] = []
     for number in range(ROUNDS):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scenarios.experiment.reference import change_beside, shared, steps, weakened
-from scenarios.experiment.treated_trend import Course, course
+from scenarios.experiment.treated_trend import TreatedTrend, treated_trend
 from scenarios.fstrim.rounds import course_of, read
 
 Three = tuple[list[float], list[float], list[float]]
@@ -72,7 +72,7 @@ def test_a_disk_slowed_round_by_round_in_a_guest_is_seen() -> None:
     assert first.trend.verdict == "slower" and first.jumps == ()
 
 
-def series(seed: int, rounds: int, loss: float, drift: float, step_at: int, scatter: float) -> Course:
+def series(seed: int, rounds: int, loss: float, drift: float, step_at: int, scatter: float) -> TreatedTrend:
     """The host drifts by `drift` a round and steps once, for load and reads alike; the disk alone loses `loss`."""
     rng = random.Random(seed)
     values, reads = [], []
@@ -80,7 +80,7 @@ def series(seed: int, rounds: int, loss: float, drift: float, step_at: int, scat
         host = drift * i - 0.3 * (step_at and i >= step_at)
         values.append(math.exp(host + i % 12 * math.log1p(-loss) + rng.gauss(0, 0.03)))
         reads.append(math.exp(host + rng.gauss(0, scatter)))
-    return course(values, reads, [i == 12 for i in range(rounds)])
+    return treated_trend(values, reads, [i == 12 for i in range(rounds)])
 
 
 def test_a_host_that_drifts_or_steps_by_itself_is_not_the_disk() -> None:

@@ -16,7 +16,6 @@ from probes.system.disk.trim.discard import discard_chain
 from probes.system.disk.trim.trim_timer import trim_timer
 from probes.types import Absent
 from scenarios import events as ev
-from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.measurement.phase import Blocks
 from scenarios.fstrim.measurement.trim import Pattern
 from scenarios.fstrim.plan import request, workloads
@@ -31,6 +30,7 @@ from scenarios.fstrim.rounds import (
     rounds_file,
     since,
 )
+from scenarios.fstrim.trim_setup import TrimSetup
 from scenarios.model import Options, Refused
 from tests.fakes import FakeRun
 from tests.fakes.hosts.drive import Drive
@@ -92,7 +92,7 @@ def test_a_symlink_in_its_place_is_not_written_through(tmp_path: Path) -> None:
     assert (tmp_path / "victim").read_text() == "precious"
 
 
-class Here(Layout):
+class Here(TrimSetup):
     """On a captured host: nothing of it is asked but leaves, chain and free space."""
 
     def __init__(self, tree: Tree, free: int) -> None:
@@ -274,7 +274,7 @@ async def test_a_round_that_cannot_be_kept_is_judged_and_said(
 
     monkeypatch.setattr("scenarios.fstrim.rounds.append", full)
     asked = request(Options({"dir": "/data", "round": True, "state": str(tmp_path)}))
-    layout = Layout(Host("/nonexistent-captured-tree"), "/data", blocks=8, phases=1)
+    layout = TrimSetup(Host("/nonexistent-captured-tree"), "/data", blocks=8, phases=1)
     run, pattern = FakeRun(), Pattern(blocks=8, block_s=0.5, reference_s=0.5)
     drive = Drive(run.clock, quiet, lambda: 1.0)
     blocks = Blocks(run, drive, workloads(asked, layout, pattern), pattern, 1 << 20, None)

@@ -7,11 +7,11 @@ import pytest
 from probes.bench.disk.budget import WriteBudget
 from probes.host import Host
 from scenarios.experiment.before_after import LEAST_BLOCKS
-from scenarios.fstrim.layout import MOST_A_BLOCK, MOST_BYTES, Layout
 from scenarios.fstrim.measurement.load import CHURN_ID
 from scenarios.fstrim.measurement.phase import Blocks
 from scenarios.fstrim.measurement.trim import BlockSize, Pattern, after_warm_up, again_at_most
 from scenarios.fstrim.plan import request, workloads
+from scenarios.fstrim.trim_setup import MOST_A_BLOCK, MOST_BYTES, TrimSetup
 from scenarios.model import Options
 from tests.fakes import FakeRun
 from tests.fakes.hosts.drive import Drive
@@ -19,7 +19,7 @@ from tests.fakes.hosts.drive import Drive
 MIB, GIB = 1 << 20, 1 << 30
 
 
-class Here(Layout):
+class Here(TrimSetup):
     def __init__(self, free: int = 500 * GIB) -> None:
         self.free = free
         self.most_bytes, self.fixed_bytes, self.block_bytes = MOST_BYTES, 256 * MIB, 104 * MIB
@@ -67,7 +67,7 @@ def test_a_round_alone_has_more_for_each() -> None:
 
 
 async def test_blocks_that_were_too_short_are_said() -> None:
-    layout = Layout(Host("/nonexistent-captured-tree"), "/data", blocks=6, phases=3)
+    layout = TrimSetup(Host("/nonexistent-captured-tree"), "/data", blocks=6, phases=3)
     pattern = Pattern(blocks=6, block_s=1.5, reference_s=0.5)
     loads = workloads(request(Options({"dir": "/data"})), layout, pattern)
     run = FakeRun()

@@ -7,7 +7,7 @@ import pytest
 from scenarios import events as ev
 from scenarios.fullstack.limits import limit
 from scenarios.fullstack.machine import Bound, Machine
-from scenarios.fullstack.results import Level
+from scenarios.fullstack.results import SideRate
 from scenarios.verdict.verdict import OPEN, Word
 
 NOTHING = Machine(disk={"out": ()})
@@ -30,8 +30,8 @@ def what(
     found: Machine = NOTHING,
     **more: float,
 ) -> str:
-    alone = [Level(direction="out", side=side, rate=2e9) for side in ("disk", "network")]
-    levels = [*alone, Level(direction="out", side="direct", rate=1e9, **more)]  # type: ignore[arg-type]
+    alone = [SideRate(direction="out", side=side, rate=2e9) for side in ("disk", "network")]
+    levels = [*alone, SideRate(direction="out", side="direct", rate=1e9, **more)]  # type: ignore[arg-type]
     verdicts = [verdict("disk", disk), verdict("network", network)]
     found_limit = limit("out", levels, verdicts, found, private=False)
     assert found_limit is not None
@@ -72,12 +72,12 @@ def test_between_both_it_is_said_who_had_the_cpus() -> None:
 
 
 def test_without_a_way_or_a_part_nothing_is_told() -> None:
-    only = [Level(direction="out", side="direct", rate=1e9)]
+    only = [SideRate(direction="out", side="direct", rate=1e9)]
     assert limit("out", only, [], NOTHING, private=False) is None
     assert limit("in", only, [], NOTHING, private=False) is None
 
 
 def test_where_nothing_was_judged_it_is_open_with_a_reason() -> None:
-    levels = [Level(direction="out", side=side, rate=1e9) for side in ("disk", "network", "direct")]
+    levels = [SideRate(direction="out", side=side, rate=1e9) for side in ("disk", "network", "direct")]
     found = limit("out", levels, [], NOTHING, private=False)
     assert found is not None and found.what == "open" and found.reason

@@ -17,7 +17,7 @@ from probes.types import Json
 from scenarios import events as ev
 from scenarios.fullstack import plan as plan_module
 from scenarios.fullstack.machine import Bound, Machine
-from scenarios.fullstack.results import Limit, Measured, Streams
+from scenarios.fullstack.results import FullstackFigures, Limit, Streams
 from scenarios.fullstack.scenario import Fullstack
 from scenarios.model import Options, Usage
 from scenarios.results.document import Table
@@ -41,7 +41,7 @@ class Told(msgspec.Struct):
     bench: DrawnStreams
 
     @property
-    def measured(self) -> Measured:
+    def measured(self) -> FullstackFigures:
         (found,) = self.fake.of(Streams)
         return found.value
 

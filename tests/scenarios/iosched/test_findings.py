@@ -12,8 +12,8 @@ from probes.host import Host
 from probes.system.disk.scheduler_origin import Why
 from scenarios import events as ev
 from scenarios.iosched.findings import held_finding, verdict_finding
-from scenarios.iosched.layout import PairLoad, workload
 from scenarios.iosched.remedies import throughput_of_bfq, tuned_path, udev_rule, use
+from scenarios.iosched.scheduler_setup import PairLoad, workload
 from tests.scenarios.iosched.test_scenario import target_on, tree
 
 

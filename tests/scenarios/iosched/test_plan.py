@@ -12,19 +12,19 @@ from probes.bench.disk.mixes import files_bytes
 from probes.host import Host
 from probes.types import Absent
 from scenarios.experiment.budget import Budget, Need, share
-from scenarios.iosched import layout as iosched_layout
-from scenarios.iosched.layout import (
+from scenarios.iosched import scheduler_setup as iosched_layout
+from scenarios.iosched.plan import _differs, _left_out, _seconds
+from scenarios.iosched.scenario import Iosched
+from scenarios.iosched.scheduler_setup import (
     DEFAULT_BUDGET_S,
     MOST_FOR_PRESSING,
     PRESSING_RATE,
-    Layout,
     PairLoad,
+    SchedulerSetup,
     layout,
     needed_seconds,
 )
-from scenarios.iosched.plan import _differs, _left_out, _seconds
-from scenarios.iosched.scenario import Iosched
-from scenarios.iosched.target import Target, target
+from scenarios.iosched.target import ScheduledDisks, target
 from scenarios.model import Options, Usage
 from tests.fakes import FakeClock
 from tests.scenarios.iosched.test_scenario import target_on, tree
@@ -46,7 +46,7 @@ def planned(tmp_path, monkeypatch):  # type: ignore[no-untyped-def]
     monkeypatch.setattr(iosched_layout, "target", lambda host, directory: target_on(host))
     monkeypatch.setattr(iosched_layout, "refusal", lambda *args, **more: "")
 
-    def plan(**values: object) -> Layout:
+    def plan(**values: object) -> SchedulerSetup:
         return layout(host, Options({"dir": "/d", **values}, Iosched.options), has_root=True)  # type: ignore[dict-item]
 
     return plan
@@ -68,7 +68,7 @@ def test_what_comes_first_leaves_the_others_their_fewest_groups(planned) -> None
     )  # too little for any other: then the first has it all
 
 
-def written(found: Layout, job: PairLoad, seconds: float) -> float:
+def written(found: SchedulerSetup, job: PairLoad, seconds: float) -> float:
     return job.write_rate * job.mix.writers * seconds
 
 
@@ -244,7 +244,7 @@ def multipath(root: Path, second: str = "[mq-deadline] none bfq") -> Host:
 
 def test_multipath_is_followed_to_its_paths(tmp_path: Path) -> None:
     found = target(multipath(tmp_path), "/data")
-    assert isinstance(found, Target)
+    assert isinstance(found, ScheduledDisks)
     assert found.leaves == ("sda", "sdb") and found.current == "mq-deadline"
     assert found.offered == ("mq-deadline", "none", "bfq")  # what both offer
 

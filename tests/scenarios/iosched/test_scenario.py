@@ -20,11 +20,11 @@ from probes.system.disk.scheduler import Scheduling, scheduling
 from scenarios import events as ev
 from scenarios.experiment.schedule.switch import scheduler_change
 from scenarios.iosched.findings import Phase, onset_finding, throttling_finding
-from scenarios.iosched.layout import Layout, PairLoad, workload
 from scenarios.iosched.restoration import Untouched, changed, lines, queue_files
 from scenarios.iosched.scenario import Iosched
+from scenarios.iosched.scheduler_setup import PairLoad, SchedulerSetup, workload
 from scenarios.iosched.switch import Switcher
-from scenarios.iosched.target import Target, refusal, system_leaves
+from scenarios.iosched.target import ScheduledDisks, refusal, system_leaves
 from scenarios.model import Applied, Options, Refused, Usage
 from tests.fakes import FakeRun
 from tests.fakes.noise import Noise, autoregressive
@@ -113,12 +113,12 @@ class FakeBench:
         return True
 
 
-def target_on(host: Host, current: str = "mq-deadline") -> Target:
+def target_on(host: Host, current: str = "mq-deadline") -> ScheduledDisks:
     mount = Mount(mountpoint="/d", root="/", devno="7:7", source="/dev/loop7", fstype="xfs", options=())
     place = Placement(directory="/d", mount=mount, device="loop7", layers=("loop7",), leaves=("loop7",))
     state = scheduling(host, "loop7")
     assert isinstance(state, Scheduling)
-    return Target(
+    return ScheduledDisks(
         directory="/d", place=place, devices=(), states=(state,), current=current, offered=state.offered
     )
 
@@ -136,7 +136,7 @@ def measured(tmp_path: Path, speed: dict[str, float], seed: int = 1, budget_s: f
         for m in mixes
     )
     target = target_on(host)
-    found = Layout(target=target, variants=("bfq",), jobs=jobs, mixes=mixes, budget_s=budget_s)
+    found = SchedulerSetup(target=target, variants=("bfq",), jobs=jobs, mixes=mixes, budget_s=budget_s)
     run = TreeRun(host, seed=seed, options={}, declared=Iosched.options)
     bench = FakeBench(run, speed, autoregressive(seed, 0.5, 0.04))
     switcher = Switcher(run, ("loop7",), "mq-deadline")

@@ -16,7 +16,7 @@ from scenarios.compare.effects import effects
 from scenarios.compare.run_summary import take
 from scenarios.kernel.findings import Figures, findings
 from scenarios.kernel.fingerprint import fingerprint
-from scenarios.kernel.plan import Layout
+from scenarios.kernel.plan import KernelSetup
 from scenarios.kernel.scenario import Kernel
 from scenarios.model import Options, Usage
 
@@ -31,12 +31,12 @@ def _rounds(*rates: float, load: str = "syscall", slot: Slot = "one") -> Figures
 
 def test_a_short_budget_is_refused() -> None:
     with pytest.raises(Usage, match="too short for 4 rounds"):
-        Layout(Host(), Options({"budget": 5}))
+        KernelSetup(Host(), Options({"budget": 5}))
 
 
 def test_two_directories_are_the_storage_scenarios() -> None:
     with pytest.raises(Usage, match="storage"):
-        Layout(Host(), Options({"dir": ["/tmp", "/var/tmp"]}))
+        KernelSetup(Host(), Options({"dir": ["/tmp", "/var/tmp"]}))
 
 
 def test_without_a_directory_neither_disk_nor_files_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +102,7 @@ def test_a_run_records_every_load_and_a_planted_delay_is_found(
         assert ended.status == "done", ended.reason
         runs.append(take(events, str(number)))
     found = effects([runs[0]], [runs[1]], margin=0.05)
-    assert {e.key.workload for e in found} == {w.id for w in Layout(Host(), Options({})).workloads}
+    assert {e.key.workload for e in found} == {w.id for w in KernelSetup(Host(), Options({})).workloads}
     # no verdict is asked of two rounds beside whatever else runs here: the size must be that of what was planted
     by_load = {(e.key.workload, e.key.variant): e for e in found}
     assert 0.1 < by_load["syscall", "one"].ratio < 0.6

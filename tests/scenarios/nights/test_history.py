@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from probes.types import Json
-from scenarios.compare.run_summary import Figure, FigureKey, Load, Take
+from scenarios.compare.run_summary import FigureKey, Load, LoadFigure, Take
 from scenarios.nights.cusum import BASELINE_NIGHTS
 from scenarios.nights.findings import findings
 from scenarios.nights.history import History, history
@@ -31,7 +31,7 @@ def taken(
         scenario="kernel", version="0.1.0", status=status, reason="why" if status != "done" else "",  # type: ignore[arg-type]
         facts={("kernel", "release"): "6.1", **{tuple(k.split("/")): v for k, v in facts.items()}},  # type: ignore[dict-item]
         absent=frozenset(),
-        figures={keys[load]: Figure(sign * math.log(v), v, 8) for load, v in values.items()},
+        figures={keys[load]: LoadFigure(sign * math.log(v), v, 8) for load, v in values.items()},
         loads={keys[load]: Load(load, metric) for load in values},
     )  # fmt: skip
 

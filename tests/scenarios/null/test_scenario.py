@@ -20,7 +20,7 @@ from scenarios.model import Clock, Options, Refused, Usage
 from scenarios.null import plan as null_plan
 from scenarios.null import scenario as null
 from scenarios.null.findings import findings
-from scenarios.null.results import Answer, Reach, Resolution
+from scenarios.null.results import LeastEffect, NullAnswer, Resolution
 from scenarios.null.scenario import Null
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.noise import white
@@ -226,8 +226,8 @@ def test_the_plan_says_what_is_written_before_it_is(tmp_path: Path) -> None:
 
 def test_severity_follows_the_size_of_what_shows() -> None:
     def severity(*sizes: float | None) -> str:
-        reaches = tuple(Reach(f"w{i}", f"w{i}", size, "inconclusive") for i, size in enumerate(sizes))
-        return findings(Answer("/d", "sda", reaches), [], [])[0].severity
+        reaches = tuple(LeastEffect(f"w{i}", f"w{i}", size, "inconclusive") for i, size in enumerate(sizes))
+        return findings(NullAnswer("/d", "sda", reaches), [], [])[0].severity
 
     assert severity(0.01, 0.05) == "ok"
     assert severity(0.01, 0.12) == "notice"
@@ -236,16 +236,19 @@ def test_severity_follows_the_size_of_what_shows() -> None:
 
 
 def test_what_is_no_answer_is_not_quoted() -> None:
-    assert Resolution(t=0.0, value=Answer("/d", "sda", (Reach("w", "w", None, "inconclusive"),))).quote == ""
+    assert (
+        Resolution(t=0.0, value=NullAnswer("/d", "sda", (LeastEffect("w", "w", None, "inconclusive"),))).quote
+        == ""
+    )
 
 
 def test_an_answer_with_a_gap_is_not_ok_and_names_it() -> None:
-    answer = Answer(
+    answer = NullAnswer(
         "/data",
         "sda",
         (
-            Reach("randread-4k-qd1", "random read", 0.012, "no material difference", 8, 22.0),
-            Reach("fsync-4k-qd1", "synced write", None, "not measured", reason="no room"),
+            LeastEffect("randread-4k-qd1", "random read", 0.012, "no material difference", 8, 22.0),
+            LeastEffect("fsync-4k-qd1", "synced write", None, "not measured", reason="no room"),
         ),
     )
     [found] = findings(answer, [], [])
@@ -255,13 +258,13 @@ def test_an_answer_with_a_gap_is_not_ok_and_names_it() -> None:
 
 
 def test_the_resolution_is_one_figure_wherever_it_stands_and_below_the_margin_nothing_is_promised() -> None:
-    reaches = (Reach("randread-4k-qd1", "random read", 0.012, "no material difference", 8, 22.0),)
-    [usual] = findings(Answer("/data", "sda", reaches), [], [])
-    [fine] = findings(Answer("/data", "sda", reaches, margin=0.02), [], [])
+    reaches = (LeastEffect("randread-4k-qd1", "random read", 0.012, "no material difference", 8, 22.0),)
+    [usual] = findings(NullAnswer("/data", "sda", reaches), [], [])
+    [fine] = findings(NullAnswer("/data", "sda", reaches, margin=0.02), [], [])
     for found, margin in ((usual, "5 %"), (fine, "2 %")):
         assert "±1.2 %" in found.title and margin in found.title
         assert "±1.2 %" in found.evidence[0].text
-    assert "±1.2 % (random read)" in Resolution(t=0.0, value=Answer("/data", "sda", reaches)).quote
+    assert "±1.2 % (random read)" in Resolution(t=0.0, value=NullAnswer("/data", "sda", reaches)).quote
 
 
 @pytest.mark.parametrize(("room", "asked", "chosen"), [(112, None, 112), (900, None, 256), (900, 512, 512)])

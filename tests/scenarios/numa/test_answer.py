@@ -10,7 +10,7 @@ from probes.host import Host
 from scenarios import events as ev
 from scenarios.finding import Finding
 from scenarios.model import Options
-from scenarios.numa.plan import Layout, lay_out
+from scenarios.numa.plan import NumaSetup, lay_out
 from scenarios.numa.tables import undecided, with_answer
 from scenarios.plan import Plan, Workload
 from tests.fakes.hosts.tree import Tree
@@ -42,7 +42,7 @@ def test_what_stayed_open(words: dict[str, list[str]], said: str) -> None:
     assert said in found and bool(found) == bool(said)
 
 
-def _layout(tmp_path: Path) -> Layout:
+def _layout(tmp_path: Path) -> NumaSetup:
     return lay_out(Host(str(Tree(tmp_path).root)), Options({}))
 
 

@@ -22,7 +22,7 @@ from scenarios.numa.findings import (
     timer_findings,
 )
 from scenarios.numa.measurement.cpu import NO_CLOCK, Clocked, CpuLoad, CpuResult, CpuRow
-from scenarios.numa.measurement.figures import Figure, figure, ratio
+from scenarios.numa.measurement.figures import RoundsFigure, figure, ratio
 from scenarios.numa.measurement.memory import MemoryResult, NodeReach
 from scenarios.numa.measurement.surroundings import Surroundings
 from scenarios.numa.memory_findings import memory_findings
@@ -31,8 +31,8 @@ from tests.fakes.hosts.tree import Tree
 GHZ = 1_000_000
 
 
-def _figure(value: float, spread: float = 0.02) -> Figure:
-    return Figure(value, value * (1 - spread), value * (1 + spread), 12)
+def _figure(value: float, spread: float = 0.02) -> RoundsFigure:
+    return RoundsFigure(value, value * (1 - spread), value * (1 + spread), 12)
 
 
 def _cpu(of_n: float = 0.99, share: float = 1.0, reached: int | None = None) -> CpuResult:
@@ -165,7 +165,9 @@ def test_a_scaling_that_cannot_be_told_from_good_is_not_called() -> None:
     wide = _cpu(of_n=0.8)
     row = wide.rows[0]
     assert row.of_n is not None
-    unsure = CpuRow(load=row.load, one=row.one, cores=row.cores, threads=None, of_n=Figure(0.8, 0.6, 1.05, 4))
+    unsure = CpuRow(
+        load=row.load, one=row.one, cores=row.cores, threads=None, of_n=RoundsFigure(0.8, 0.6, 1.05, 4)
+    )
     result = CpuResult(**{f: getattr(wide, f) for f in wide.__struct_fields__} | {"rows": (unsure,)})
     assert _ids(list(cpu_findings(result, Surroundings()))) == []
 

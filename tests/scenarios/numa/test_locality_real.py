@@ -34,15 +34,15 @@ async def test_both_sides_are_measured_where_they_were_put(
         far=frozenset(cpus[1:2]),
     )
     moved: list[frozenset[int]] = []
-    usual = locality.LocalityArm.activate
+    usual = locality.LocalityVariantBench.activate
 
-    async def activate(self: locality.LocalityArm) -> None:
+    async def activate(self: locality.LocalityVariantBench) -> None:
         await usual(self)
         for pid in self._pids():
             assert os.sched_getaffinity(pid) == self._cpus
         moved.append(self._cpus)
 
-    monkeypatch.setattr(locality.LocalityArm, "activate", activate)
+    monkeypatch.setattr(locality.LocalityVariantBench, "activate", activate)
     run = FakeRun(host=host, clock=Monotonic())
     verdicts = await locality.measure(run, place, 9.0, family=2)
     assert set(moved) == {place.near, place.far}

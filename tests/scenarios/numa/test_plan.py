@@ -14,7 +14,7 @@ from probes.types import Json
 from scenarios import events as ev
 from scenarios.model import Options, Refused, Usage
 from scenarios.numa.measurement import locality
-from scenarios.numa.measurement.memory import Target, fitting
+from scenarios.numa.measurement.memory import NodePair, fitting
 from scenarios.numa.plan import LEAST_ROUNDS, lay_out
 from scenarios.numa.results import Bios, Shape
 from scenarios.numa.scenario import Numa
@@ -86,7 +86,7 @@ def test_a_tree_without_processors_is_refused(tmp_path: Path) -> None:
 
 
 def test_many_nodes_are_not_all_paired_in_a_minute() -> None:
-    pairs = tuple(Target(a, b, 12, (a,)) for a in range(8) for b in range(8))
+    pairs = tuple(NodePair(a, b, 12, (a,)) for a in range(8) for b in range(8))
     few = fitting(pairs, 15.0, LEAST_ROUNDS)
     assert {(t.cpu_node, t.memory_node) for t in few} == {(n, n) for n in range(8)} | {
         (0, n) for n in range(8)

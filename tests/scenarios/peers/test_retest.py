@@ -8,12 +8,12 @@ import math
 import pytest
 
 from scenarios.peers.node import Node
-from scenarios.peers.retest import LEAST_ROUNDS, MOST_ROUNDS, Standing, following, standings
+from scenarios.peers.retest import LEAST_ROUNDS, MOST_ROUNDS, RetestedSuspect, following, standings
 from scenarios.peers.screen import DRAWN, LEAST_PEERS, peers_for, screen
 from tests.fakes.many_nodes import HARDWARE, Nodes, heavy, screened, usual
 
 
-def named(found: tuple[Standing, ...]) -> set[str]:
+def named(found: tuple[RetestedSuspect, ...]) -> set[str]:
     return {one.node for one in found if one.differs}
 
 

@@ -11,7 +11,7 @@ from scenarios.rules.engine import answer_of, completed, finding, severity_of
 from scenarios.rules.expression import _FUNCTIONS, _LAZY
 from scenarios.rules.known import written
 from scenarios.rules.rule_file import RuleText, rule_file
-from scenarios.rules.table import Row
+from scenarios.rules.table import SubjectRow
 from scenarios.rules.words import FORMS
 
 WRITTEN = written(Path("/nonexistent"), tested=False)
@@ -19,11 +19,11 @@ RULES = WRITTEN.rules
 PAGE = Path(__file__).parents[3] / "scenarios/rules/README.md"
 
 
-def filled(rule: RuleText, values: dict[str, object], root: Path) -> Row:
+def filled(rule: RuleText, values: dict[str, object], root: Path) -> SubjectRow:
     """The row's values in the place of what the rule would read."""
     given = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
-    bare = Row(str(given.get("name", given.get("mountpoint", "it"))), given)
-    named = completed(rule, Host(str(root)), Row(bare.subject, {}))
+    bare = SubjectRow(str(given.get("name", given.get("mountpoint", "it"))), given)
+    named = completed(rule, Host(str(root)), SubjectRow(bare.subject, {}))
     columns = {name: given[name] if name in given else (lambda n=name: named[n]) for name in rule.read}
     row = bare.extended(columns)
     text = RuleText(**{**{f: getattr(rule, f) for f in rule.__struct_fields__}, "read": {}})

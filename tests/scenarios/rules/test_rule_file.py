@@ -13,7 +13,7 @@ from scenarios.rules.engine import rule_of
 from scenarios.rules.expression import Invalid, Value, expression
 from scenarios.rules.known import written
 from scenarios.rules.read import Read, read
-from scenarios.rules.table import Row
+from scenarios.rules.table import SubjectRow
 from scenarios.rules.words import Words, typed
 from scenarios.triage import apply_rule
 from tests.fakes.hosts.tree import Tree
@@ -173,7 +173,7 @@ def test_what_is_not_in_the_language(text: str) -> None:
     ],
 )
 def test_a_name_is_never_an_option_of_a_remedys_command(line: str, name: str | int, typed_line: str) -> None:
-    assert typed(line, Row("x", {"name": lambda: name})) == typed_line
+    assert typed(line, SubjectRow("x", {"name": lambda: name})) == typed_line
 
 
 def test_a_name_is_never_an_option_of_a_command_that_a_rule_runs() -> None:

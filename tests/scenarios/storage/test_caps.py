@@ -8,7 +8,7 @@ import pytest
 
 from probes.system.running.cgroup import IoLimit
 from scenarios.storage.throttling.caps import Limit, limits_of, paused_by_cpu, throttles, watched_s
-from scenarios.storage.throttling.course import BlockCompletions
+from scenarios.storage.throttling.detection import BlockCompletions
 from scenarios.storage.throttling.findings import cap_words, cpu_pauses
 from tests.fakes.throttled_disk import Meter, bucket, courses, serial, slices, unmetered
 

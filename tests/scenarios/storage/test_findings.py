@@ -17,7 +17,7 @@ from probes.system.disk.queue import QueueLimits
 from probes.types import Absent
 from scenarios.events import Verdict
 from scenarios.experiment.statistics.stats import level_interval
-from scenarios.files.places import Target
+from scenarios.files.places import ComparedDirectory
 from scenarios.knowledge.disks import disk_class, endurance_share
 from scenarios.plan import Plan, Variant, Written
 from scenarios.storage.findings import (
@@ -50,14 +50,14 @@ def tree(tmp_path: Path) -> Tree:
     return Tree(tmp_path / "host")
 
 
-def target(device: BlockDevice = DISK, letter: str = "A") -> Target:
+def target(device: BlockDevice = DISK, letter: str = "A") -> ComparedDirectory:
     mount = Mount(
         mountpoint="/data", root="/", devno="8:1", source="/dev/sda1", fstype="xfs", options=("rw",)
     )
     place = Placement(
         directory="/data", mount=mount, device="sda1", layers=("sda1", device.name), leaves=(device.name,)
     )
-    return Target(letter=letter, directory="/data", place=place, devices=(device,), explicit=True)
+    return ComparedDirectory(letter=letter, directory="/data", place=place, devices=(device,), explicit=True)
 
 
 def test_a_stream_beyond_its_link_says_nothing_of_the_link() -> None:
@@ -162,7 +162,7 @@ def test_same_leaves_are_noticed() -> None:
     assert scope_of(unlike, [target(), target(other, "B")]) == "this stack"
 
 
-def on(kind: str, letter: str, *devices: BlockDevice) -> Target:
+def on(kind: str, letter: str, *devices: BlockDevice) -> ComparedDirectory:
     one = target(letter=letter)
     mount = msgspec.structs.replace(one.place.mount, fstype=kind)
     place = msgspec.structs.replace(one.place, mount=mount, leaves=tuple(d.name for d in devices))
@@ -191,7 +191,7 @@ def stacked(tree: Tree, letter: str, *names: str) -> Variant:
     found = block_devices(host)
     mount = msgspec.structs.replace(target().place.mount, fstype="ext4")
     place = Placement(directory="/d", mount=mount, device=names[0], layers=names, leaves=names[-1:])
-    one = Target(
+    one = ComparedDirectory(
         letter=letter, directory=f"/{letter}", place=place, devices=(found[names[-1]],), explicit=True
     )
     return variant(host, one)

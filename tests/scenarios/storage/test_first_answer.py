@@ -16,7 +16,7 @@ from scenarios.knowledge.disks import DiskClass, JobKind, Offer, disk_class, off
 from scenarios.knowledge.load import load
 from scenarios.storage.findings import level
 from scenarios.storage.first_answer import first_answer, hints, standing, worth
-from scenarios.storage.results import Level
+from scenarios.storage.results import DirectoryLevel
 from scenarios.storage.throttling.caps import Throttle
 from scenarios.storage.throttling.findings import ebs_findings, limits_below, sustained
 from tests.fakes.hosts.tree import Tree
@@ -47,7 +47,7 @@ SSD = {
 HERE = Host("/nonexistent")
 
 
-def levels(device: BlockDevice = DISK, **changed: float) -> list[Level]:
+def levels(device: BlockDevice = DISK, **changed: float) -> list[DirectoryLevel]:
     found = []
     for name, (value, unit, p50, p99) in SSD.items():
         counts = [(p50, 90), (p99, 10)]

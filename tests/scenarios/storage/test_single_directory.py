@@ -12,7 +12,7 @@ from probes.bench.workloads import load_of
 from scenarios import events as ev
 from scenarios.experiment.budget import Budget
 from scenarios.storage.plan import workloads
-from scenarios.storage.results import Level
+from scenarios.storage.results import DirectoryLevel
 from scenarios.storage.scenario import Storage
 from tests.fakes.clock import FakeClock
 from tests.fakes.run import FakeRun
@@ -44,7 +44,7 @@ async def test_why_a_load_ended_is_one_line(blocks: int, why: Exception | None) 
     """As a note beside what was measured, else as the reason why the step was skipped; None: its watch stopped it."""
     clock = FakeClock()
     run = FakeRun(clock=clock)
-    load, levels = workloads(1 << 30, "/data", 1)[0], list[Level]()
+    load, levels = workloads(1 << 30, "/data", 1)[0], list[DirectoryLevel]()
     watch = FakeWatch(run, stop_after=None if why else max(1, blocks))
     bench = cast(StorageBench, Bench(clock, blocks, why))
     await Storage()._alone(run, [load], Budget(60.0, clock), target(), {"A": bench}, watch, levels, {})

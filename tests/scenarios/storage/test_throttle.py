@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from scenarios.storage.throttling.course import BlockCompletions, cap_of
+from scenarios.storage.throttling.detection import BlockCompletions, cap_of
 from tests.fakes.throttled_disk import bucket, courses, slices, unmetered
 
 SEEDS = range(1, 11)

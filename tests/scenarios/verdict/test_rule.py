@@ -14,7 +14,7 @@ from scenarios.compare.effects import effects
 from scenarios.experiment.before_after import concluded
 from scenarios.experiment.carry_over import weighed
 from scenarios.experiment.sequential import Comparison
-from scenarios.experiment.statistics.least_squares import Estimate as Line
+from scenarios.experiment.statistics.least_squares import Coefficient as Line
 from scenarios.experiment.statistics.stats import Spread
 from scenarios.experiment.trend import MATTERS_A_ROUND, estimated
 from scenarios.verdict import verdict as rule

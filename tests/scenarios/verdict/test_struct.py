@@ -10,7 +10,7 @@ import pytest
 
 from probes.lossless_json import Decoder, encode
 from scenarios import events as ev
-from scenarios.experiment.before_after import Change
+from scenarios.experiment.before_after import BeforeAfter
 from scenarios.verdict.verdict import GroupVerdict, Trend, Word, with_figures
 
 DEMOS = Path(__file__).parents[3] / "app/recording/demos"
@@ -47,10 +47,12 @@ def test_recorded_lines_keep_every_field() -> None:
             slice_scatter=0.2,
             seconds_to_decide=5.0,
         ),
-        Change(verdict=Word.FASTER, ratio=2.0, ci95=(1.5, 3.0), smallest_effect=0.3, margin=0.02, blocks=24),
+        BeforeAfter(
+            verdict=Word.FASTER, ratio=2.0, ci95=(1.5, 3.0), smallest_effect=0.3, margin=0.02, blocks=24
+        ),
     ],
 )
-def test_an_event_takes_all_that_was_found_and_keeps_the_rest(found: GroupVerdict | Change) -> None:
+def test_an_event_takes_all_that_was_found_and_keeps_the_rest(found: GroupVerdict | BeforeAfter) -> None:
     event = with_figures(OPEN, found)
     own = set(ev.Verdict.__struct_fields__) & set(found.__struct_fields__)
     assert own >= {"verdict", "ratio", "ci95", "smallest_effect", "alpha", "margin", "reason"}

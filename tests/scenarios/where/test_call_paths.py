@@ -12,7 +12,16 @@ from app.report.figures.flame import boxes, flame_lines, flame_svg, folded, shar
 from probes.bench.profile.call_profile import KERNEL, OFF, ON, RUNNABLE
 from probes.bench.profile.symbols import Symbols
 from probes.bench.run.supervised import Calls
-from scenarios.where.call_paths import NOT_IN_KERNEL, ROOTS, Group, Path, Paths, RunCalls, compared, paths
+from scenarios.where.call_paths import (
+    NOT_IN_KERNEL,
+    ROOTS,
+    GroupPaths,
+    Path,
+    Paths,
+    RunCalls,
+    compared,
+    paths,
+)
 from scenarios.where.results import CallPaths, Node, PathTree
 
 
@@ -50,7 +59,7 @@ def test_without_the_kernels_part_its_time_is_one_box() -> None:
     assert found == {(ROOTS[ON], "main", "work"): pytest.approx(1.5), (ROOTS[ON], NOT_IN_KERNEL): 0.5}
 
 
-def tree_of(groups: list[Group]) -> PathTree:
+def tree_of(groups: list[GroupPaths]) -> PathTree:
     tree = compared("A", "B", groups, [calls()])
     assert tree is not None
     return tree
@@ -66,7 +75,7 @@ def planted(difference: float, seed: int, groups: int = 8) -> PathTree:
         found["on", "main", "f3"] += more
         return found
 
-    return tree_of([Group([run(0.0)], [run(difference)]) for _ in range(groups)])
+    return tree_of([GroupPaths([run(0.0)], [run(difference)]) for _ in range(groups)])
 
 
 def test_a_planted_function_is_named_and_its_callers_hold_it() -> None:
@@ -86,7 +95,7 @@ def test_of_two_equal_sides_no_function_is_called_different_in_most_runs() -> No
 
 
 def test_what_one_side_alone_has_is_drawn_and_each_box_lies_in_its_callers() -> None:
-    groups = [Group([{("on", "old"): 1.0 + n / 9}], [{("on", "new"): 1.1 + n / 8}]) for n in range(3)]
+    groups = [GroupPaths([{("on", "old"): 1.0 + n / 9}], [{("on", "new"): 1.1 + n / 8}]) for n in range(3)]
     tree = tree_of(groups)
     drawn = {box.node.name: box for box in boxes(tree)}
     assert drawn["old"].width > 0 < drawn["new"].width
@@ -127,16 +136,16 @@ def test_hostile_names_and_callers_are_drawn_and_no_markup() -> None:
 
 def test_a_tree_of_any_runs_stays_small_enough_for_a_recording() -> None:
     rng = random.Random(3)
-    wide: list[Group] = []
+    wide: list[GroupPaths] = []
     for _ in range(2):
         sides = [
             [{tuple(f"{'n' * 190}{rng.randrange(3)}" for _ in range(50)): rng.random() for _ in range(300)}]
             for _ in "AB"
         ]
-        wide.append(Group(*sides))
+        wide.append(GroupPaths(*sides))
     data = msgspec.json.encode(CallPaths(t=1.0, value=(tree_of(wide),)))
     assert len(data) < 1 << 20
 
 
 def test_one_group_is_no_difference() -> None:
-    assert compared("A", "B", [Group([{("on",): 1.0}], [{("on",): 2.0}])], []) is None
+    assert compared("A", "B", [GroupPaths([{("on",): 1.0}], [{("on",): 2.0}])], []) is None

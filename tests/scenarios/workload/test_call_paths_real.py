@@ -15,14 +15,14 @@ from probes.bench.profile.symbols import Symbols
 from probes.bench.run.supervised import Supervisors
 from scenarios.experiment.schedule.guarded import GuardedBlocks
 from scenarios.where.results import PathTree
-from scenarios.workload.arm import SYSTEM, USER, WAITING, JobArm
 from scenarios.workload.difference import moved
 from scenarios.workload.parts import Split
 from scenarios.workload.split import profiles, split
+from scenarios.workload.variant_bench import SYSTEM, USER, WAITING, CommandVariantBench
 from scenarios.workload.variants import job
 from tests.fakes.run import FakeRun
 from tests.needs import ROOT, needs
-from tests.scenarios.workload.test_arm_real import PYTHON
+from tests.scenarios.workload.test_variant_bench_real import PYTHON
 
 pytestmark = pytest.mark.real
 
@@ -38,8 +38,8 @@ def measured(
     supervisors: Supervisors, scripts: tuple[str, str], cwd: Path, *, groups: int = 5, profile: bool = False
 ) -> tuple[Split, PathTree | None]:
     run = FakeRun()
-    arms = [
-        JobArm(
+    benches = [
+        CommandVariantBench(
             run,
             job(f"{name}:", f"{PYTHON} -S -c {shlex.quote(script)}", str(cwd)),
             supervisors,
@@ -52,15 +52,15 @@ def measured(
 
     async def all_groups() -> None:
         for group in range(groups):
-            for arm in arms:
-                await blocks.measure("command", arm.variant, arm.block, group=group)
+            for bench in benches:
+                await blocks.measure("command", bench.variant, bench.block, group=group)
 
     asyncio.run(all_groups())
     counted = blocks.counted("command")
-    waits = {(arm.variant, wall_s): found for arm in arms for wall_s, found in arm.waited.items()}
+    waits = {(bench.variant, wall_s): found for bench in benches for wall_s, found in bench.waited.items()}
     found = split(counted, "A", "B", waits)
     assert found is not None
-    return found, profiles(counted, arms, ("A", "B")).tree(Symbols(), 1) if profile else None
+    return found, profiles(counted, benches, ("A", "B")).tree(Symbols(), 1) if profile else None
 
 
 BURN = "import time, os\nwhile time.process_time() < 0.15: pass\n"

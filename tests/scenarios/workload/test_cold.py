@@ -17,8 +17,8 @@ from probes.named_file import looked_at
 from scenarios import events as ev
 from scenarios.model import Options
 from scenarios.registry import load
-from scenarios.workload.arm import Allowance
 from scenarios.workload.cold import WHOLE, Cold, paths
+from scenarios.workload.variant_bench import Allowance
 from scenarios.workload.variants import job
 from tests.fakes.run import FakeRun
 from tests.needs import ROOT, needs

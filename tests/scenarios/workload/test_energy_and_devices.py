@@ -16,7 +16,7 @@ from probes.host import Host
 from scenarios.experiment.load_schedule import compare
 from scenarios.model import Options
 from scenarios.workload import request as asked
-from scenarios.workload.arm import CPU, ENERGY, LEAST_J, WALL, values_of
+from scenarios.workload.variant_bench import CPU, ENERGY, LEAST_J, WALL, values_of
 from tests.fakes import FakeRun
 from tests.fakes.clock import FakeClock
 from tests.probes.bench.run.test_energy import zone
@@ -36,7 +36,7 @@ def test_energy_is_packages_and_memory_and_never_nothing() -> None:
 
 
 class Burning:
-    """Implements `Arm`: as long as the other, with other joules."""
+    """Implements `Variant`: as long as the other, with other joules."""
 
     def __init__(self, variant: str, joules: float, clock: FakeClock, rng: random.Random) -> None:
         self.variant, self.joules, self.clock, self.rng = variant, joules, clock, rng
@@ -64,8 +64,10 @@ def test_the_verdict_on_energy_where_rapl_is_there(
     wanted = asked.request(Options({"cmd": "true", "variant": ["A:", "B:"]}), "/")
     clock, rng = FakeClock(), random.Random(1)
     run = FakeRun(clock=clock)
-    arms = [Burning("A", 30.0, clock, rng), Burning("B", 36.0, clock, rng)]
-    verdicts, _ = asyncio.run(compare(run, wanted.load, arms, budget_s=120.0, family=1, pairs=wanted.pairs))
+    benches = [Burning("A", 30.0, clock, rng), Burning("B", 36.0, clock, rng)]
+    verdicts, _ = asyncio.run(
+        compare(run, wanted.load, benches, budget_s=120.0, family=1, pairs=wanted.pairs)
+    )
     told = {verdict.metric: verdict.verdict for verdict in verdicts}
     alike = "no material difference"
     assert told == {WALL: alike, CPU: alike} | ({ENERGY: "slower"} if there else {})

@@ -21,29 +21,40 @@ from probes.types import Absent, Json
 from scenarios import events as ev
 from scenarios.experiment.schedule.guarded import GuardedBlocks
 from scenarios.plan import Plan
-from scenarios.workload.arm import BLOCKED, CPU, OTHER_D, SYSTEM, USER, WAITING, WALL, JobArm
 from scenarios.workload.difference import REST
 from scenarios.workload.group import lacking, place
-from scenarios.workload.parts import Part
+from scenarios.workload.parts import TimePart
 from scenarios.workload.scenario import CommandUnderVariants
 from scenarios.workload.split import split
+from scenarios.workload.variant_bench import (
+    BLOCKED,
+    CPU,
+    OTHER_D,
+    SYSTEM,
+    USER,
+    WAITING,
+    WALL,
+    CommandVariantBench,
+)
 from scenarios.workload.variants import job
 from tests.fakes.run import FakeRun, conduct
 from tests.needs import TASKSTATS, needs, not_here
-from tests.scenarios.workload.test_arm_real import PYTHON, runs
+from tests.scenarios.workload.test_variant_bench_real import PYTHON, runs
 
 pytestmark = pytest.mark.real
 BIG, WRITTEN = 60 << 20, 8 << 20
 
 
-def difference(run: FakeRun, one: JobArm, other: JobArm, groups: int = 2) -> dict[str, Part]:
+def difference(
+    run: FakeRun, one: CommandVariantBench, other: CommandVariantBench, groups: int = 2
+) -> dict[str, TimePart]:
     """The parts of a few groups of both."""
     measured = GuardedBlocks(run)
 
     async def all_groups() -> None:
         for group in range(groups):
-            for arm in (one, other):
-                await measured.measure("command", arm.variant, arm.block, group=group)
+            for bench in (one, other):
+                await measured.measure("command", bench.variant, bench.block, group=group)
 
     asyncio.run(all_groups())
     found = split(measured.counted("command"), one.variant, other.variant)
@@ -60,15 +71,15 @@ def test_one_cpu_of_two_costs_wall_and_no_cpu_time(supervisors: Supervisors) -> 
     spin = "while time.process_time() < 0.2: sum(range(9999))"
     both = f'{PYTHON} -S -c "import os, time\nchild = os.fork()\n{spin}\nchild and os.wait()"'
     run = FakeRun()
-    arms = [
-        JobArm(run, job(f"{n}: cpus={c}", both, "/"), supervisors, at_most_s=60.0)
+    benches = [
+        CommandVariantBench(run, job(f"{n}: cpus={c}", both, "/"), supervisors, at_most_s=60.0)
         for n, c in (("two", f"{cpus[0]},{cpus[1]}"), ("one", cpus[0]))
     ]
-    parts = difference(run, arms[0], arms[1])
+    parts = difference(run, benches[0], benches[1])
     assert max(list(parts.values())[1:], key=lambda part: part.difference_s).name == WAITING
     # the parts are shares of the wall time: what is used on two CPUs at once fills it half as long
     assert parts[WALL].difference_s > 0 and parts[WAITING].difference_s > parts[USER].difference_s
-    used = [runs(arm)[0].values[CPU] for arm in arms]
+    used = [runs(bench)[0].values[CPU] for bench in benches]
     assert used[1] == pytest.approx(used[0], rel=0.25)
 
 
@@ -76,7 +87,7 @@ def test_one_cpu_of_two_costs_wall_and_no_cpu_time(supervisors: Supervisors) -> 
 def test_a_slower_algorithm_shows_as_user_cpu(supervisors: Supervisors) -> None:
     run = FakeRun()
     quick, slow = (
-        JobArm(
+        CommandVariantBench(
             run,
             job(
                 f"{name}:",
@@ -113,7 +124,9 @@ def test_the_figures_are_those_of_gnu_time(tmp_path: Path, supervisors: Supervis
     )
     told = tmp_path / "told"
     command = f"{gnu} -o {told} -f '%e %U %S %M %R %w' {PYTHON} -S {script}"
-    ours = runs(JobArm(FakeRun(), job("a:", command, "/"), supervisors, at_most_s=60.0))[0].values
+    ours = runs(CommandVariantBench(FakeRun(), job("a:", command, "/"), supervisors, at_most_s=60.0))[
+        0
+    ].values
     wall, user, system, peak, faults, waits = map(float, told.read_text().split())
     assert ours[WALL] == pytest.approx(wall, abs=0.1)  # GNU time's own start and end come on top
     assert ours[USER] == pytest.approx(user, abs=0.03) and ours[SYSTEM] == pytest.approx(system, abs=0.03)
@@ -141,7 +154,9 @@ def test_the_figures_are_those_of_perf_stat(tmp_path: Path, supervisors: Supervi
         not_here(f"perf events are not allowed (kernel.perf_event_paranoid={paranoid})")
 
     command, before = f"{counting} {PYTHON} -S {script}", _taken_s()
-    ours = runs(JobArm(FakeRun(), job("a:", command, "/"), supervisors, at_most_s=60.0))[0].values
+    ours = runs(CommandVariantBench(FakeRun(), job("a:", command, "/"), supervisors, at_most_s=60.0))[
+        0
+    ].values
     its = {line.split(",")[2].partition(":")[0]: line.split(",")[0] for line in _figures(told)}
     faults, switches = float(its["page-faults"]), float(its["context-switches"])
     # perf's clock goes on while the host or an interrupt has the CPU, that of rusage does not (update_rq_clock_task)
@@ -174,14 +189,14 @@ def group_of_its_own(root: str) -> Iterator[Path]:
 
 
 def measured_in(group: Path, code: str, supervisors: Supervisors) -> dict[str, float]:
-    arm = JobArm(
+    bench = CommandVariantBench(
         FakeRun(),
         job("a:", shlex.join([PYTHON, "-S", "-c", code]), "/"),
         supervisors,
         at_most_s=60.0,
         group=str(group),
     )
-    return runs(arm)[0].values
+    return runs(bench)[0].values
 
 
 @pytest.mark.noisy("the same command measured twice, in turn")

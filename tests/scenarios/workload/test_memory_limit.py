@@ -8,7 +8,9 @@ import msgspec
 import pytest
 
 from scenarios import events as ev
-from scenarios.workload.arm import (
+from scenarios.workload.findings import finding, sentences
+from scenarios.workload.split import at_limit, split
+from scenarios.workload.variant_bench import (
     ALL_WAIT,
     BLOCKED,
     HITS,
@@ -21,8 +23,6 @@ from scenarios.workload.arm import (
     WAITING,
     WALL,
 )
-from scenarios.workload.findings import finding, sentences
-from scenarios.workload.split import at_limit, split
 
 FREE = {WALL: 0.6, USER: 0.4, SYSTEM: 0.1, WAITING: 0.0, BLOCKED: 0.02, MEMORY: 0.0, HITS: 0.0}
 # as a command that touches 24 MiB under memory.max=20M in a guest: +2.05 s, of it +1.35 system CPU, +0.43 memory

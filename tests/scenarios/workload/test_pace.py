@@ -7,13 +7,13 @@ import asyncio
 from probes.bench.measured import Measured
 from scenarios.experiment.load_schedule import compare
 from scenarios.model import Options
-from scenarios.workload.arm import CPU, WALL
 from scenarios.workload.request import request
+from scenarios.workload.variant_bench import CPU, WALL
 from tests.fakes import FakeClock, FakeRun
 
 
 class Lasting:
-    """Implements `Arm`: a run lasts so long."""
+    """Implements `Variant`: a run lasts so long."""
 
     def __init__(self, variant: str, seconds: float, clock: FakeClock) -> None:
         self.variant, self.seconds, self.clock = variant, seconds, clock
@@ -34,8 +34,10 @@ def test_four_groups_of_unlike_runs_fit_where_they_do() -> None:
     wanted = request(Options({"cmd": "true", "variant": ["disk:", "memory:"]}), "/")
     clock = FakeClock()
     run = FakeRun(clock=clock)
-    arms = [Lasting("disk", 18.0, clock), Lasting("memory", 6.0, clock)]
-    verdicts, _ = asyncio.run(compare(run, wanted.load, arms, budget_s=220.0, family=1, pairs=wanted.pairs))
+    benches = [Lasting("disk", 18.0, clock), Lasting("memory", 6.0, clock)]
+    verdicts, _ = asyncio.run(
+        compare(run, wanted.load, benches, budget_s=220.0, family=1, pairs=wanted.pairs)
+    )
     assert {verdict.metric: (verdict.verdict, verdict.groups) for verdict in verdicts} == {
         WALL: ("faster", 4),
         CPU: ("no material difference", 4),

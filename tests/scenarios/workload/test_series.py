@@ -13,9 +13,9 @@ from probes.bench.run.supervised import Supervisors
 from scenarios import events as ev
 from scenarios.model import Options
 from scenarios.plan import Plan
-from scenarios.workload.arm import WALL, JobArm
 from scenarios.workload.request import request
 from scenarios.workload.series import judge, series
+from scenarios.workload.variant_bench import WALL, CommandVariantBench
 from tests.fakes.run import FakeRun
 
 PLAN = Plan(scenario="workload", title="", question="", measuring_s=1e6)
@@ -54,7 +54,7 @@ def test_a_treatment_that_does_nothing_is_not_accused(slower: float, word: str) 
     assert [note.text for note in run.of(ev.Note)] == ["no treatment changed the runs by more than chance"]
 
 
-class Treated(JobArm):
+class Treated(CommandVariantBench):
     """Runs that end at once; what was run beside them is kept."""
 
     order: list[str]
@@ -72,7 +72,7 @@ def test_treated_between_the_runs_that_count(supervisors: Supervisors) -> None:
     options = Options({"cmd": "true", "series": 7, "treat": "true", "every": 3})
     run = FakeRun(plan=PLAN)
     wanted = request(options, "/")
-    arm = Treated(run, wanted.jobs[0], supervisors, at_most_s=1.0)
-    arm.order = []
-    asyncio.run(series(run, wanted, arm))
-    assert " ".join(arm.order) == "run run run --treat run run run run --treat run"
+    bench = Treated(run, wanted.jobs[0], supervisors, at_most_s=1.0)
+    bench.order = []
+    asyncio.run(series(run, wanted, bench))
+    assert " ".join(bench.order) == "run run run --treat run run run run --treat run"

@@ -9,7 +9,10 @@ import pytest
 
 from scenarios import events as ev
 from scenarios.where.waits import Waited
-from scenarios.workload.arm import (
+from scenarios.workload.difference import REST, lines_of, moved
+from scenarios.workload.findings import sentences, undecided
+from scenarios.workload.split import divided, split
+from scenarios.workload.variant_bench import (
     BLOCKED,
     MEMORY,
     MINOR_FAULTS,
@@ -22,9 +25,6 @@ from scenarios.workload.arm import (
     WAITING,
     WALL,
 )
-from scenarios.workload.difference import REST, lines_of, moved
-from scenarios.workload.findings import sentences, undecided
-from scenarios.workload.split import divided, split
 
 
 def block(variant: str, group: int, **values: float) -> ev.Block:

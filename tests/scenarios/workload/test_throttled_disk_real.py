@@ -13,9 +13,9 @@ import pytest
 from probes.bench.run.supervised import Supervisors
 from probes.host import Host
 from probes.types import Absent
-from scenarios.workload.arm import BLOCKED, OTHER_D, WALL, JobArm
 from scenarios.workload.difference import REST
 from scenarios.workload.group import lacking, limit, place
+from scenarios.workload.variant_bench import BLOCKED, OTHER_D, WALL, CommandVariantBench
 from scenarios.workload.variants import job
 from tests.fakes.run import FakeRun
 from tests.needs import ROOT, needs, not_here
@@ -70,7 +70,7 @@ def test_it_shows_as_block_io_of_the_size_that_it_must_have(tmp_path: Path, supe
         command = f"dd if={disk.mountpoint}/f of=/dev/null bs=4k count={READS} iflag=direct"
         run = FakeRun()
         free, slow = (
-            JobArm(
+            CommandVariantBench(
                 run,
                 job(f"{name}:", f"{before} {command}", "/"),
                 supervisors,

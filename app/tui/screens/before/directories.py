@@ -16,14 +16,14 @@ from app.tui.children.command import Outcome, hostdx
 from app.tui.screens.base import Base
 from app.tui.screens.before.paths import LETTERS, path_prompt, tidy
 from app.tui.widgets.panel import Panel
-from app.tui.widgets.picker import Picker, Row
+from app.tui.widgets.picker import Picker, PickerRow
 from probes import units
 from probes.lossless_json import Decoder
 
 COLUMNS = ("directory", "disk", "model", "type", "free")
 
 
-class Place(msgspec.Struct, frozen=True):
+class ListedDirectory(msgspec.Struct, frozen=True):
     """As `hostdx places` tells it; of a path that was typed only the path, until it has been asked about."""
 
     path: str
@@ -77,10 +77,10 @@ class DirectoriesScreen(Base):
         self.marked = list(chosen)
         self.several = several
         self._then = then
-        self._places: list[Place] = [Place(path) for path in chosen]
+        self._places: list[ListedDirectory] = [ListedDirectory(path) for path in chosen]
 
     @property
-    def place(self) -> Place | None:
+    def place(self) -> ListedDirectory | None:
         path = self.query_one(Picker).selected
         return next((p for p in self._places if p.path == path), None)
 
@@ -99,7 +99,7 @@ class DirectoriesScreen(Base):
         if outcome.error:
             self.shell.say(f"the mounts could not be read: {outcome.error}; / types a path")
             return
-        told = Decoder(list[Place]).decode(outcome.output.encode())
+        told = Decoder(list[ListedDirectory]).decode(outcome.output.encode())
         known = {place.path for place in told}
         typed = [place for place in self._places if place.path not in known]
         self._places = sorted([*told, *typed], key=lambda p: (self._place_of(p.path), bool(p.refusal)))
@@ -113,7 +113,7 @@ class DirectoriesScreen(Base):
         """What lies under a path that was typed; one that cannot be measured is not kept, and that is said."""
         if outcome.error or not self.in_use:
             return
-        told = {place.path: place for place in Decoder(list[Place]).decode(outcome.output.encode())}
+        told = {place.path: place for place in Decoder(list[ListedDirectory]).decode(outcome.output.encode())}
         self._places = [told.get(place.path, place) for place in self._places]
         for place in told.values():
             if place.refusal and place.path in self.marked:
@@ -125,12 +125,12 @@ class DirectoriesScreen(Base):
     def _fill(self) -> None:
         picker = self.query_one(Picker)
         picker._rows = [
-            Row(p.path, partial(self._line, p), f"{p.path} {p.device} {p.model} {p.fstype}")
+            PickerRow(p.path, partial(self._line, p), f"{p.path} {p.device} {p.model} {p.fstype}")
             for p in self._places
         ]
         self.show()
 
-    def _line(self, place: Place, width: int) -> Line:
+    def _line(self, place: ListedDirectory, width: int) -> Line:
         number = self.marked.index(place.path) if place.path in self.marked else -1
         letter = LETTERS[number] if 0 <= number < len(LETTERS) else " "
         what: Line = [(f"[{letter}] ", "accent" if number >= 0 else "dim")]
@@ -199,7 +199,7 @@ class DirectoriesScreen(Base):
             return
         path = tidy(path)
         if path not in {place.path for place in self._places}:
-            self._places.append(Place(path))
+            self._places.append(ListedDirectory(path))
         if path not in self.marked:
             before = self.marked
             self.marked = [*before, path] if self.several else [path]

@@ -14,7 +14,7 @@ from app.lines import Line, pad, wrapped
 from app.tui.option_values import shown
 from app.tui.screens.base import Base
 from app.tui.widgets.panel import Panel
-from app.tui.widgets.picker import Picker, Row
+from app.tui.widgets.picker import Picker, PickerRow
 from probes.types import Json
 from scenarios.events import Offer
 from scenarios.plan import Option
@@ -38,8 +38,10 @@ class OptionPicker(Picker):
         super().__init__(id="options", title=f"OPTIONS  {about.offer.id}")
         self._about = about
 
-    def rows(self) -> list[Row]:
-        return [Row(o.name, partial(self._line, o), f"{o.name} {o.help}") for o in self._about.offer.options]
+    def rows(self) -> list[PickerRow]:
+        return [
+            PickerRow(o.name, partial(self._line, o), f"{o.name} {o.help}") for o in self._about.offer.options
+        ]
 
     def _line(self, option: Option, width: int) -> Line:
         own = option.name in self._about.values

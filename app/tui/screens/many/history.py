@@ -16,11 +16,11 @@ from app.tui.children.command import Outcome, hostdx
 from app.tui.screens.base import Base, TopBar
 from app.tui.screens.report import ReportScreen
 from app.tui.widgets.panel import Panel
-from app.tui.widgets.picker import Picker, Row
+from app.tui.widgets.picker import Picker, PickerRow
 from probes.units import counted, percent
 from scenarios.compare.effects import of_metric
 from scenarios.nights.findings import changed, named, sized, suspects
-from scenarios.nights.history import Event, History, LoadCourse, Turn
+from scenarios.nights.history import History, LoadNights, Slowdown, Turn
 from scenarios.results.document import Document
 
 _CHANGED = "↓"
@@ -64,7 +64,8 @@ class LoadList(Picker):
         self.loads = line_order(found)
         self._nights = [seen.night for seen in found.nights if seen.state == "measured"]
         self._rows = [
-            Row(str(number), partial(self._line, load), named(load)) for number, load in enumerate(self.loads)
+            PickerRow(str(number), partial(self._line, load), named(load))
+            for number, load in enumerate(self.loads)
         ]
         self.note = [(f"{counted(found.measured, 'night')}, {_CHANGED} something was changed", "dim")]
 
@@ -83,7 +84,7 @@ class LoadList(Picker):
         each = -(-len(self._nights) // room) or 1
         return [self._nights[n : n + each] for n in range(0, len(self._nights), each)]
 
-    def _line(self, load: LoadCourse, width: int) -> Line:
+    def _line(self, load: LoadNights, width: int) -> Line:
         name, room = self._widths(width)
         values = dict(night_ratios(load))
         drawn = ""
@@ -94,7 +95,7 @@ class LoadList(Picker):
         left: Line = [*pad(text(clean(named(load)), role), name), (" ", "text"), (drawn, role)]
         return split(left, self._standing(load), width)
 
-    def _standing(self, load: LoadCourse) -> Line:
+    def _standing(self, load: LoadNights) -> Line:
         turn = next((turn for event, turn in self.turns(load) if turn.lasting), None)
         if turn is not None:
             since = self.since(turn)[:10]
@@ -102,17 +103,17 @@ class LoadList(Picker):
         last = night_ratios(load)[-1][1] - 1
         return [(f"last night {'+' if last >= 0 else '−'}{percent(abs(last))}", "dim")]
 
-    def turns(self, load: LoadCourse) -> list[tuple[Event, Turn]]:
+    def turns(self, load: LoadNights) -> list[tuple[Slowdown, Turn]]:
         return [(event, turn) for event in self.found.events for turn in event.turns if turn.key == load.key]
 
     def since(self, turn: Turn) -> str:
         return next((seen.wall for seen in self.found.nights if seen.night == turn.since), "")
 
 
-class About(Panel):
+class SlowdownDetails(Panel):
     """Of the load under the cursor: each time it became slower, how much, and the suspects."""
 
-    DEFAULT_CSS = "About { height: auto; margin: 1 0 0 0; }"
+    DEFAULT_CSS = "SlowdownDetails { height: auto; margin: 1 0 0 0; }"
 
     def draw(self, width: int, height: int) -> list[Line]:
         loads = self.screen.query_one(LoadList)
@@ -151,13 +152,13 @@ class HistoryScreen(Base):
     def body(self) -> Iterable[Widget]:
         yield Lead(self._found)
         yield LoadList(self._found)
-        yield About(id="about")
+        yield SlowdownDetails(id="about")
 
     def on_mount(self) -> None:
         self.query_one(LoadList).focus()
 
     def on_picker_moved(self) -> None:
-        self.query_one(About).redraw()
+        self.query_one(SlowdownDetails).redraw()
 
     def on_picker_chosen(self) -> None:
         self.action_report()

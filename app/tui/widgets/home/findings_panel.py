@@ -11,7 +11,7 @@ from app.glyphs import SIGNS, clean
 from app.lines import Line, cells, crop, text, wrapped
 from app.recording.session import Session
 from app.report.results.checkup import beside
-from app.tui.widgets.picker import Picker, Row
+from app.tui.widgets.picker import Picker, PickerRow
 from probes.units import counted
 from scenarios.finding import SEVERITIES, Finding
 
@@ -131,7 +131,7 @@ class Suspects(Picker):
         self._answered = answered
         self.headline: Finding | None = None  # its title stands above the list already
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[PickerRow]:
         session = self._session()
         out = []
         if self.id == "suspects" and self.shell.left:
@@ -140,7 +140,7 @@ class Suspects(Picker):
         for finding in beside(session):
             words = f"{finding.severity} {finding.id} {finding.title} {finding.subject}"
             out.append(
-                Row(
+                PickerRow(
                     finding.key,
                     partial(_line, finding, titles, self),
                     words,
@@ -150,7 +150,7 @@ class Suspects(Picker):
             )
         return out
 
-    def _left_over(self) -> Row:
+    def _left_over(self) -> PickerRow:
         """Before all else: a setting that a killed run has not put back."""
         titles = "; ".join(change.title for change in self.shell.left)
         finding = Finding(
@@ -158,7 +158,7 @@ class Suspects(Picker):
             severity="critical",
             title=f"{titles}: left changed by a killed run; u puts it back",
         )
-        return Row(
+        return PickerRow(
             LEFT_OVER,
             partial(_line, finding, {}, self),
             f"critical undo {titles}",

@@ -11,7 +11,7 @@ from app.lines import Line, Span, cells, crop, flowed, pad
 from app.recording.session import Session
 from app.tui.commands import Example, Known
 from app.tui.questions import asked, card_for, questions
-from app.tui.widgets.picker import Picker, Row
+from app.tui.widgets.picker import Picker, PickerRow
 from probes.units import counted
 from scenarios.card import Card, card_of
 from scenarios.events import Offer, Pulse
@@ -125,7 +125,7 @@ class ScenarioList(Picker):
         self.note = [("what is known, scenario, how long it takes", "dim")]
         self._session = session
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[PickerRow]:
         session, known, pulse = self._session(), self.shell.known, self.shell.first_pulse
         offers = {offer.id: offer for offer in session.offers}
         out, answering = [], set()
@@ -144,8 +144,8 @@ class ScenarioList(Picker):
         return out
 
 
-def _row(key: str, digit: str, said: str, searched: str, seen: Seen) -> Row:
-    return Row(key, partial(_line, digit, said, seen), searched, _nothing, partial(_whole, seen))
+def _row(key: str, digit: str, said: str, searched: str, seen: Seen) -> PickerRow:
+    return PickerRow(key, partial(_line, digit, said, seen), searched, _nothing, partial(_whole, seen))
 
 
 def _words(offer: Offer) -> str:

@@ -32,7 +32,7 @@ GREY = "grey: after it was decided"
 Cell: TypeAlias = tuple[str, str]  # sign, role
 
 
-class Course(NamedTuple):
+class PairRatios(NamedTuple):
     """The log ratios of one pair, group by group; `baseline` and `variant` are ids."""
 
     baseline: str
@@ -42,9 +42,9 @@ class Course(NamedTuple):
     counted: int | None = None
 
 
-def courses(
+def pair_ratios(
     session: Session, workload: str, metric: str, only: tuple[str, str] | None = None
-) -> list[Course]:
+) -> list[PairRatios]:
     """Of the pairs that have values, in the order they came; disturbed groups have none."""
     found: dict[tuple[str, str], list[float]] = {}
     for group in session.groups.get(workload, ()):
@@ -58,7 +58,7 @@ def courses(
         for v in session.verdicts.values()
         if (v.workload, v.metric) == (workload, metric)
     }
-    return [Course(*both, values, rest.get(both)) for both, values in found.items()]
+    return [PairRatios(*both, values, rest.get(both)) for both, values in found.items()]
 
 
 def _marks(
@@ -99,7 +99,7 @@ def _span(values: Sequence[float], edge: float) -> tuple[Span, int]:
 
 
 def group_plot_lines(
-    session: Session, workload: str, found: Sequence[Course], metric: str, width: int, height: int
+    session: Session, workload: str, found: Sequence[PairRatios], metric: str, width: int, height: int
 ) -> list[Line]:
     """A title and the plot in `height` lines; `found` holds at least one value."""
     margin = margin_of(session)
@@ -152,7 +152,7 @@ def _labels(span: Span, rows: int, one: int) -> dict[int, str]:
 
 
 def _title(
-    session: Session, workload: str, found: Sequence[Course], metric: str, beyond: int, width: int,
+    session: Session, workload: str, found: Sequence[PairRatios], metric: str, beyond: int, width: int,
     roles: dict[str, str],
 ) -> Line:  # fmt: skip
     """Which load, what over what, which way is good."""
@@ -169,7 +169,12 @@ def _title(
 
 
 def _pairs(
-    session: Session, workload: str, found: Sequence[Course], metric: str, names: int, roles: dict[str, str]
+    session: Session,
+    workload: str,
+    found: Sequence[PairRatios],
+    metric: str,
+    names: int,
+    roles: dict[str, str],
 ) -> Line:
     """Each side in at most `names` cells; by its letter or word alone where there is no room."""
     out: Line = [(f"{title_of(session, workload)}: ", "strong")]
@@ -182,7 +187,7 @@ def _pairs(
     return [*out, (f" in {metric_title(metric)}", "dim")]
 
 
-class Chosen(NamedTuple):
+class PlotSubject(NamedTuple):
     """What is drawn: one load's metric, of one pair or of all."""
 
     workload: str
@@ -199,7 +204,7 @@ class GroupPlot(Panel):
     DEFAULT_CSS = "GroupPlot { height: 1fr; min-height: 5; }"
 
     def __init__(
-        self, session: Callable[[], Session], chosen: Callable[[], Chosen | None], *, id: str = "plot"
+        self, session: Callable[[], Session], chosen: Callable[[], PlotSubject | None], *, id: str = "plot"
     ) -> None:
         super().__init__(id=id)
         self._session = session
@@ -231,7 +236,7 @@ class GroupPlot(Panel):
         chosen = self._chosen()
         if chosen is None:
             return [text("")]
-        found = [] if self.shell.raw_values else courses(session, *chosen)
+        found = [] if self.shell.raw_values else pair_ratios(session, *chosen)
         if not any(len(c.values) > 1 for c in found):
             return plot_lines(session, width, height, chosen.workload)
         return group_plot_lines(session, chosen.workload, found, chosen.metric, width, height)
@@ -240,11 +245,11 @@ class GroupPlot(Panel):
 class ValuesPlot(GroupPlot):
     """The raw values under the ratios, where there is room for both; the ratios under them where `p` turned these."""
 
-    def __init__(self, session: Callable[[], Session], chosen: Callable[[], Chosen | None]) -> None:
+    def __init__(self, session: Callable[[], Session], chosen: Callable[[], PlotSubject | None]) -> None:
         super().__init__(session, chosen, id="values")
 
     def lines(self, session: Session, width: int, height: int) -> list[Line]:
         chosen = self._chosen()
-        if chosen is None or height < 6 or not courses(session, *chosen):  # then they stand above already
+        if chosen is None or height < 6 or not pair_ratios(session, *chosen):  # then they stand above already
             return [text("")]
         return plot_lines(session, width, height, chosen.workload)

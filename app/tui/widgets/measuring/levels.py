@@ -17,7 +17,7 @@ from scenarios import events as ev
 MOST_WAITING = 3  # sides that have a row before they have a value
 
 
-class Side(NamedTuple):
+class SideLevels(NamedTuple):
     """`shares`: its levels over the highest of all sides, oldest first; `level` the median of its blocks so far."""
 
     variant: str
@@ -27,7 +27,7 @@ class Side(NamedTuple):
     level: Quantity | None
 
 
-def sides(session: Session, workload: str, room: int) -> list[Side]:
+def sides(session: Session, workload: str, room: int) -> list[SideLevels]:
     """In the plan's order; before the first block those that the plan compares, as long as these are few."""
     marks = variants(session)
     metric, unit = leading_metric(session, workload)
@@ -47,7 +47,7 @@ def sides(session: Session, workload: str, room: int) -> list[Side]:
         drawn = binned(own, room) if _under_way(session, workload) else spread(own, room)
         shares = tuple(max(0.0, v / top) for v in drawn) if top > 0 else ()
         level = judged.get(variant) or _level(blocks, metric, unit, variant)
-        out.append(Side(variant, *marks[variant], shares, level))
+        out.append(SideLevels(variant, *marks[variant], shares, level))
     return out
 
 

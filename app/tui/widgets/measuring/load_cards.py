@@ -24,8 +24,8 @@ from app.lines import columns as side_by_side
 from app.recording.session import Session
 from app.report.figures.verdict_table import short_size
 from app.tui.widgets.measuring.block_plot import leading_metric, plot_lines
-from app.tui.widgets.measuring.group_plot import courses, group_plot_lines
-from app.tui.widgets.measuring.levels import Side, group_marks, sides
+from app.tui.widgets.measuring.group_plot import group_plot_lines, pair_ratios
+from app.tui.widgets.measuring.levels import SideLevels, group_marks, sides
 from app.tui.widgets.measuring.standing import Standing, pairs_of, planned_words
 from app.tui.widgets.measuring.times import Times
 from probes import units
@@ -41,7 +41,7 @@ LEAST_COURSE, MOST_COURSE = 8, 12  # lines of a plot of all groups
 LEAST_FIGURE = 50  # cells of a battery's load
 _VALUE, _NAME, _LEAST_TRACE = 13, 11, 3
 Pairs = Sequence[tuple[Workload, list[Standing]]]
-About: TypeAlias = Callable[[int], list[Line]]
+DrawMore: TypeAlias = Callable[[int], list[Line]]
 
 
 def title(load: Workload) -> str:
@@ -78,7 +78,7 @@ def card(
     found: Sequence[Standing],
     width: int,
     height: int,
-    more: About | None = None,
+    more: DrawMore | None = None,
 ) -> list[Line]:
     """`more`: what stands below, for a width, where there is room."""
     inner, room = width - 4, height - 2
@@ -107,7 +107,7 @@ def card(
     return framed(name, said, rows, width, height, frame)
 
 
-def side_lines(side: Side, width: int, height: int) -> list[Line]:
+def side_lines(side: SideLevels, width: int, height: int) -> list[Line]:
     """Marker and id, the levels so far in `height` rows, and the median with its unit."""
     value = "" if side.level is None else str(brief(side.level))
     short = len(side.variant) <= 2
@@ -129,7 +129,7 @@ def _course(session: Session, load: Workload, width: int, room: int) -> list[Lin
     if room < LEAST_COURSE:
         return []
     name, _ = leading_metric(session, load.id)
-    found = courses(session, load.id, name)
+    found = pair_ratios(session, load.id, name)
     high = min(room, MOST_COURSE)
     if any(len(one.values) > 1 for one in found):
         return group_plot_lines(session, load.id, found, name, width, high)
@@ -177,7 +177,7 @@ def _measured(session: Session, load: Workload, width: int) -> list[Line]:
 
 
 def card_lines(
-    session: Session, pairs: Pairs, width: int, height: int, more: About | None = None
+    session: Session, pairs: Pairs, width: int, height: int, more: DrawMore | None = None
 ) -> list[Line]:
     """As many beside each other as have room; empty where a card for each has none. `more`: see `card`."""
     if not pairs:

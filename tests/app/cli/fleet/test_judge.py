@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from app.cli.entry import run_command_line
-from app.fleet.rows import COLUMNS, Row
+from app.fleet.rows import COLUMNS, NodeFigure
 from scenarios.peers.judgement import FleetJudgement
 from tests.app.fleet.test_reading import HOSTILE, recording, triage
 from tests.needs import module, needs
@@ -54,7 +54,7 @@ def test_ndjson_has_a_row_a_node_and_measure_with_the_columns_that_are_told(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, out, _ = typed(capsys, "--format", "ndjson", str(folder))
-    rows = [msgspec.json.decode(line, type=Row) for line in out.splitlines()]
+    rows = [msgspec.json.decode(line, type=NodeFigure) for line in out.splitlines()]
     assert all(list(json.loads(line)) == list(COLUMNS) for line in out.splitlines())
     assert {row.node for row in rows} == {HOSTILE, "bad.jsonl", *(f"host{n}" for n in range(11))}
     assert [row.state for row in rows if not row.workload] == ["unreadable"]

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from app.fleet.launch.agent import MARK
-from app.fleet.launch.call import LOGIN_S, PATIENCE_S, SIGNS_S, Answer, Call, State
+from app.fleet.launch.call import LOGIN_S, PATIENCE_S, SIGNS_S, Call, CallAnswer, State
 from app.fleet.launch.errand import Errand
 
 ERRAND = Errand(
@@ -61,7 +61,7 @@ class Node:
             assert phase != name or self.call.phase == name
         return self
 
-    def end(self, status: int | None = 0) -> Answer:
+    def end(self, status: int | None = 0) -> CallAnswer:
         return self.call.closed(status)
 
 

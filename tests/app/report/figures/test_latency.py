@@ -9,7 +9,7 @@ import pytest
 from app.recording.reader import load
 from app.recording.session import Session
 from app.recording.store import demos, resolve
-from app.report import result
+from app.report import json_document
 from app.report.figures.latency import Latency, percentiles, table, words
 from app.report.figures.verdict_table import counts
 from scenarios import events as ev
@@ -75,7 +75,7 @@ def test_every_load_whose_times_were_kept_has_them_in_table_and_document(demo: s
         for block in blocks
         if block.histogram and counts(block)
     }
-    document = result.document(told, None)["latency"]
+    document = json_document.document(told, None)["latency"]
     assert {(one["workload"], one["variant"]) for one in document} == kept  # type: ignore[union-attr,call-overload,index]
     assert len({name for name, _ in kept}) == KEPT.get(Path(demo.removeprefix("demo:")).name, 0)
     assert (table(told) is not None) == bool(kept)

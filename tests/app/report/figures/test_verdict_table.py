@@ -9,10 +9,10 @@ import pytest
 
 from app.recording.reader import load
 from app.recording.session import Session
+from app.report.end_of_run import WIDE, summary
 from app.report.figures.verdict_table import EACH_ITS_OWN, MEDIANS, beside, rows, table
 from app.report.next_steps import to_do
-from app.report.summary import WIDE, summary
-from app.report.trust import trust
+from app.report.validity import trust
 from app.report.wording import resolution
 from probes import units
 from scenarios import events as ev

@@ -9,7 +9,7 @@ from app.report.forms import html, markdown
 from app.report.forms.svg import bar_svg
 from app.report.results.comparison import comparison, headline
 from probes.imports.model import Better, Measure, Result
-from scenarios.compare.comparison import Comparison, compared
+from scenarios.compare.comparison import ComparedRecordings, compared
 from scenarios.compare.run_summary import Take
 from scenarios.compare.snapshot import imported
 from scenarios.results.document import Bar, Effects, Intervals
@@ -20,7 +20,7 @@ WIDE = 78
 LOADS = [f"syscall-{n}" for n in range(8)]
 
 
-def drawn(found: Comparison) -> Intervals:
+def drawn(found: ComparedRecordings) -> Intervals:
     parts = [part for section in comparison(found).sections for part in section.parts]
     (one,) = (part.drawn for part in parts if isinstance(part, Effects))
     return one

@@ -20,7 +20,7 @@ from app.tui.commands import Known
 from app.tui.questions import asked as known
 from app.tui.questions import card_for, filled_in, questions
 from app.tui.screens.ask import AskScreen, Words
-from app.tui.screens.before.directories import DirectoriesScreen, Place
+from app.tui.screens.before.directories import DirectoriesScreen, ListedDirectory
 from app.tui.screens.before.paths import NONE_SUCH, PATH_HINT
 from app.tui.screens.before.plan import ALONE, PlanScreen
 from app.tui.screens.recordings import RecordingsScreen
@@ -250,9 +250,9 @@ async def test_what_is_measured_unasked_is_marked_already(
 @pytest.mark.parametrize("width", [56, 76, 116, 196])
 def test_no_column_of_the_directories_is_cut_where_there_is_room(width: int) -> None:
     screen = DirectoriesScreen([], True, lambda _: None)
-    screen._places = [msgspec.convert(place, Place) for place in PLACES]
+    screen._places = [msgspec.convert(place, ListedDirectory) for place in PLACES]
     screen._places.append(
-        Place(
+        ListedDirectory(
             "/mnt/a/path/that/is/as/long/as/paths/can/be",
             "fs.example.org:/a",
             "M" * 20,

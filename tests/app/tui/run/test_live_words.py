@@ -19,7 +19,7 @@ from app.tui.widgets.measuring.block_plot import leading_metric, plot_lines
 from app.tui.widgets.measuring.event_log import remark_lines
 from app.tui.widgets.measuring.figures_table import figure_lines
 from app.tui.widgets.measuring.forest import forest_lines, outlook
-from app.tui.widgets.measuring.group_plot import WAY, Chosen, courses, group_plot_lines
+from app.tui.widgets.measuring.group_plot import WAY, PlotSubject, group_plot_lines, pair_ratios
 from app.tui.widgets.measuring.pulse_line import pulse_lines
 from app.tui.widgets.measuring.standing import pairs_of, standings
 from app.tui.widgets.measuring.stepper import step_rows
@@ -116,8 +116,8 @@ def test_one_pair_is_said_once_and_in_the_words_of_its_verdict() -> None:
 @pytest.mark.parametrize("demo", ["storage", "rpfilter", "iosched"])
 def test_a_plot_of_ratios_always_says_which_way_is_slower(demo: str, width: int) -> None:
     session = at(demo, {"storage": 40.0, "rpfilter": 12.0, "iosched": 300.0}[demo])
-    chosen = Chosen(session.workload, leading_metric(session, session.workload)[0])
-    found = courses(session, *chosen)
+    chosen = PlotSubject(session.workload, leading_metric(session, session.workload)[0])
+    found = pair_ratios(session, *chosen)
     title, *_, foot = group_plot_lines(session, chosen.workload, found, chosen.metric, width, 12)
     assert words([title]).count(found[0].baseline) == 1 and ("…" not in words([title]) or width == 58)
     assert WAY in words([foot]) and "group" in words([foot])

@@ -21,10 +21,10 @@ from app.tui.screens.verdict import VerdictScreen
 from app.tui.widgets.answer import headline_lines, trust_lines
 from app.tui.widgets.home.findings_panel import subject_words
 from app.tui.widgets.measuring.block_plot import plot_lines
-from app.tui.widgets.measuring.group_plot import Chosen, courses, group_plot_lines
+from app.tui.widgets.measuring.group_plot import PlotSubject, group_plot_lines, pair_ratios
 from app.tui.widgets.measuring.standing import standings
 from app.tui.widgets.on_top import on_top_lines
-from app.tui.widgets.verdict_list import Layout, VerdictList, effect_of, entries, layout, named, sides
+from app.tui.widgets.verdict_list import ColumnWidths, VerdictList, effect_of, entries, layout, named, sides
 from probes import units
 from scenarios import events as ev
 from scenarios.dstate.results import InD, StuckTask
@@ -68,7 +68,7 @@ def test_no_width_cuts_the_effects_words(demo: str, width: int) -> None:
 @pytest.mark.parametrize("width", [78, 118])
 def test_no_unit_is_cut(demo: str, width: int) -> None:
     found = entries(load(store.resolve(demo)))
-    at: Layout = layout(found, width)
+    at: ColumnWidths = layout(found, width)
     for entry in found:
         for value, column in zip(sides(entry, wide=width >= 96), (at.left, at.right), strict=True):
             assert cells([(value.unit, "dim")]) <= column.unit
@@ -98,8 +98,8 @@ def test_the_margin_shines_through_an_interval_that_reaches_into_it() -> None:
 def test_groups_are_drawn_with_the_margin_as_a_band_and_units_on_both_axes(
     storage: Session, size: tuple[int, int]
 ) -> None:
-    chosen = Chosen("fsync-4k-qd1", "IOPS", ("A", "B"))
-    found = courses(storage, *chosen)
+    chosen = PlotSubject("fsync-4k-qd1", "IOPS", ("A", "B"))
+    found = pair_ratios(storage, *chosen)
     assert [len(c.values) for c in found] == [48] and found[0].counted == 12
     lines = group_plot_lines(storage, chosen.workload, found, chosen.metric, *size)
     assert len(lines) == size[1] and all(cells(line) <= size[0] for line in lines)

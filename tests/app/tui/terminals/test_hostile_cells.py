@@ -17,7 +17,7 @@ from app.tui.children.feed import RunFeed
 from app.tui.screens.before.consent import ConsentScreen
 from app.tui.screens.undo import UndoScreen
 from app.tui.shell import Shell
-from app.undo.change_report import Change
+from app.undo.change_report import UndoneChange
 from scenarios import events as ev
 from tests.fakes.streams import hostile
 from tests.fakes.streams.story import RECORDINGS
@@ -140,7 +140,7 @@ async def test_plan_consent_and_undo(tmp_path: Path, monkeypatch: pytest.MonkeyP
         app.push_screen(ConsentScreen(hostile.plan()))
         await settled(pilot)
         assert harmless(app)
-        app.push_screen(UndoScreen([Change(title=hostile.ATTACK, state="open", would=hostile.ATTACK)]))
+        app.push_screen(UndoScreen([UndoneChange(title=hostile.ATTACK, state="open", would=hostile.ATTACK)]))
         await settled(pilot)
         assert harmless(app)
         app.say(hostile.ATTACK)

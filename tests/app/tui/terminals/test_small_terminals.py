@@ -15,7 +15,7 @@ from app.tui.children.feed import RunFeed
 from app.tui.screens.before.plan import PlanScreen
 from app.tui.screens.undo import UndoScreen
 from app.tui.widgets.panel import Panel
-from app.undo.change_report import Change
+from app.undo.change_report import UndoneChange
 from scenarios import events as ev
 from tests.fakes.streams.stories import write
 from tests.fakes.streams.story import storage
@@ -60,7 +60,7 @@ async def test_no_key_acts_on_what_is_not_shown(
     done: list[object] = []
     monkeypatch.setattr("app.tui.screens.undo.hostdx", lambda *said: done.append(said))
     async with opened(tmp_path, size="small", triage="triage") as (app, pilot):
-        app.push_screen(UndoScreen([Change(title="set", state="open", would="write it back")]))
+        app.push_screen(UndoScreen([UndoneChange(title="set", state="open", would="write it back")]))
         await keys(pilot, key)
         assert done == [] and isinstance(app.screen, UndoScreen) and "60x20" in grid(app)
         app.push_screen(PlanScreen(ev.Offer(t=0, id="null", title="t", question="q", takes_s=1.0), {}))

@@ -179,7 +179,7 @@ def test_home_is_not_held_up_by_what_only_other_screens_need() -> None:
 def test_what_the_first_screen_follows_begins_without_what_plans_and_reports_need() -> None:
     code = (
         "import sys, app.cli.telling.triage, app.cli.pulse\n"
-        "late = {'asyncio', 'app.cli.measuring.plan', 'app.report.result', 'app.report.triage_text'}\n"
+        "late = {'asyncio', 'app.cli.measuring.plan', 'app.report.json_document', 'app.report.triage_text'}\n"
         "assert not late & set(sys.modules), late & set(sys.modules)\n"
     )
     fresh(code)

@@ -10,7 +10,7 @@ import pytest
 
 from probes.bench.corners import programs
 from probes.bench.corners.corner import BY_ID, CORNERS
-from probes.bench.corners.programs import Place, Program, can, corners, found, value
+from probes.bench.corners.programs import CornerDirectory, Program, can, corners, found, value
 from probes.imports.model import Refused
 from probes.imports.numbers import MIB
 from tests.fakes.held import held
@@ -49,7 +49,7 @@ def measured(tmp_path: Path, known: Program) -> tuple[dict[str, float], list[str
     own.mkdir(mode=0o700)
     private = held(own)
     try:
-        return asyncio.run(corners(known, private, Place(str(own), 2, 64 << 20, 200, direct=True)))
+        return asyncio.run(corners(known, private, CornerDirectory(str(own), 2, 64 << 20, 200, direct=True)))
     finally:
         private.close()
 

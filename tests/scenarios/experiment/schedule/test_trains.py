@@ -18,7 +18,7 @@ from scenarios.experiment.schedule.recorded_trains import blocks_in, groups_in
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.guards.watch import watch_for
 from scenarios.plan import Metric, Workload
-from tests.fakes import FakeArm, FakeRun
+from tests.fakes import FakeRun, FakeVariantBench
 from tests.fakes.noise import autoregressive, white
 from tests.fakes.trains import FakeTrains
 from tests.fakes.watch import FakeWatch
@@ -358,9 +358,9 @@ async def test_beside_disturbed_groups_only_a_large_effect_is_called(
     watch, noise = FakeWatch(run), autoregressive(3, 0.6, 0.1)
     watch.loud = loud
     rates = {"A": 10_000.0, "B": rate}
-    arms = [FakeArm(v, run.clock, {"IOPS": each}, noise=noise) for v, each in rates.items()]
+    benches = [FakeVariantBench(v, run.clock, {"IOPS": each}, noise=noise) for v, each in rates.items()]
     trains = TrainScheduler(run, READS, FakeTrains(run.clock, rates, noise=noise), watch)
-    scheduler = trains if scheduled == "trains" else Blocks(run, READS, arms, watch)
+    scheduler = trains if scheduled == "trains" else Blocks(run, READS, benches, watch)
     experiment = Experiment(scheduler, most_s=200.0, family=1)
     await experiment.begin()
     await experiment.go(200.0)

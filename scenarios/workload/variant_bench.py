@@ -11,7 +11,7 @@ from probes.bench.profile import wait_samples
 from probes.bench.run import perf_events, topdown
 from probes.bench.run.supervised import OUTPUT_BYTES, JobRun, Supervisors, TreeSample
 from probes.units import duration, size
-from scenarios.experiment.schedule.blocks import Arm
+from scenarios.experiment.schedule.blocks import VariantBench
 from scenarios.model import Run
 from scenarios.plan import Metric
 from scenarios.where.call_paths import MOST_RUNS, RunCalls, kept
@@ -143,7 +143,7 @@ class Allowance:
             )
 
 
-class JobArm(Arm):
+class CommandVariantBench(VariantBench):
     """A block is one run, however long it takes."""
 
     def __init__(

@@ -30,7 +30,7 @@ LOOK_S = 0.5
 PATIENCE_S = 20.0
 
 
-class Part:
+class InnerRun:
     """One of them. `measure` returns when it has ended; `outcome` stands from its first event on."""
 
     def __init__(self, whole: Path, scenario: Scenario, values: Mapping[str, Json]) -> None:
@@ -116,7 +116,7 @@ async def run_part(
     if whole is None:
         raise Refused("no recording could be written, so its parts would leave none: free some space first")
     try:
-        part = Part(whole, scenario, values)
+        part = InnerRun(whole, scenario, values)
     except Failure as why:
         raise Refused(why.text) from None
     try:

@@ -16,9 +16,9 @@ from probes.bench.measured import Measured, NotApplicable
 from probes.bench.run.supervised import Supervisors
 from scenarios import events as ev
 from scenarios.experiment.schedule.guarded import GuardedBlocks
-from scenarios.workload.arm import CPU, SCORE, USER, WAITING, WALL, JobArm
 from scenarios.workload.group import Score
 from scenarios.workload.split import split
+from scenarios.workload.variant_bench import CPU, SCORE, USER, WAITING, WALL, CommandVariantBench
 from scenarios.workload.variants import job
 from tests.fakes.run import FakeRun
 
@@ -44,9 +44,9 @@ def competitors(cpu: int, count: int) -> Iterator[None]:
             one.communicate()
 
 
-def runs(arm: JobArm, count: int = 1) -> list[Measured]:
+def runs(bench: CommandVariantBench, count: int = 1) -> list[Measured]:
     async def all_of_them() -> list[Measured]:
-        return [await arm.block() for _ in range(count)]
+        return [await bench.block() for _ in range(count)]
 
     return asyncio.run(all_of_them())
 
@@ -56,7 +56,7 @@ def test_a_competitor_shows_as_waiting_for_a_cpu(supervisors: Supervisors) -> No
     cpu = min(os.sched_getaffinity(0))
     run = FakeRun()
     free, busy = (
-        JobArm(run, job(f"{name}: cpus={cpu}", SPIN, "/"), supervisors, at_most_s=60.0)
+        CommandVariantBench(run, job(f"{name}: cpus={cpu}", SPIN, "/"), supervisors, at_most_s=60.0)
         for name in ("free", "busy")
     )
     measured = GuardedBlocks(run)
@@ -84,21 +84,23 @@ def test_a_command_that_fails_now_and_then(tmp_path: Path, supervisors: Supervis
     )
     script.chmod(0o755)
     run = FakeRun()
-    first, second = runs(JobArm(run, job(f"a: cmd={script}", "", "/"), supervisors, at_most_s=60.0), 2)
+    first, second = runs(
+        CommandVariantBench(run, job(f"a: cmd={script}", "", "/"), supervisors, at_most_s=60.0), 2
+    )
     assert not first.values and second.values[CPU] > 0
     assert [note.text for note in run.of(ev.Note) if "status 1" in note.text and said in note.text]
 
 
 def test_a_command_that_always_fails_is_given_up(supervisors: Supervisors) -> None:
-    arm = JobArm(FakeRun(), job("a:", "false", "/"), supervisors, at_most_s=60.0)
+    bench = CommandVariantBench(FakeRun(), job("a:", "false", "/"), supervisors, at_most_s=60.0)
     with pytest.raises(NotApplicable, match="3 runs in a row failed"):
-        runs(arm, 9)
-    assert arm.runs == 3
+        runs(bench, 9)
+    assert bench.runs == 3
 
 
 def test_the_score_and_what_prepares_it(tmp_path: Path, supervisors: Supervisors) -> None:
     words = f"a: FILE={tmp_path}/x cmd='sh -c \"cat $FILE; : > $FILE\"'"
-    arm = JobArm(
+    bench = CommandVariantBench(
         FakeRun(),
         job(words, "", "/"),
         supervisors,
@@ -106,10 +108,10 @@ def test_the_score_and_what_prepares_it(tmp_path: Path, supervisors: Supervisors
         score=Score("score ([0-9.]+)"),
         prepare=("sh", "-c", "echo score 4.5 > $FILE"),
     )
-    assert [one.values[SCORE] for one in runs(arm, 2)] == [4.5, 4.5]
+    assert [one.values[SCORE] for one in runs(bench, 2)] == [4.5, 4.5]
     assert (
         runs(
-            JobArm(
+            CommandVariantBench(
                 FakeRun(), job("a:", "echo no", "/"), supervisors, at_most_s=60.0, score=Score("score (.)")
             )
         )[0].values
@@ -125,8 +127,10 @@ def test_the_memory_of_all_at_once_and_what_a_short_run_does_not_tell(
         "import os, time\nchild = os.fork()\na = bytearray(40 << 20)\ntime.sleep(2)\nchild and os.wait()\n"
     )
     values = runs(
-        JobArm(FakeRun(), job(f"a: cmd='{PYTHON} -S {script}'", "", "/"), supervisors, at_most_s=60.0)
+        CommandVariantBench(
+            FakeRun(), job(f"a: cmd='{PYTHON} -S {script}'", "", "/"), supervisors, at_most_s=60.0
+        )
     )
     assert 80 << 20 < values[0].values["peak PSS"] < 160 << 20
-    short = runs(JobArm(FakeRun(), job("a:", "true", "/"), supervisors, at_most_s=60.0))
+    short = runs(CommandVariantBench(FakeRun(), job("a:", "true", "/"), supervisors, at_most_s=60.0))
     assert "peak PSS" not in short[0].values

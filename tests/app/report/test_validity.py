@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from app.recording.reader import load
 from app.recording.session import Session
-from app.report import trust
+from app.report import validity
 from scenarios import events as ev
 from scenarios.disturbance import Culprit, Disturbance
 from scenarios.surroundings import Surroundings
@@ -28,7 +28,7 @@ def test_blocks_beyond_all_measure(tmp_path: Path, value: float) -> None:
             event["drift"] = {}
         made.append(json.dumps(event))
     (tmp_path / "r.jsonl").write_text("\n".join(made) + "\n")
-    assert trust.trust(load(tmp_path / "r.jsonl"))
+    assert validity.trust(load(tmp_path / "r.jsonl"))
 
 
 def judged(workload: str, **more: Any) -> ev.Verdict:
@@ -40,7 +40,7 @@ def test_with_several_loads_a_control_names_its_own() -> None:
     for name in ("udp-ipv6", "udp-ipv4"):
         session.apply(judged(name, variant="check", verdict="slower"))
         session.apply(judged(name, variant="trivial", verdict="no material difference", control=True))
-        said = [sign.text for sign in trust.trust(session) if "trivial" in sign.text]
+        said = [sign.text for sign in validity.trust(session) if "trivial" in sign.text]
         if name == "udp-ipv6":
             assert not any("udp" in text for text in said)  # one load: nothing to tell apart
     assert len(said) == 2 and "udp-ipv6" in said[0] and "udp-ipv4" in said[1]
@@ -62,7 +62,7 @@ def disturbances(
     looks: list[tuple[Surroundings, tuple[Disturbance, ...]]],
     repeated: int = 0,
     devices: tuple[str, ...] = ("vda",),
-) -> list[trust.Sign]:
+) -> list[validity.Sign]:
     """What the trust line says of a run whose guards saw that, of 20 groups."""
     session = Session()
     session.apply(judged("reads", variant="B", verdict="inconclusive"))
@@ -75,7 +75,9 @@ def disturbances(
     for seen, told in looks:
         session.apply(ev.Watched(t=1, workload="reads", surroundings=seen, devices=devices, told=told))
     return [
-        s for s in trust.trust(session) if any(word in s.text for word in ("disturb", "other", "measuring"))
+        s
+        for s in validity.trust(session)
+        if any(word in s.text for word in ("disturb", "other", "measuring"))
     ]
 
 
@@ -90,7 +92,7 @@ def test_one_side_alone_was_measured_on_the_host_as_it_was_too(noisy: int, state
             )
         )
         session.apply(ev.Watched(t=n, workload="reads", surroundings=SEEN, devices=("vda",), told=bad))
-    signs = trust.trust(session)
+    signs = validity.trust(session)
     assert signs[0].state == state and [sign for sign in signs if DD.culprit.name in sign.text] == signs[1:2]
     assert bool(signs[1:]) == bool(noisy)
 
@@ -120,7 +122,7 @@ def test_more_than_half_of_the_groups_disturbed_is_no_mere_notice(repeated: int,
 def test_a_control_that_differs_either_way_forbids_the_run(word: str, state: str) -> None:
     session = Session()
     session.apply(judged("cpu", variant="B", verdict=word, control=True, ratio=1.1))
-    assert next(sign.state for sign in trust.trust(session)) == state
+    assert next(sign.state for sign in validity.trust(session)) == state
 
 
 def test_what_lasts_all_the_time_is_said_of_the_figures() -> None:
@@ -185,13 +187,13 @@ def test_how_often_is_of_the_time_in_which_that_was_looked_at(kind: str, field: 
 def test_a_load_that_a_cache_served_in_part_has_no_check_mark(reached: int, state: str) -> None:
     session = Session()
     session.apply(judged("reads", variant="B", verdict="slower"))
-    before = len(trust.trust(session))
+    before = len(validity.trust(session))
     session.apply(
         ev.Block(
             t=1, workload="reads", variant="B", index=0, group=0, seconds=1, values={},
             bytes=100 << 20, device_bytes=reached << 20,
         )
     )  # fmt: skip
-    said = trust.trust(session)
+    said = validity.trust(session)
     assert len(said) == before + 1
     assert (state == "notice") == any(sign.state == "notice" for sign in said)

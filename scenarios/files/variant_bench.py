@@ -1,4 +1,4 @@
-"""The storage engine's loads as arms of an experiment, checked to be served by the device, and their levels."""
+"""The storage engine's loads as variants of an experiment, checked to be served by the device, and their levels."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from probes.bench.disk.cache import cache_check
 from probes.bench.disk.storage import StorageBench
 from probes.bench.measured import Measured, NotApplicable
 from probes.bench.workloads import Load, fio_equivalent, load_of
-from scenarios.experiment.schedule.blocks import Arm
+from scenarios.experiment.schedule.blocks import VariantBench
 from scenarios.experiment.schedule.slices import LEAST_S
 from scenarios.plan import Metric, Workload
 
 
-class StorageArm(Arm):
+class StorageVariantBench(VariantBench):
     """One directory under one load."""
 
     def __init__(self, variant: str, bench: StorageBench, workload: Workload) -> None:

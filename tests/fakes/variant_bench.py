@@ -1,4 +1,4 @@
-"""An arm whose blocks cost no time and give what a noise model says."""
+"""A variant whose blocks cost no time and give what a noise model says."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from scenarios.model import Clock
 from tests.fakes.noise import Noise, quiet
 
 
-class FakeArm:
-    """Implements `scenarios.experiment.schedule.blocks.Arm`.
+class FakeVariantBench:
+    """Implements `scenarios.experiment.schedule.blocks.Variant`.
 
     `values` maps metric names to what a quiet machine gives (multiplied by the noise; the names in `less` are
-    divided by it). `calls` is the log of what was called, shared between arms if given:
+    divided by it). `calls` is the log of what was called, shared between variants if given:
     ("activate" | "block" | "quiesce", variant). `operations_per_s` decides operations and bytes (4 KiB each).
-    `fail_activate` and `fail_block_at` (the n-th block of this arm, from 0) raise NotApplicable.
+    `fail_activate` and `fail_block_at` (the n-th block of this variant, from 0) raise NotApplicable.
     `onset_s` is held apart in each block (`onset_factor` times its value). `hang` makes blocks wait for ever,
     for tests of cancellation: `running` says whether a load is under way.
     """

@@ -14,7 +14,7 @@ from probes.host import Host
 from probes.types import Absent, present
 from scenarios import events as ev
 from scenarios.experiment.budget import Need, allotted, group_seconds, least_seconds
-from scenarios.iosched.target import Target, refusal, target
+from scenarios.iosched.target import ScheduledDisks, refusal, target
 from scenarios.knowledge.schedulers import worth_trying
 from scenarios.model import Options, Usage
 from scenarios.plan import Metric, Workload
@@ -51,10 +51,10 @@ class PairLoad(msgspec.Struct, frozen=True, kw_only=True):
         return [sum(b.values[metric] for metric in writers) for b in steady] if writers else []
 
 
-class Layout(msgspec.Struct, frozen=True, kw_only=True):
+class SchedulerSetup(msgspec.Struct, frozen=True, kw_only=True):
     """What the run works from. `needed_s`: seconds in which every job gets its fewest groups."""
 
-    target: Target | None
+    target: ScheduledDisks | None
     variants: tuple[str, ...] = ()
     jobs: tuple[PairLoad, ...] = ()
     mixes: tuple[Mix, ...] = ()
@@ -71,17 +71,17 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(job for job in self.jobs if not job.allotted_s)
 
 
-def layout(host: Host, options: Options, *, has_root: bool) -> Layout:
+def layout(host: Host, options: Options, *, has_root: bool) -> SchedulerSetup:
     """Raises Usage for a wrong request; what the host refuses is in `refusal`."""
     directory = options.string("dir")
     if not directory:
         raise Usage("name a directory on the device with --dir")
     fit = suitability(host, directory, explicit=True, size_bytes=options.integer("size") or None)
     if fit.refusal:
-        return Layout(target=None, refusal=fit.refusal)
+        return SchedulerSetup(target=None, refusal=fit.refusal)
     found = target(host, directory)
     if isinstance(found, Absent):
-        return Layout(target=None, refusal=found.reason)
+        return SchedulerSetup(target=None, refusal=found.reason)
     why_not = refusal(host, found, system_disk=options.flag("system-disk"), has_root=has_root)
     variants = _variants(found, options.strings("scheduler"))
     if not why_not and not variants:
@@ -103,7 +103,7 @@ def layout(host: Host, options: Options, *, has_root: bool) -> Layout:
     jobs = _with_seconds(jobs, budget)
     most = options.integer("most-written") or _default_bound(jobs, files)
     rate = _rate(jobs, most - files)
-    return Layout(
+    return SchedulerSetup(
         target=found,
         variants=variants,
         jobs=tuple(_held(job, rate, len(variants), fit.size_bytes, directory) for job in jobs),
@@ -188,7 +188,7 @@ def least_budget(workloads: Sequence[Workload]) -> float:
     return needed_seconds(workloads[0]) + sum(needed_seconds(w) for w in controls)
 
 
-def _variants(found: Target, asked: Sequence[str]) -> tuple[str, ...]:
+def _variants(found: ScheduledDisks, asked: Sequence[str]) -> tuple[str, ...]:
     """What the class of device suggests, or what was asked for; never the current one."""
     if asked:
         unknown = [s for s in asked if s not in found.offered]
@@ -201,12 +201,12 @@ def _variants(found: Target, asked: Sequence[str]) -> tuple[str, ...]:
     return worth_trying(found.devices[0], found.current, found.offered)
 
 
-def seeks(found: Target) -> bool:
+def seeks(found: ScheduledDisks) -> bool:
     """A hard disk is among the disks: many writers at once cost it seeks."""
     return any(present(d.rotational) and d.rotational for d in found.devices)
 
 
-def _mixes(options: Options, found: Target) -> tuple[Mix, ...]:
+def _mixes(options: Options, found: ScheduledDisks) -> tuple[Mix, ...]:
     """The chosen mixes in their order; shorter blocks only where a test asks for them."""
     by_id = {mix.id: mix for mix in MIXES}
     asked = {"ioprio": options.flag("ioprio"), "write-streams": seeks(found)}

@@ -24,7 +24,7 @@ MOST_A_BLOCK = 512 << 20
 PLANNED_SHARE = 0.5
 
 
-class Layout:
+class TrimSetup:
     """`refusal`: nothing can be measured; `no_trim`: it can be measured, but not trimmed; `to_trim`: what would help
     there. Each one line, or empty.
     """

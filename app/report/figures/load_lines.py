@@ -12,7 +12,7 @@ _WIDE, _ROW, _LEFT, _RIGHT = 640, 44, 205, 170
 _RED = "#c62828"
 
 
-class Row(NamedTuple):
+class LoadLine(NamedTuple):
     """Places are shares, 0 to 1, of the width and of the row's height. `level`: where its own line lies; `told`: of
     each point; `turns`: where it became slower, or another."""
 
@@ -25,7 +25,7 @@ class Row(NamedTuple):
     turns: Sequence[float] = ()
 
 
-def course_svg(title: str, rows: Sequence[Row], marks: Mapping[float, str] | None = None) -> str:
+def load_lines_svg(title: str, rows: Sequence[LoadLine], marks: Mapping[float, str] | None = None) -> str:
     """`marks`: what is said of a moment, by its place."""
     high = _ROW * len(rows) + 20
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app import bug
+from app import bug_report
 from app.state import state_dir
 from tests.app.launcher import ROOT, environment
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("own_state")
 def test_the_file_is_ours_alone_whatever_the_umask() -> None:
     before = os.umask(0)
     try:
-        assert "a bug in hostdx: KeyError" in bug.save(KeyError("x"))
+        assert "a bug in hostdx: KeyError" in bug_report.save(KeyError("x"))
     finally:
         os.umask(before)
     (file,) = (state_dir() / "bugs").iterdir()
@@ -38,7 +38,7 @@ def test_the_file_is_ours_alone_whatever_the_umask() -> None:
     ids=repr,
 )
 def test_a_limit_is_one_line_and_no_bug(error: Exception) -> None:
-    assert "bug" not in bug.save(error) and not (state_dir() / "bugs").exists()
+    assert "bug" not in bug_report.save(error) and not (state_dir() / "bugs").exists()
 
 
 @pytest.mark.parametrize("limit, most", [(resource.RLIMIT_NOFILE, 10), (resource.RLIMIT_AS, 45 << 20)])
