@@ -166,22 +166,23 @@ def spent(part: TimePart) -> float:
 
 
 def rows_of(found: Split, least: float = 0.0) -> Table:
-    """Those of more than this part of the wall time."""
+    """Those of more than this part of the wall time, the largest difference first; 0: all, in their order."""
     header = (
         "where the time went",
         f"{found.baseline} s",
         f"{found.variant} s",
-        "difference s",
-        "95 % CI s",
+        "difference s (95 % CI)",
         "differs",
     )
     first, *parts = found.parts
     rows = [("wall time", first)]
     rows += [(named(part.name) + (_with(part, found) if part.differs else ""), part) for part in parts]
     rows += [(wait_words(wait), wait) for wait in found.waits]
+    if least:
+        rows[1:] = sorted(rows[1:], key=lambda row: -abs(row[1].difference_s))
     edge = least * spent(found.parts[0])
     shown = tuple(_row(name, part) for name, part in rows if spent(part) > edge)
-    return Table(header, shown, frozenset({1, 2, 3, 4}))
+    return Table(header, shown, frozenset({1, 2, 3}))
 
 
 def _row(name: str, part: TimePart) -> tuple[Cell, ...]:
@@ -190,9 +191,8 @@ def _row(name: str, part: TimePart) -> tuple[Cell, ...]:
         name,
         number(part.baseline_s),
         number(part.variant_s),
-        signed(part.difference_s),
-        f"{signed(low)} to {signed(high)}",
-        "see the verdict" if part.name == WALL else "yes" if part.differs else "not shown",
+        f"{signed(part.difference_s)} ({signed(low)} to {signed(high)})",
+        "–" if part.name == WALL else "yes" if part.differs else "not shown",
     )
 
 
