@@ -57,6 +57,11 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     stacks: tuple[tuple[tuple[str, ...], int], ...] = ()
     locks: Locks | None = None
 
+    @property
+    def starved(self) -> bool:
+        """The workers had next to no CPU: no rate can be told from what is left."""
+        return not self.operations or self.queued >= MOST_QUEUED
+
 
 class ContentionBench:
     """`name`: what the undo journal knows the process by, where it holds mounts."""

@@ -18,8 +18,9 @@ from probes.bench.profile.tracepoints import tracepoints
 
 BEGIN, END = "lock/contention_begin", "lock/contention_end"
 PAGES = 16
-FIRST_S, EVERY_S = 0.01, 0.4  # the first window; from one window's begin to the next one's
-MOST_RECORDS = 400  # a window: 1,000 a second, of 2 µs each
+FIRST_S, EVERY_S = 0.01, 0.05  # the first window; from one window's begin to the next one's
+COST = 200  # looking takes 0.5 % of a core at most
+MOST_HERTZ = 1000  # records, of 2 µs each
 MOST_WAYS, MOST_LOCKS, KEPT = 2000, 4096, 300
 _DATA = struct.Struct(
     "=HBBiQI"
@@ -103,10 +104,11 @@ class LockProfile:
         """Of who runs no other program."""
         self._switch(on=True)
         self._began = self._opened = time.monotonic()
+        self.due = self._began + FIRST_S
 
     def look(self) -> None:
         """Ends a window or begins the next one."""
-        now = time.monotonic()
+        now, cost = time.monotonic(), time.process_time()
         if not self._on:
             self._began, self._on = now, True
             self._switch(on=True)
@@ -114,14 +116,15 @@ class LockProfile:
             return
         rate = self._drained() / max(1e-4, now - self._began)
         self._seen_s += now - self._began
-        self._window_s = min(EVERY_S, 4 * self._window_s, MOST_RECORDS / max(rate, 1e-3))
+        self._window_s = min(EVERY_S, 4 * self._window_s, EVERY_S * MOST_HERTZ / max(rate, 1e-3))
         if self._window_s < EVERY_S:
             self._switch(on=False)
             self._drained()
             self._waiting.cut(time.monotonic_ns())
             self._on = False
         self._began = now
-        self.due = now + EVERY_S - (self._window_s if not self._on else 0.0)
+        wait_s = EVERY_S if self._on else EVERY_S - self._window_s
+        self.due = now + max(wait_s, COST * (time.process_time() - cost))
 
     def _drained(self) -> int:
         found = self._ordered.taken()

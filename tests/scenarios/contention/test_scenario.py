@@ -104,6 +104,17 @@ def test_worker_counts() -> None:
     assert worker_counts(12) == (1, 2, 4, 8, 12, 24)
 
 
+async def test_a_point_without_cpus_is_measured_again(tmp_path: Path, eight: None) -> None:
+    """One point with nothing done would take each mean of its group along."""
+    calls = iter(range(10**6))
+
+    def rate(load: str, side: int, workers: int) -> float:
+        return 1e-6 if next(calls) % 7 == 0 else linear(load, side, min(workers, 8))
+
+    run, _ = await measured(tmp_path, rate)
+    assert all(curve.scales_to == 8 for curve in by_load(run).values())
+
+
 async def test_a_planted_knee_is_found_with_its_lock(tmp_path: Path, eight: None) -> None:
     def rate(load: str, side: int, workers: int) -> float:
         return linear(load, side, min(workers, 4 if load == "create" else 8))
