@@ -198,10 +198,7 @@ class Cycles:
             few = f"{len(logs)} cycles were undisturbed, {FEWEST_GROUPS} are needed (raise --budget)"
             return replace(none, reason=self.ended or few)
         edge = margin_edge(self.run.margin)
-        estimate = Estimate(
-            spread.estimate, spread.low, spread.high, edge, units=len(logs), least=FEWEST_GROUPS
-        )
-        ruling = decide(estimate)
+        ruling = decide(Estimate(spread.estimate, spread.low, spread.high, edge))
         ends, smallest = interval_of(spread.low, spread.high)
         return replace(
             none,

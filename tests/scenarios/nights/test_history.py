@@ -12,7 +12,7 @@ from probes.types import Json
 from scenarios.compare.run_summary import FigureKey, Load, LoadFigure, Take
 from scenarios.nights.cusum import BASELINE_NIGHTS
 from scenarios.nights.findings import findings
-from scenarios.nights.history import History, history
+from scenarios.nights.history import Dated, History, Turn, _events, _Night, history
 from scenarios.nights.night import Changed, NightRun, changes, night_run
 from scenarios.plan import Metric
 
@@ -177,3 +177,21 @@ def test_only_facts_that_move_figures_and_that_both_nights_have_are_changes() ->
     assert changes(before, after) == (
         Changed(subject="kernel", name="release", before="6.1", after="6.2", component="kernel"),
     )
+
+
+def _turn(load: str, since: int) -> Turn:
+    return Turn(
+        key=FigureKey(load, RATE.name), title=load, metric=RATE, since=since, named=since + 3, ratio=0.8,
+        ci95=(0.7, 0.9), nights=4, lasting=True,
+    )  # fmt: skip
+
+
+def test_loads_that_turn_weeks_apart_are_two_events_each_with_the_changes_near_it() -> None:
+    runs = [NightRun(night=n, name=str(n), host="n1", wall=f"night {n}", state="measured") for n in range(60)]
+    changed = Changed(component="kernel", subject="kernel", name="release", before="6.1", after="6.2")
+    dates = [Dated(night=n, wall=f"night {n}", change=changed) for n in (9, 31, 55)]
+    found = _events(
+        [_turn("a", 10), _turn("b", 12), _turn("c", 32)], [_Night(run.night, [run]) for run in runs], dates
+    )
+    assert [[turn.key.workload for turn in one.turns] for one in found] == [["a", "b"], ["c"]]
+    assert [[dated.night for dated in one.suspects] for one in found] == [[9], [31]]

@@ -19,6 +19,7 @@ from scenarios.where.call_paths import (
     Path,
     Paths,
     RunCalls,
+    _scaled,
     compared,
     paths,
 )
@@ -149,3 +150,19 @@ def test_a_tree_of_any_runs_stays_small_enough_for_a_recording() -> None:
 
 def test_one_group_is_no_difference() -> None:
     assert compared("A", "B", [GroupPaths([{("on",): 1.0}], [{("on",): 2.0}])], []) is None
+
+
+@pytest.mark.parametrize(("total_s", "told"), [(2.0, 2.0), (0.5, 0.5), (3.5, 1.0), (0.2, 1.0), (None, 1.0)])
+def test_waits_are_scaled_to_what_is_known_and_not_blown_up(total_s: float | None, told: float) -> None:
+    assert _scaled({("waiting",): 1.0}, total_s) == {("waiting",): told}
+
+
+def test_a_function_of_less_than_a_hundredth_is_not_judged() -> None:
+    def side(large: float, tiny: float) -> list[dict[tuple[str, ...], float]]:
+        return [{("on a CPU", "large"): large, ("on a CPU", "tiny"): tiny}]
+
+    tree = tree_of([GroupPaths(side(10.0, 0.03), side(12.0 + n / 100, 0.09)) for n in range(6)])
+    assert {node.name: node.differs for node in tree.nodes if node.name in ("large", "tiny")} == {
+        "large": True,
+        "tiny": False,
+    }

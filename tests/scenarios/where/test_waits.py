@@ -19,6 +19,7 @@ from scenarios.where.waits import PLACE, kind_of, kinds, leading, waited, words
         ("D", "fsync", "jbd2_log_wait_commit", "journal"),
         ("D", "fsync", "folio_wait_bit", "disk-sync"),
         ("D", "fsync", "", "disk-sync"),
+        ("S", "fsync", "strange_place", PLACE + "strange_place"),  # not of the disk: it can be interrupted
         ("D", "read", "folio_wait_bit_common", "disk"),
         ("D", "write", "balance_dirty_pages", "dirty-limit"),
         ("S", "futex", "futex_wait_queue", "futex"),
@@ -54,3 +55,4 @@ def test_samples_of_one_kind_go_together_with_their_calls() -> None:
     assert (first.what, first.hard, first.thread_s) == ("journal", True, 4.0)
     assert (second.hard, second.alone_s) == (False, 0.5)
     assert leading({"fsync": 8.0, "openat": 1.5, "write": 0.1, "": 3.0}) == ("fsync", "openat")
+    assert leading({"fsync": 9.5, "write": 0.5}) == ("fsync",)

@@ -1,0 +1,61 @@
+"""What is named of corners: the law holds for bandwidth, a find by intervals, an odd run only where it is alone."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from scenarios import events as ev
+from scenarios.box.bounds import THIS, odd_findings
+from scenarios.box.findings import findings
+from scenarios.compare.odd import Apart, OddLoad, OddRuns
+from scenarios.compare.run_summary import FigureKey
+from scenarios.plan import Metric
+from scenarios.verdict.verdict import Word
+from tests.scenarios.box.test_bounds import drawn
+from tests.scenarios.box.test_cycles import conducted
+
+
+@pytest.mark.parametrize(("load", "told"), [("ior-write", True), ("mdtest-write", False)])
+def test_names_of_the_hard_pattern_may_lie_in_a_cache(load: str, told: bool) -> None:
+    faster = ev.Verdict(
+        t=0.0, workload=load, metric="m", baseline="easy", variant="hard", verdict=Word.FASTER, ratio=1.5,
+        ci95=(1.3, 1.7), groups=12,
+    )  # fmt: skip
+    assert any(one.id == f"box.below.{load}" for one in findings(drawn(1), [faster])) is told
+
+
+@pytest.mark.parametrize(("highest", "told"), [(15.0, True), (200.0, False)])
+def test_a_find_is_slow_where_the_intervals_lie_apart(highest: float, told: bool) -> None:
+    ends = {"find": (10.0, (8.0, highest)), "mdtest-hard-stat": (100.0, (90.0, 110.0))}
+    measured = drawn(1)
+    levels = tuple(
+        msgspec.structs.replace(one, median=ends[one.corner][0], ci95=ends[one.corner][1])
+        if one.corner in ends
+        else one
+        for one in measured.levels
+    )
+    found = findings(msgspec.structs.replace(measured, levels=levels), [])
+    assert any(one.id == "box.find" for one in found) is told
+
+
+@pytest.mark.parametrize("groups", [False, True])
+def test_two_populations_are_no_odd_run(groups: bool) -> None:
+    load = OddLoad(
+        key=FigureKey("ior-hard-write", "bandwidth"), metric=Metric("bandwidth", "B/s"), runs=8, core=("run 1",),
+        centre=1e8, low=9e7, high=1.1e8, groups=groups,
+        apart=(Apart(run=THIS, index=7, value=3e7, ratio=0.3, ci95=(0.2, 0.4)),),
+    )  # fmt: skip
+    found = list(odd_findings(drawn(1), OddRuns(runs=(THIS,), loads=1, found=(load,))))
+    assert [one.id for one in found] == ([] if groups else ["box.odd.ior-hard-write"])
+
+
+def test_the_loads_of_a_run_share_the_error() -> None:
+    verdicts = conducted().verdicts
+    assert len(verdicts) > 1
+    assert {one.alpha for one in verdicts.values()} == {0.05 / len(verdicts)}
+
+
+def test_of_two_cycles_nothing_is_called() -> None:
+    verdicts = conducted(slow={"ior-hard-read": 12.0}, budget_s=20.0).verdicts
+    assert verdicts and all(one.not_measured and one.reason for one in verdicts.values())
