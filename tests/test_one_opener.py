@@ -64,6 +64,7 @@ ALLOWED = {
             "probes/bench/run/process_tree.py", "probes/bench/run/supervisor.py", "probes/system/apic.py",
             "probes/system/kernel_log.py", "probes/system/pcie_tags.py", "probes/system/running/processes.py",
             "scenarios/workload/settings.py", "probes/bench/profile/wait_samples.py",
+            "probes/bench/profile/tracepoints.py", "probes/bench/run/topdown.py",
         ),
         KERNELS,
     ),

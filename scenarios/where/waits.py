@@ -16,6 +16,7 @@ from scenarios.knowledge.load import tables
 FILE = Path(__file__).with_name("waits.toml")
 CHILD = "child"
 CALLS = 2  # of a wait that are named
+UNSEEN = "unseen"
 PLACE = "at "  # before a place that the file does not know
 
 
@@ -62,6 +63,8 @@ def words(what: str) -> str:
     if what.startswith(PLACE):
         name = what.removeprefix(PLACE)
         return f"{name}() of the kernel" if name else "something that the kernel does not name"
+    if what == UNSEEN:
+        return "something unseen (a CPU, or waits too short to be sampled)"
     return _words().get(what, what)
 
 

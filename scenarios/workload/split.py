@@ -20,7 +20,7 @@ from scenarios.experiment.statistics.stats import student
 from scenarios.where.call_paths import MOST_NODES, GroupPaths, RunCalls, compared, paths
 from scenarios.where.locks import by_lock, lock_table
 from scenarios.where.results import LockTable, PathTree
-from scenarios.where.waits import Waited, leading
+from scenarios.where.waits import UNSEEN, Waited, leading
 from scenarios.workload.difference import REST
 from scenarios.workload.parts import BlockedOn, Rate, Split, TimePart
 from scenarios.workload.results import AtLimit
@@ -108,6 +108,11 @@ def blocked(parts: Mapping[str, float], waits: Sequence[Waited]) -> dict[str, fl
             w.what: w.thread_s if hard else w.alone_s for w in waits if w.hard == hard and w.what != MUTEX
         }
         whole = math.fsum(weights.values())
+        if (
+            not hard and WAITING not in parts
+        ):  # the rest holds what waited for a CPU: it is not theirs to divide
+            found[_key(UNSEEN, hard)] = max(0.0, total - whole)
+            total = min(total, whole)
         for what, weight in weights.items():
             if weight > 0:
                 found[_key(what, hard)] = total * weight / whole
@@ -224,6 +229,8 @@ def groups_of(
             sums = calls.setdefault(_key(wait.what, wait.hard), {})
             for name, seconds in wait.calls.items():
                 sums[name] = sums.get(name, 0.0) + seconds
+    if told and WAITING not in known:
+        calls[_key(UNSEEN, False)] = {}
     whole = [sides for sides in groups.values() if all(sides.values())]
     return Groups(known, whole, calls) if len(whole) >= 2 else None
 

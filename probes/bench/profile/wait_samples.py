@@ -14,6 +14,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from probes.number_text import whole
+
 EVERY_S = 0.01
 COST = 100  # all that this process does takes so small a share of the time: 1 % of a core
 LONGEST_S = 0.1  # that a look stands for: we were stopped, or had no CPU
@@ -115,8 +117,8 @@ class WaitSamples:
             thread = self._threads[key] = _Thread(self._proc, *key)
         fields = thread.read("stat").rpartition(b") ")[2].split(None, 18)
         state = fields[0].decode("ascii", "replace") if fields else ""
-        if len(fields) > 18 and fields[17].isdigit():
-            self._told[key[0]] = min(int(fields[17]), MOST_THREADS)  # how many threads the process has
+        if len(fields) > 18 and (threads := whole(fields[17].decode("ascii", "replace"))) is not None:
+            self._told[key[0]] = min(threads, MOST_THREADS)  # that the process has
         if state not in ("D", "S"):
             return state, UNKNOWN, ""
         call, place = thread.read("syscall"), thread.read("wchan")

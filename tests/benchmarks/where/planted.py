@@ -98,6 +98,13 @@ def before_others(wanted: bool) -> None:
     os.sched_setscheduler(0, policy, os.sched_param(priority))
 
 
+def own_mounts() -> None:
+    """From here on what is mounted is seen by nobody else."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(NEW_NAMESPACE) or libc.mount(None, b"/", None, PRIVATE | RECURSIVE, None):
+        raise OSError(ctypes.get_errno(), "a mount namespace of its own")
+
+
 @contextmanager
 def made(place: Path, root: bool) -> Iterator[dict[str, str]]:
     """What the truths need, by the words that stand for it."""
@@ -223,9 +230,7 @@ def main() -> None:
         return
     root = os.geteuid() == 0
     if root:
-        libc = ctypes.CDLL(None, use_errno=True)
-        if libc.unshare(NEW_NAMESPACE) or libc.mount(None, b"/", None, PRIVATE | RECURSIVE, None):
-            raise OSError(ctypes.get_errno(), "a mount namespace of its own")
+        own_mounts()
     with tempfile.TemporaryDirectory(dir=asked.dir) as folder:
         place = Path(folder)
         place.chmod(0o755)

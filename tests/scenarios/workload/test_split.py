@@ -209,3 +209,20 @@ def test_what_the_cpus_counters_say_is_told_with_intervals() -> None:
     assert split([b for b in blocks if b.group], "A", "B") is not None
     without = split([block(v, g, wall=1.0, user=0.5) for v in "AB" for g in range(3)], "A", "B")
     assert without is not None and without.rates == ()
+
+
+def test_a_rest_that_holds_the_waiting_for_a_cpu_is_not_all_of_the_waits() -> None:
+    """A user's short processes: 0.3 s were seen asleep, 0.2 s more may have been a CPU's."""
+    blocks, told = [], {}
+    for group, noise in enumerate((0.0, 0.01, -0.01, 0.005)):
+        for variant, slept in (("A", 0.0), ("B", 0.3)):
+            one = block(variant, group, wall=0.7 + slept + noise, user=0.4, system=0.1)
+            one.values[OTHER_D] = 0.0
+            blocks.append(one)
+            told[variant, one.values[WALL]] = (Waited("sleep", False, {"nanosleep": slept}, slept, slept),)
+    found = split(blocks, "A", "B", told)
+    assert found is not None
+    by_name = {wait.name: wait for wait in found.waits}
+    assert by_name["sleep"].difference_s == pytest.approx(0.3)
+    assert by_name["unseen"].variant_s == pytest.approx(0.2, abs=0.02) and not by_name["unseen"].differs
+    assert moved(found)[0][0].name == "sleep"
