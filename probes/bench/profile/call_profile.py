@@ -30,7 +30,7 @@ from probes.bench.profile.perf_records import (
 HERTZ = 99  # not 100: what happens each tick is not seen each time
 CLOCK_PAGES, SWITCH_PAGES = 16, 32
 EVERY_S = 0.4
-COST = 200  # reading the rings takes 0.5 % of a core at most: what does not fit meanwhile is lost, and told
+COST = 400  # reading the rings takes 0.25 % of a core at most: what does not fit meanwhile is lost, and told
 MOST_STACKS, MOST_FILES, MOST_PROCESSES = 1500, 1000, 2000
 KERNEL = -1  # in place of a file
 ON, OFF, RUNNABLE = "on", "off", "runnable"

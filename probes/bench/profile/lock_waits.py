@@ -19,7 +19,7 @@ from probes.bench.profile.tracepoints import tracepoints
 BEGIN, END = "lock/contention_begin", "lock/contention_end"
 PAGES = 16
 FIRST_S, EVERY_S = 0.01, 0.05  # the first window; from one window's begin to the next one's
-COST = 200  # looking takes 0.5 % of a core at most
+COST = 400  # looking takes 0.25 % of a core at most
 MOST_HERTZ = 1000  # records, of 2 µs each
 MOST_WAYS, MOST_LOCKS, KEPT = 2000, 4096, 300
 _DATA = struct.Struct(

@@ -2,8 +2,9 @@
 
     python -m tests.benchmarks.where.overhead [--groups 6] [--only loops,synced,directory]
 
-The same job in turns (A B C C B A), each time by fork and exec; the wall time of either way against bare, and the CPU
-time of the supervisor. As root at realtime priority, so that neighbours take no part; the job below the supervisor.
+The same job in turns (A B C C B A), each time by fork and exec; the job's wall and CPU time of either way against bare,
+and the CPU time of the supervisor. As root at realtime priority, so that neighbours take no part; the job below the
+supervisor.
 """
 
 from __future__ import annotations
@@ -36,48 +37,50 @@ def children_s(pid: int) -> float:
     return sum(map(int, fields[13:15])) / os.sysconf("SC_CLK_TCK")
 
 
-async def one(way: str, argv: tuple[str, ...], supervisors: Supervisors) -> tuple[float, float]:
-    """Wall seconds, and the supervisor's CPU time beside the command."""
+async def one(way: str, argv: tuple[str, ...], supervisors: Supervisors) -> tuple[float, float, float]:
+    """Wall seconds, CPU seconds, and the supervisor's CPU time beside the command."""
     if way == "bare":
         began = time.perf_counter()
         child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        os.wait4(child.pid, 0)
-        return time.perf_counter() - began, 0.0
+        _, _, used = os.wait4(child.pid, 0)
+        child.returncode = 0
+        return time.perf_counter() - began, used.ru_utime + used.ru_stime, 0.0
     server = supervisors._server
     before = children_s(server.pid) if server is not None else 0.0
     job = await supervisors.run(Order(argv=argv, cwd="/", env={}, chains=way == "call paths"))
     await asyncio.sleep(0.05)
     server = supervisors._server
     assert server is not None and job.status == 0
-    return job.wall_s, children_s(server.pid) - before - job.cpu_s
+    return job.wall_s, job.cpu_s, children_s(server.pid) - before - job.cpu_s
 
 
 async def measured(name: str, argv: tuple[str, ...], groups: int, empty: Path) -> None:
     async with Supervisors() as supervisors:
-        logs: dict[str, list[list[float]]] = {way: [] for way in WAYS}
+        took: dict[str, list[tuple[float, float]]] = {way: [] for way in WAYS}
         own: dict[str, list[float]] = {way: [] for way in WAYS}
         for way in WAYS:
             await one(way, argv, supervisors)
         for _ in range(groups):
-            walls: dict[str, list[float]] = {way: [] for way in WAYS}
+            sums = {way: [0.0, 0.0] for way in WAYS}
             for way in (*WAYS, *WAYS[::-1]):
                 for file in empty.rglob("*-*"):
                     file.unlink()
-                wall, cpu = await one(way, argv, supervisors)
-                walls[way].append(wall)
-                own[way].append(cpu / wall)
+                wall, cpu, ours = await one(way, argv, supervisors)
+                sums[way] = [sums[way][0] + wall, sums[way][1] + cpu]
+                own[way].append(ours / wall)
             for way in WAYS:
-                logs[way].append(walls[way])
+                took[way].append((sums[way][0], sums[way][1]))
         for way in WAYS[1:]:
-            ratios = [sum(w) / sum(b) - 1 for w, b in zip(logs[way], logs["bare"], strict=True)]
-            found = student(ratios, 0.05)
-            share = student(own[way], 0.05)
-            wall, cpu_share = (
-                f"{100 * one.estimate:.2f} ({100 * one.low:.2f} to {100 * one.high:.2f})"
-                for one in (found, share)
+            pairs = list(zip(took[way], took["bare"], strict=True))
+            found = [student([w[n] / b[n] - 1 for w, b in pairs], 0.05) for n in (0, 1)]
+            slower, more, share = (
+                f"{100 * s.estimate:.2f} ({100 * s.low:.2f} to {100 * s.high:.2f})"
+                for s in (*found, student(own[way], 0.05))
             )
             load = f"n {groups}, load {os.getloadavg()[0]:.1f}"
-            print(f"{name:<10}{way:<12}{wall} % slower, {cpu_share} % of a core; {load}", flush=True)
+            print(
+                f"{name:<10}{way:<12}wall +{slower} %, CPU +{more} %; {share} % of a core; {load}", flush=True
+            )
 
 
 def main() -> None:
