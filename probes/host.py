@@ -204,7 +204,7 @@ class Host:
     def standing_still(self) -> Iterator[None]:
         """Within it what is worked out of the whole host (mounts, block devices, CPUs) is read once: one picture of it.
 
-        What was worked out within is forgotten after it.
+        What was worked out within is forgotten after it, but for what is read once of a host (`once`).
         """
         kept, before = dict(self._memo), self.still
         self.still = True
@@ -213,7 +213,7 @@ class Host:
         finally:
             self.still = before
             if not before:
-                self._memo = kept
+                self._memo = kept | {fn: self._memo[fn] for fn in _LASTING & self._memo.keys()}
 
     def close(self) -> None:
         """Ends the child process, if one was started. The host can still be read."""
@@ -308,6 +308,15 @@ class Host:
         if self.live or otherwise.kind != "captured":
             return otherwise
         return self.once(_settings).get(sosreport.setting_key(path), otherwise)
+
+
+_LASTING: set[Callable[[Host], Any]] = set()
+
+
+def once(fn: Callable[[Host], T]) -> Callable[[Host], T]:
+    """Works something out once of a host, whether it stands still or not: what a plan has read, its run has too."""
+    _LASTING.add(fn)
+    return functools.wraps(fn)(lambda host: host.once(fn))
 
 
 def once_if_still(fn: Callable[[Host], T]) -> Callable[[Host], T]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from probes.host import Host
 from probes.system.disk.backing import devices_under
-from probes.system.disk.block import leaves
+from probes.system.disk.block import block_devices, leaves
 from probes.types import Absent, present
 from scenarios.plan import Plan
 
@@ -31,7 +31,9 @@ def lies_on(host: Host, journal_dir: Path, target: str) -> str:
             f"{target}: not changed: whether the undo journal ({journal_dir}) lies on {device} cannot be known "
             f"({under.reason}); {_ELSEWHERE}"
         )
-    loops = next((under[name] for name in (device, *leaves(host, device)) if name in under), None)
+    loops = next(
+        (under[name] for name in (device, *leaves(block_devices(host), device)) if name in under), None
+    )
     if loops is None:
         return ""
     through = ""

@@ -206,7 +206,7 @@ def _disk(host: Host, disk: BlockDevice) -> Iterator[Entry]:
     yield entry(name, "size", disk.size_bytes, f"{path}/size", "B")
     yield entry(name, "rotational", disk.rotational, f"{path}/queue/rotational")
     if disk.slaves:
-        yield Fact(name, "on", list(layers(host, disk.name)[1:]), f"{path}/slaves")
+        yield Fact(name, "on", list(layers(block_devices(host), disk.name)[1:]), f"{path}/slaves")
     if not physical:
         return
     yield entry(name, "scheduler", disk.scheduler, f"{path}/queue/scheduler")

@@ -12,29 +12,24 @@ from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
 
-from probes import units
 from probes.bench.corners.bench import CornerBench
 from probes.bench.disk.budget import WriteBudget
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
-from scenarios.box import CARD
 from scenarios.box.bounds import bounding, like, odd_findings
 from scenarios.box.cycles import Bench, Cycles
 from scenarios.box.findings import findings
 from scenarios.box.plan import DEFAULT_BUDGET_S, MOST_WORKERS, BoxSetup, loads_others, make
 from scenarios.box.results import BoundingBox, CornerFigures, Corners
-from scenarios.card import Card
-from scenarios.declared_options import declared
+from scenarios.declared_options import described
 from scenarios.guards.watch import Watch, watch_for
 from scenarios.model import (
     Options,
     Prepared,
     Run,
     Scenario,
-    Step,
     own_directory,
 )
-from scenarios.plan import Option
 
 if TYPE_CHECKING:
     from probes.bench.corners.programs import Program
@@ -49,22 +44,9 @@ def built_in(run: Run, layout: BoxSetup, private: PrivateDirectory) -> CornerBen
     )  # fmt: skip
 
 
+@described(__file__, most_workers=MOST_WORKERS)
 class Box(Scenario):
-    id: ClassVar[str] = "box"
-    card: ClassVar[Card] = CARD
-    title: ClassVar[str] = "The corners of this file system"
-    question: ClassVar[str] = "Between which corners does this file system leave an application?"
-    why: ClassVar[str] = (
-        "An application that writes large pieces into files of its own gets the easy corner, one that writes small "
-        "records into a shared file the hard one; between them lies what tuning can give. IO500 measures these "
-        "corners in hours and few sites have fresh ones. This measures the same patterns in three minutes, on one "
-        "host, with intervals. It is no IO500 score: a valid one writes for 300 s a phase, reads what another node "
-        "has written, has a set number of nodes and processes, and is run by the io500 program itself."
-    )
-    answers: ClassVar[str] = "easy and hard corners of bandwidth and metadata"
     takes_s: ClassVar[float] = DEFAULT_BUDGET_S + 20
-    needs: ClassVar[str] = "--dir"
-    options: ClassVar[tuple[Option, ...]] = declared(__file__, most_workers=MOST_WORKERS)
 
     def __init__(
         self,
@@ -87,7 +69,7 @@ class Box(Scenario):
                 private = await stack.enter_async_context(own_directory(run, layout.directory))
                 bench = self.engine(run, layout, private)
                 stack.push_async_callback(bench.close)
-                await bench.prepare(_telling(step))
+                await bench.prepare(step.wrote)
                 if layout.shared:
                     run.note(loads_others(layout))
             cycles = Cycles(run, bench, plan.workloads, watch, f"this file system ({layout.file_system})")
@@ -148,10 +130,3 @@ def conclude(run: Run, layout: BoxSetup, cycles: Cycles, bench: Bench, others: M
 
 def _watch(run: Run, layout: BoxSetup) -> Watch:
     return watch_for(run, layout.place.leaves, directories=[layout.directory])
-
-
-def _telling(step: Step) -> Callable[[int, int], None]:
-    def tell(done: int, whole: int) -> None:
-        step.progress(f"writing the files that are read, {units.size(done)} of {units.size(whole)}")
-
-    return tell

@@ -6,15 +6,13 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from probes import units
 from probes.bench.contention.bench import ContentionBench, Point
 from probes.bench.contention.operations import MOST_BYTES
 from probes.bench.profile.symbols import Symbols
 from probes.host import Host
-from scenarios.card import Card
-from scenarios.contention import CARD
 from scenarios.contention.findings import findings
 from scenarios.contention.judge import Key, MeasuredPoints, curves, with_locks
 from scenarios.contention.plan import (
@@ -29,9 +27,8 @@ from scenarios.contention.plan import (
     planned,
 )
 from scenarios.contention.results import Curve, Curves
-from scenarios.declared_options import declared
+from scenarios.declared_options import described
 from scenarios.model import Options, Prepared, Run, Scenario, Step, own_directory
-from scenarios.plan import Option
 
 LOCKS_S = 0.3  # of a point in which the kernel tells of its locks
 TRIES = 3  # of a point in which the workers had no CPU
@@ -53,21 +50,8 @@ class Starts(Protocol):
     def in_directories(self, fds: Sequence[int], workers: int) -> Awaitable[Bench]: ...
 
 
+@described(__file__)
 class Contention(Scenario):
-    id: ClassVar[str] = "contention"
-    card: ClassVar[Card] = CARD
-    title: ClassVar[str] = "Scaling and locks"
-    question: ClassVar[str] = "Does work in parallel scale here, and if not, which lock in the kernel is it?"
-    why: ClassVar[str] = (
-        "A lock in the kernel shows as system time or as sleep, never as a busy disk: 96 % system time of 128 "
-        "processes on one XFS was one. Its sign is that more workers do no more work though they share nothing "
-        "themselves; the file systems in memory show whether the disk has a part in it."
-    )
-    answers: ClassVar[str] = "throughput against workers of ten loads, where it stops, and in which lock"
-    takes_s: ClassVar[float] = 120.0
-    suspect: ClassVar[str] = "a lock in the kernel"
-    options: ClassVar[tuple[Option, ...]] = declared(__file__)
-
     def __init__(self, starts: Starts = ContentionBench) -> None:
         self._starts = starts
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from probes.host import Host
-from probes.system.disk.block import device_name, layers, leaves, under
+from probes.system.disk.block import block_devices, device_name, layers, leaves, under
 from probes.system.disk.diskstats import DiskCounters
 from probes.system.disk.mounts import IN_MEMORY, NETWORK, Mount, mounts, visible_mount
 from probes.system.disk.scheduler import bracketed, hardware_queues, inflight
@@ -77,9 +77,9 @@ def _at(host: Host, mount: Mount, how: str) -> MountedDirectory:
         fstype=mount.fstype,
         source=mount.source,
         device=name if present(name) else "",
-        devices=leaves(host, name) if present(name) else (),
+        devices=leaves(block_devices(host), name) if present(name) else (),
         how=how,
-        layers=layers(host, name) if present(name) else (),
+        layers=layers(block_devices(host), name) if present(name) else (),
     )
 
 
@@ -103,7 +103,10 @@ def _served(host: Host, task: Task, table: tuple[Mount, ...]) -> MountedDirector
     for mount in table:
         if mount.devno and device_name(host, mount.devno) == name:
             return _at(host, mount, "name")
-    return MountedDirectory(device=name, devices=leaves(host, name), how="name", layers=layers(host, name))
+    devices = block_devices(host)
+    return MountedDirectory(
+        device=name, devices=leaves(devices, name), how="name", layers=layers(devices, name)
+    )
 
 
 def _arguments(host: Host, task: Task) -> tuple[OpenFile, ...]:
@@ -193,7 +196,7 @@ class Devices:
     def stuck(self, host: Host) -> tuple[DeviceState, ...]:
         """Devices at the bottom that hold requests and complete none."""
         names = [n for n, held in self.held.items() if held > 0 and self.quiet_s.get(n, 0.0) >= QUIET_S]
-        states = [self.state(host, n) for n in names if not under(host, n)]
+        states = [self.state(host, n) for n in names if not under(block_devices(host), n)]
         return tuple(s for s in states if s.holds_and_completes_nothing)
 
 

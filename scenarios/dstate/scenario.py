@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from probes.host import Host
+from probes.system.disk.block import block_devices
 from probes.system.kernel_log import Follower, hung_tasks
 from probes.types import Absent
 from scenarios.declared_options import described
@@ -102,6 +103,7 @@ class Dstate(Scenario):
                 report.close(run.clock.now() - began)
 
     def _facts(self, run: Run) -> None:
+        block_devices(run.host)  # read before anything hangs on one of them
         for name in HUNG_TASK_FACTS:
             path = f"/proc/sys/kernel/{name}"
             value = run.host.integer(path)

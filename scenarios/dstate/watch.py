@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from probes.host import Host
-from probes.system.disk.block import layers
+from probes.system.disk.block import block_devices, layers
 from probes.system.disk.diskstats import disk_counters
 from probes.system.kernel_log import kernel_log
 from probes.system.pulse import read_counters
@@ -77,7 +77,9 @@ def read(host: Host, watching: Watching, at_s: float) -> TaskLook | Absent:
     sleeps = watching.sleeps.stuck()
     new = [s.task.key for s in sleeps if s.task.key not in watching.known][:MOST_LOOKED_AT]
     stuck = [watching.details(host, s, s.task.key in new) for s in sleeps]
-    names = {n for s in stuck if s.place and s.place.device for n in layers(host, s.place.device)}
+    names = {
+        n for s in stuck if s.place and s.place.device for n in layers(block_devices(host), s.place.device)
+    }
     states = {name: watching.devices.state(host, name) for name in sorted(names)}
     halted = watching.devices.stuck(host)
     states.update({s.name: s for s in halted})

@@ -44,7 +44,7 @@ def target(host: Host, letter: str, directory: str, *, explicit: bool) -> Compar
     place = placement(host, directory)
     if isinstance(place, Absent):
         return place
-    known = host.once(block_devices)
+    known = block_devices(host)
     devices = tuple(known[name] for name in place.leaves if name in known)
     return ComparedDirectory(
         letter=letter, directory=directory, place=place, devices=devices, explicit=explicit

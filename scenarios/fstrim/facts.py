@@ -76,7 +76,7 @@ def _amounts(host: Host, layout: TrimSetup, chain: DiscardChain) -> Iterator[Ent
 
 def unpartitioned(host: Host, disk: str) -> float | None:
     """Share (0..1) of a disk that no partition takes: over-provisioning, if it was never written or trimmed once."""
-    devices = host.once(block_devices)
+    devices = block_devices(host)
     whole = devices[disk].size_bytes if disk in devices else 0
     parts = [d.size_bytes for d in devices.values() if d.parent == disk]
     if not parts or not present(whole) or not whole:

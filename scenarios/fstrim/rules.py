@@ -37,7 +37,7 @@ def flash(host: Host, chain: DiscardChain) -> list[BlockDevice]:
     """The leaves that are known to be flash. A virtual disk is not accused: what lies under it is not known, and a
     cloud's volume calls itself flash and may take no discards (EBS).
     """
-    leaves = [d for n in chain.leaves if (d := host.once(block_devices).get(n)) is not None]
+    leaves = [d for n in chain.leaves if (d := block_devices(host).get(n)) is not None]
     return [d for d in leaves if d.rotational is False and not virtual(d.transport, d.model)]
 
 
@@ -80,7 +80,7 @@ def untrimmed(host: Host) -> Iterator[Finding]:
 def written_share(host: Host, chain: DiscardChain) -> float | None:
     """Bytes written since boot, in sizes of the leaves."""
     counters = disk_counters(host)
-    devices = host.once(block_devices)
+    devices = block_devices(host)
     if isinstance(counters, Absent) or not all(n in counters and n in devices for n in chain.leaves):
         return None
     sizes = [devices[n].size_bytes for n in chain.leaves]
@@ -96,7 +96,7 @@ def written_evidence(share: float | None) -> tuple[Evidence, ...]:
 
 def swallowed(host: Host) -> Iterator[Finding]:
     """A layer between the file system and a flash disk takes no discards."""
-    devices = host.once(block_devices)
+    devices = block_devices(host)
     unknown: dict[str, str] = {}
     on_flash = False
     for chain in chains(host):

@@ -45,7 +45,7 @@ class TrimSetup:
             self.refusal = fit.refusal
             return
         self.directory, self.placement, self.notes = fit.directory, fit.placement, fit.notes
-        known = host.once(block_devices)
+        known = block_devices(host)
         self.devices = tuple(known[n] for n in fit.placement.leaves if n in known)
         self.chain = discard_chain(host, fit.placement.mount)
         self.refusal = self._no_device() or self._in_memory() or self._sizes(blocks, phases)

@@ -8,7 +8,6 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import ClassVar, Protocol
 
-from probes import units
 from probes.bench.disk.budget import WriteBudget
 from probes.bench.streams.bench import Cost, StreamBench
 from probes.bench.streams.messages import Open, Ready, Side
@@ -16,15 +15,13 @@ from probes.bench.streams.remote import RemotePeer
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
 from scenarios import events as ev
-from scenarios.card import Card
-from scenarios.declared_options import declared
+from scenarios.declared_options import described
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.groups import level_values
 from scenarios.experiment.load_schedule import ScheduledLoad, campaign
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.experiment.statistics.stats import level_interval
-from scenarios.fullstack import CARD
 from scenarios.fullstack.findings import findings
 from scenarios.fullstack.limits import limit
 from scenarios.fullstack.loads import MTUS, WEIGHT, Load
@@ -33,8 +30,7 @@ from scenarios.fullstack.plan import BUDGET_S, MOST_STREAMS, NAMESPACES, PEER_SP
 from scenarios.fullstack.results import FullstackFigures, SideRate, Streams
 from scenarios.fullstack.trains import Bench, StreamTrains
 from scenarios.guards.watch import Watch, watch_for
-from scenarios.model import Options, Prepared, Run, Scenario, Step, own_directory
-from scenarios.plan import Option
+from scenarios.model import Options, Prepared, Run, Scenario, own_directory
 
 
 class Opened(Bench, Protocol):
@@ -61,23 +57,9 @@ def built_in(run: Run, layout: FullstackSetup, private: PrivateDirectory) -> Ope
     )  # fmt: skip
 
 
+@described(__file__, most_streams=MOST_STREAMS)
 class Fullstack(Scenario):
-    id: ClassVar[str] = "fullstack"
-    card: ClassVar[Card] = CARD
-    title: ClassVar[str] = "Disk and network together"
-    question: ClassVar[str] = "Can this host feed disk and network at once, and what limits the streams?"
-    why: ClassVar[str] = (
-        "A storage node must feed its disks and a fast card at once. Each is measured alone and fits; together they "
-        "share CPUs, memory, PCIe and the page cache, and what they lose to each other nobody measures. This streams "
-        "from disk to network and back by every way that the kernel has, against each part alone, in turn."
-    )
-    answers: ClassVar[str] = (
-        "what limits disk-to-network streams, and what disk and network lose to each other"
-    )
     takes_s: ClassVar[float] = BUDGET_S + 20
-    needs: ClassVar[str] = "--dir"
-    suspect: ClassVar[str] = "disk and network together"
-    options: ClassVar[tuple[Option, ...]] = declared(__file__, most_streams=MOST_STREAMS)
 
     def __init__(
         self,
@@ -98,7 +80,7 @@ class Fullstack(Scenario):
                 private = await stack.enter_async_context(own_directory(run, layout.directory))
                 bench = self.engine(run, layout, private)
                 stack.push_async_callback(bench.close)
-                await bench.prepare(_telling(step))
+                await bench.prepare(step.wrote)
             with run.step("connect", "connect the two ends"):
                 found = await self._connect(run, layout, bench, stack)
             with run.step("measure", "measure and judge"):
@@ -195,10 +177,3 @@ async def _measure(
 
 def _watch(run: Run, layout: FullstackSetup) -> Watch:
     return watch_for(run, layout.place.leaves, directories=[layout.directory])
-
-
-def _telling(step: Step) -> Callable[[int, int], None]:
-    def tell(done: int, whole: int) -> None:
-        step.progress(f"writing the test files, {units.size(done)} of {units.size(whole)}")
-
-    return tell

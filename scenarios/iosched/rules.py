@@ -27,7 +27,7 @@ _NOT_DISKS = frozenset({"ram", "zram", "rom", "floppy"})
 def disks(host: Host) -> list[tuple[BlockDevice, Scheduling]]:
     """Every leaf with a size and a scheduler: no partitions, nothing that is built on other devices."""
     found: list[tuple[BlockDevice, Scheduling]] = []
-    for device in host.once(block_devices).values():
+    for device in block_devices(host).values():
         sized = present(device.size_bytes) and device.size_bytes > 0
         if device.parent or device.slaves or device.kind in _NOT_DISKS or not sized:
             continue

@@ -65,7 +65,7 @@ class Iosched(Scenario):
             return "a captured host has no scheduler to switch"
         if not _root():
             return "switching a scheduler needs root; which one each disk runs, and why, `hostdx triage` reads without"
-        states = (scheduling(host, name) for name, d in host.once(block_devices).items() if not d.parent)
+        states = (scheduling(host, name) for name, d in block_devices(host).items() if not d.parent)
         if not any(present(s) and len(s.offered) > 1 for s in states):
             return "no device here offers two schedulers; which one each disk runs, `hostdx triage` reads"
         return ""

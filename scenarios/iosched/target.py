@@ -44,7 +44,7 @@ def target(host: Host, directory: str) -> ScheduledDisks | Absent:
     if not place.leaves:
         reason = place.device.reason if isinstance(place.device, Absent) else "no device lies below"
         return Absent(f"{directory}: {reason}")
-    known = host.once(block_devices)
+    known = block_devices(host)
     states: list[Scheduling] = []
     for leaf in place.leaves:
         state = scheduling(host, leaf)
@@ -97,7 +97,7 @@ def _of_swap(host: Host) -> Iterator[tuple[str, str]]:
             below: tuple[str, ...] = place.leaves if present(place) else ()
         else:
             name = source_device(host, words[0])
-            below = leaves(host, name) if present(name) else ()
+            below = leaves(block_devices(host), name) if present(name) else ()
         for leaf in below:
             yield leaf, "swap"
 

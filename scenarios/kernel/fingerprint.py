@@ -136,7 +136,7 @@ def _place(host: Host, place: Placement) -> Iterator[Trait]:
     yield Trait("directory", "file_system", mount.fstype, source)
     yield Trait("directory", "options", ",".join(sorted(mount.options)), source)
     yield Trait("directory", "layers", len(place.layers), "/sys/block")
-    known = host.once(block_devices)
+    known = block_devices(host)
     disks = [known[known[name].parent or name] for name in place.leaves if name in known]
     described = {" ".join(word for word in (d.kind, d.transport, d.model) if present(word)) for d in disks}
     if described:

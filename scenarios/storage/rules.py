@@ -21,7 +21,7 @@ def differing(host: Host) -> Iterator[Finding]:
     """Two disks of one model are bought to be alike; a cache that is off on one of them makes its writes slower."""
     guest = host.once(virtualisation).virtual
     models: dict[tuple[str, str], list[BlockDevice]] = {}
-    for disk in host.once(block_devices).values():
+    for disk in block_devices(host).values():
         if disk.parent or not present(disk.model) or not disk.model or not present(disk.transport):
             continue
         if present(disk.queue.write_cache) and (guest or disk.transport not in ALONE):
@@ -56,7 +56,7 @@ def disks(host: Host) -> list[BlockDevice]:
     """Whole devices with a size: no partitions, no optical drives, no empty loop or zram devices."""
     return [
         d
-        for d in host.once(block_devices).values()
+        for d in block_devices(host).values()
         if not d.parent and d.kind != "rom" and present(d.size_bytes) and d.size_bytes > 0
     ]
 

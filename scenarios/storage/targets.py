@@ -63,7 +63,7 @@ def traits(host: Host, one: ComparedDirectory) -> dict[str, str]:
 
 def kinds(host: Host, one: ComparedDirectory) -> list[str]:
     """The kinds of the layers between file system and leaf, not their names: lvm, crypt, raid1, partition..."""
-    known = host.once(block_devices)
+    known = block_devices(host)
     found: list[str] = []
     for name in one.place.layers:
         if name in one.place.leaves:

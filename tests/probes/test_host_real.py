@@ -139,7 +139,8 @@ def test_partitions_of_a_loop_device(workshop: Workshop) -> None:
         "loop",
         8192 * 512,
     )
-    assert layers(host, part) == (part, name_of(device)) and leaves(host, part) == (name_of(device),)
+    found = block_devices(host)
+    assert layers(found, part) == (part, name_of(device)) and leaves(found, part) == (name_of(device),)
 
 
 def test_btrfs_over_two_devices(workshop: Workshop) -> None:

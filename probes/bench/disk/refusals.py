@@ -184,7 +184,7 @@ def refused_health(host: Host, placed: Placement) -> str:
     """A leaf that SMART calls failing. Without root or smartmontools nothing is known and nothing refused."""
     if os.geteuid() != 0:
         return ""
-    devices = host.once(block_devices)
+    devices = block_devices(host)
     for leaf in placed.leaves:
         device = devices.get(leaf)
         if device is None or device.transport not in _SMART_TRANSPORTS:

@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from probes.host import Host, once_if_still
-from probes.system.disk.block import layers
+from probes.system.disk.block import block_devices, layers
 from probes.types import Absent, present
 
 
@@ -83,7 +83,7 @@ def mdstat(host: Host) -> tuple[tuple[str, int, str], ...]:
 
 def thin_pool(host: Host, name: str) -> ThinPool | None:
     """The thin pool under a device, None where there is none. LVM gives it a device whose uuid ends in `-tpool`."""
-    for layer in layers(host, name):
+    for layer in layers(block_devices(host), name):
         uuid = host.word(f"/sys/block/{layer}/dm/uuid")
         if present(uuid) and uuid.endswith("-tpool"):
             label = host.word(f"/sys/block/{layer}/dm/name")

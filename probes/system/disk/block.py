@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import TypeAlias
 
 import msgspec
 
-from probes.host import Host, once_if_still
+from probes.host import Host, once
 from probes.system.disk.drive.ata import ata_port
 from probes.system.disk.drive.link import Link, pcie_link, sas_link, sata_link
 from probes.system.disk.drive.transport import controllers, kind, transport, virtual
@@ -47,9 +49,12 @@ class BlockDevice(msgspec.Struct, frozen=True, kw_only=True):
     read_only: bool = False
 
 
-@once_if_still
+Devices: TypeAlias = Mapping[str, BlockDevice]
+
+
+@once
 def block_devices(host: Host) -> dict[str, BlockDevice]:
-    """Every disk and partition by kernel name, read afresh of a live host. Hidden NVMe paths are left out."""
+    """Every disk and partition by kernel name, read once. Hidden NVMe paths are left out."""
     found: dict[str, BlockDevice] = {}
     for name, path in _disk_folders(host):
         if host.text(f"{path}/hidden") == "1":
@@ -69,36 +74,28 @@ def device_name(host: Host, devno: str) -> str | Absent:
     return next((d.name for d in block_devices(host).values() if d.devno == devno), path)
 
 
-def layers(host: Host, name: str) -> tuple[str, ...]:
+def layers(devices: Devices, name: str) -> tuple[str, ...]:
     """The device and everything under it, from the top to the leaves, each once. A loop device is a leaf."""
     order: dict[str, None] = {}
     level = [name]
     while level:  # ends even on a tree whose links go round: each name is followed once
         fresh = [n for n in level if n not in order]
         order.update(dict.fromkeys(fresh))
-        level = [below for n in fresh for below in under(host, n)]
+        level = [below for n in fresh for below in under(devices, n)]
     return tuple(order)
 
 
-def leaves(host: Host, name: str) -> tuple[str, ...]:
+def leaves(devices: Devices, name: str) -> tuple[str, ...]:
     """The devices at the bottom: disks, and loop devices, whose file lies on another stack."""
-    return tuple(n for n in layers(host, name) if not under(host, n))
+    return tuple(n for n in layers(devices, name) if not under(devices, n))
 
 
-def under(host: Host, name: str) -> tuple[str, ...]:
+def under(devices: Devices, name: str) -> tuple[str, ...]:
     """What a device is directly built on: a partition's disk, the slaves of LVM, md, dm-crypt, multipath."""
-    path = host.real(f"/sys/class/block/{name}")
-    if isinstance(path, Absent):
-        path = host.real(f"/sys/block/{name}")
-    if isinstance(path, Absent):  # some captured trees have partitions in their disk's folder only
-        path = next(iter(host.glob(f"/sys/block/*/{name}")), "")
-        path = host.real(path) if path else Absent(f"{name} is not in sysfs")
-    if isinstance(path, Absent) or "/" in name:
+    device = devices.get(name)
+    if device is None:
         return ()
-    if host.exists(f"{path}/partition"):
-        return (path.split("/")[-2],)
-    slaves = host.listing(f"{path}/slaves")
-    return slaves if present(slaves) and not name.startswith("loop") else ()
+    return (device.parent,) if device.parent else device.slaves
 
 
 def _disk_folders(host: Host) -> list[tuple[str, str]]:

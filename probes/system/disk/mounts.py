@@ -159,8 +159,9 @@ def placement(host: Host, directory: str) -> Placement | Absent:
     tops = _devices(host, mount)
     if isinstance(tops, Absent):
         return Placement(directory=path, mount=mount, device=tops)
-    down = tuple(dict.fromkeys(n for top in tops for n in layers(host, top)))
-    ends = tuple(dict.fromkeys(n for top in tops for n in leaves(host, top)))
+    devices = block_devices(host)
+    down = tuple(dict.fromkeys(n for top in tops for n in layers(devices, top)))
+    ends = tuple(dict.fromkeys(n for top in tops for n in leaves(devices, top)))
     return Placement(directory=path, mount=mount, device=tops[0], layers=down, leaves=ends)
 
 
@@ -180,7 +181,7 @@ def memory_of(host: Host, mount: Mount) -> str:
 def file_systems(host: Host) -> dict[str, tuple[str, ...]]:
     """The types of the mounted file systems by device: the one that is mounted, and all that lie under it."""
     table = mounts(host)
-    found: dict[str, dict[str, None]] = {}
+    devices, found = block_devices(host), dict[str, dict[str, None]]()
     seen = set()
     for mount in table if present(table) else ():
         # bind mounts come by the thousand, and btrfs has an anonymous number for every subvolume
@@ -190,7 +191,7 @@ def file_systems(host: Host) -> dict[str, tuple[str, ...]]:
         seen.add(key)
         tops = _devices(host, mount)
         for top in tops if present(tops) else ():
-            for name in layers(host, top):
+            for name in layers(devices, top):
                 found.setdefault(name, {})[mount.fstype] = None
     return {name: tuple(types) for name, types in found.items()}
 

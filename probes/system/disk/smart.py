@@ -48,7 +48,7 @@ def physical(host: Host) -> list[BlockDevice]:
     """Whole disks that have SMART: SATA, SAS and NVMe."""
     return [
         d
-        for d in host.once(block_devices).values()
+        for d in block_devices(host).values()
         if not d.parent
         and d.kind != "rom"
         and present(d.size_bytes)

@@ -40,7 +40,7 @@ def may_be_zfs(host: Host, disk: BlockDevice) -> bool:
 
 def _used(host: Host) -> frozenset[str]:
     """Disks that something is built on, or of which a file system is mounted."""
-    devices = host.once(block_devices)
+    devices = block_devices(host)
     table = host.once(mounts)
     mounted = [source_device(host, m.source) for m in table] if present(table) else []
     below = [name for device in devices.values() for name in device.slaves]

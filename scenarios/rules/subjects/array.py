@@ -16,7 +16,7 @@ from scenarios.rules.table import SubjectRow
 def pool_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per thin pool of LVM: fill of data and metadata, 0..1 (root)."""
     found: dict[str, SubjectRow] = {}
-    for device in host.once(block_devices).values():
+    for device in block_devices(host).values():
         if device.kind != "lvm" and not device.name.startswith("dm-"):
             continue
         pool = thin_pool(host, device.name)
@@ -102,7 +102,7 @@ def array_rows(host: Host) -> list[SubjectRow]:
             "mismatches": partial(host.integer, f"{base}/mismatch_cnt"),
             "stripe_cache": partial(host.integer, f"{base}/stripe_cache_size"),
             "bitmap": partial(host.word, f"{base}/bitmap/location"),
-            "members": partial(leaves, host, array.name),
+            "members": partial(leaves, block_devices(host), array.name),
         }
         rows.append(SubjectRow(array.name, columns, base))
     unread = Absent("sysfs was not captured", "captured")
@@ -120,7 +120,7 @@ def multipath_rows(host: Host) -> list[SubjectRow] | Absent:
         older = host.command("multipath", "-v4", "-ll")
         text = older if present(older) else text
     told = _multipath_text(text) if present(text) else {}
-    for device in host.once(block_devices).values():
+    for device in block_devices(host).values():
         if device.kind != "multipath":
             continue
         states = {s: host.word(f"/sys/block/{s}/device/state") for s in device.slaves}

@@ -22,11 +22,11 @@ _NO_DISKS = frozenset({"ram", "zram", "rom", "floppy", "loop"})
 def disk_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per whole disk with a size, in order of names: nothing that is built on others, no loops."""
     names = host.listing("/sys/block")
-    if isinstance(names, Absent) and not host.once(block_devices):
+    if isinstance(names, Absent) and not block_devices(host):
         return names
     return [
         _disk(host, d)
-        for d in host.once(block_devices).values()
+        for d in block_devices(host).values()
         if not d.parent
         and not d.slaves
         and d.kind not in _NO_DISKS
@@ -113,7 +113,7 @@ def _likes_wait(host: Host, d: BlockDevice) -> Value:
 
 def _waits_by_model(host: Host) -> dict[str, list[tuple[str, float]]]:
     found: dict[str, list[tuple[str, float]]] = {}
-    for d in host.once(block_devices).values():
+    for d in block_devices(host).values():
         if present(d.model) and d.model and not d.parent and not d.slaves:
             wait = _counter(host, d.name, "read")
             if present(wait):
@@ -150,7 +150,7 @@ def _in_flight(host: Host, name: str) -> Value:
 def partition_rows(host: Host) -> list[SubjectRow]:
     """One row per partition of a disk that tells its blocks; `start` in sectors of 512 bytes."""
     rows = []
-    for d in host.once(block_devices).values():
+    for d in block_devices(host).values():
         if d.parent and not emulated(d.model) and present(d.queue.physical_block_bytes):
             columns: dict[str, Value] = {
                 "start": partial(host.integer, f"{d.path}/start"),
@@ -186,7 +186,7 @@ def _mount(host: Host, mount: Mount) -> SubjectRow:
     device = partial(source_device, host, mount.source)
 
     def spins(name: Value) -> Value:
-        known = host.once(block_devices)
+        known = block_devices(host)
         if isinstance(name, Absent):
             return name
         return known[name].rotational if name in known else Absent("no disk is known")

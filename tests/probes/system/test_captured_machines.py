@@ -118,7 +118,7 @@ def test_the_epyc(captured: Host) -> None:
 
 @pytest.mark.parametrize("captured", ["disks-lvm"], indirect=True)
 def test_the_volume_over_four_loop_devices(captured: Host) -> None:
-    assert leaves(captured, "dm-0") == ("loop0", "loop1", "loop2", "loop3")
+    assert leaves(block_devices(captured), "dm-0") == ("loop0", "loop1", "loop2", "loop3")
     found = placement(captured, "/home/test/data")
     assert present(found) and (found.device, found.leaves) == ("nvme0n1p3", ("nvme0n1",))
     devices = block_devices(captured)

@@ -152,7 +152,7 @@ async def test_a_loop_device_without_direct_io_wins_nothing(tmp_path: Path) -> N
         run = run_of(scenario, [plain, cached], 15)
         await conduct(scenario, run)
         alone = run_of(scenario, [cached], 8)
-        await scenario.run(alone)
+        await conduct(scenario, alone)
         refused = [
             one.prepare(
                 Host(), FakeRun(host=Host(), options={"dir": cached}, declared=one.options).options

@@ -75,7 +75,7 @@ def discard_chains(host: Host) -> tuple[DiscardChain, ...] | Absent:
 
 def discard_chain(host: Host, mount: Mount) -> DiscardChain | None:
     """None where the mount lies on no block device that sysfs knows."""
-    devices = host.once(block_devices)
+    devices = block_devices(host)
     top = next((d.name for d in devices.values() if mount.devno and d.devno == mount.devno), None)
     if top is None:
         named = source_device(host, mount.source)
@@ -86,8 +86,8 @@ def discard_chain(host: Host, mount: Mount) -> DiscardChain | None:
     if mount.fstype == "btrfs":
         tops = (top, *(n for n in btrfs_members(host, top) if n != top))
     same = _same(host, mount)
-    names = [n for n in dict.fromkeys(n for t in tops for n in layers(host, t)) if n in devices]
-    ends = tuple(dict.fromkeys(n for t in tops for n in leaves(host, t)))
+    names = [n for n in dict.fromkeys(n for t in tops for n in layers(devices, t)) if n in devices]
+    ends = tuple(dict.fromkeys(n for t in tops for n in leaves(devices, t)))
     return DiscardChain(
         mount=mount,
         device=top,
@@ -117,12 +117,12 @@ def own_devices(host: Host, chain: DiscardChain) -> tuple[str, ...]:
 
     Not an md array's: raid0_make_request hands discards down before they are counted (drivers/md/raid0.c).
     """
-    devices = host.once(block_devices)
+    devices = block_devices(host)
     found: dict[str, None] = {}
     waiting = list(chain.tops or (chain.device,))
     while waiting:
         name = waiting.pop(0)
-        below = under(host, name) if name in devices and devices[name].kind.startswith("md") else ()
+        below = under(devices, name) if name in devices and devices[name].kind.startswith("md") else ()
         waiting += [n for n in below if n not in found]
         if not below:
             found[name] = None

@@ -186,11 +186,12 @@ def test_stacks_down_to_their_leaves(tree: Tree) -> None:
     virtual(tree, "loop0", "7:0")
     tree.files("/sys/devices/virtual/block/loop0", loop__backing_file="/var/disk.img")
     host = tree.host()
-    assert layers(host, "dm-2") == ("dm-2", "dm-1", "md0", "dm-0", "sda1", "sdb", "sdc", "sda")
-    assert leaves(host, "dm-2") == ("sdb", "sdc", "sda")
-    assert leaves(host, "sda1") == ("sda",)
-    assert layers(host, "loop0") == leaves(host, "loop0") == ("loop0",)
-    assert leaves(host, "not-there") == ("not-there",)
+    devices = block_devices(host)
+    assert layers(devices, "dm-2") == ("dm-2", "dm-1", "md0", "dm-0", "sda1", "sdb", "sdc", "sda")
+    assert leaves(devices, "dm-2") == ("sdb", "sdc", "sda")
+    assert leaves(devices, "sda1") == ("sda",)
+    assert layers(devices, "loop0") == leaves(devices, "loop0") == ("loop0",)
+    assert leaves(devices, "not-there") == ("not-there",)
     devices = block_devices(host)
     assert [devices[n].kind for n in ("dm-0", "dm-1", "dm-2", "md0")] == ["multipath", "lvm", "crypt", "md"]
     assert devices["dm-1"].label == "vg-scratch"
@@ -202,8 +203,8 @@ def test_stacks_down_to_their_leaves(tree: Tree) -> None:
 def test_a_stack_that_goes_round_ends(tree: Tree) -> None:
     first = virtual(tree, "dm-0", "253:0", "/sys/devices/virtual/block/dm-1")
     virtual(tree, "dm-1", "253:1", first)
-    assert layers(tree.host(), "dm-0") == ("dm-0", "dm-1")
-    assert leaves(tree.host(), "dm-0") == ()
+    assert layers(block_devices(tree.host()), "dm-0") == ("dm-0", "dm-1")
+    assert leaves(block_devices(tree.host()), "dm-0") == ()
 
 
 def test_an_empty_host_has_no_devices(tree: Tree) -> None:
