@@ -267,7 +267,8 @@ class Call:
         if self._phase == "looking":
             return "refused", stderr or "its Python did not start"
         if self._phase == "connecting":
-            return "rubbish", stderr or f"ended with status {status} and ran nothing"
+            state: State = "refused" if status else "rubbish"
+            return state, stderr or f"ended with status {status} and ran nothing"
         return (
             "unreachable",
             f"the connection broke off while {_DOING[self._phase]}: {stderr or 'no reason given'}",

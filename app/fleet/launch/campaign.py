@@ -46,7 +46,9 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
 class Campaign:
     def __init__(self, folder: Folder, head: Head, parcel: Parcel, manner: Manner) -> None:
         self.folder, self.head, self.manner = folder, head, manner
-        self._engine = Engine(manner.rsh, manner.connect_s, self._told, self._progress)
+        self._engine = Engine(
+            manner.rsh, manner.connect_s, self._told, self._progress, shared=bool(parcel.shared)
+        )
         self._answers = folder.answers()
         self._errand = Errand(
             argv=(),

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from app.failure import USAGE, Failure
 from app.fleet.launch.call import Call, CallAnswer
+from app.output import say
 from app.run.signals import finish_first
 from probes.number_text import whole
 
@@ -25,7 +26,6 @@ try:
     from ClusterShell.Task import Task, task_self
     from ClusterShell.Worker.Exec import ExecClient, ExecWorker
     from ClusterShell.Worker.Ssh import SshClient
-    from ClusterShell.Worker.Tree import TreeWorker
 except ImportError as _error:
     raise Failure(
         "fleet: launching needs ClusterShell 1.10 or newer: `pip install 'hostdx[fleet]'`, or the package "
@@ -138,8 +138,12 @@ class _SrunWorker(ExecWorker):  # type: ignore[misc]
 class _Connection(EventHandler):  # type: ignore[misc]
     """One worker's events as a call takes them, and the call's orders as the worker takes them."""
 
-    def __init__(self, call: Call, ended: Callable[[CallAnswer], None]) -> None:
+    def __init__(self, call: Call, ended: Callable[[CallAnswer], None], *, tree: bool) -> None:
+        """`tree`: a gateway writes to whichever node it was given last, so the head is in the command; and what comes
+        of a worker that was aborted breaks its channel, so such a one is left until all are at their end.
+        """
         self._call = call
+        self._tree = tree
         self._ended = ended
         self._worker: Worker
         self._status: int | None = None
@@ -151,7 +155,9 @@ class _Connection(EventHandler):  # type: ignore[misc]
         return self._call.most_line
 
     def open(self, task: Task) -> None:
-        self._worker = task.shell(self._call.errand.command, nodes=self._call.node, handler=self, stderr=True)
+        node = self._call.node
+        command = self._call.errand.command(node if self._tree else "")
+        self._worker = task.shell(command, nodes=node, handler=self, stderr=True)
 
     def ev_start(self, worker: Worker) -> None:
         self._worker = worker
@@ -175,8 +181,7 @@ class _Connection(EventHandler):  # type: ignore[misc]
         self._ended(self._call.closed(None if timedout else self._status))
 
     def send(self, data: bytes) -> None:
-        if isinstance(self._worker, TreeWorker):  # it does not tell what its gateways wrote
-            self._worker.write(data)
+        if self._tree:
             return
         self._rest = memoryview(bytes(self._rest) + data) if self._rest else memoryview(data)
         self._more()
@@ -187,7 +192,10 @@ class _Connection(EventHandler):  # type: ignore[misc]
 
     def abort(self) -> None:
         self._rest = memoryview(b"")
-        self._worker.abort()
+        if self._tree:
+            self._ended(self._call.closed(None))
+        else:
+            self._worker.abort()
 
     def _more(self) -> None:
         """The next part where the one before went out: a thousand copies of a bundle do not fit into memory."""
@@ -201,9 +209,17 @@ class Engine(EventHandler):  # type: ignore[misc]
     """Makes calls, so many at a time. Ctrl-C is for us alone: an ssh that got it could not say how its run ended."""
 
     def __init__(
-        self, rsh: str, connect_s: float, told: Callable[[CallAnswer], None], every: Callable[[], None]
+        self,
+        rsh: str,
+        connect_s: float,
+        told: Callable[[CallAnswer], None],
+        every: Callable[[], None],
+        *,
+        shared: bool,
     ) -> None:
-        """`told` gets each answer as it comes; `every` is called a few times a second."""
+        """`told` gets each answer as it comes; `every` is called a few times a second. `shared`: the nodes have the
+        bundle, and nothing need be sent to them: ClusterShell's tree will do, where the site has one.
+        """
         check_version()
         logging.getLogger("ClusterShell").addHandler(logging.NullHandler())
         logging.getLogger("ClusterShell").propagate = False
@@ -216,8 +232,11 @@ class Engine(EventHandler):  # type: ignore[misc]
         self._task.set_info("srun_path" if srun else "ssh_path", rsh)
         self._task.set_info("connect_timeout", connect_s)
         self._task.set_info("command_timeout", 0)
-        if srun:
-            self._task.set_default("auto_tree", False)
+        routes = not srun and any(Path(path).exists() for path in Task.TOPOLOGY_CONFIGS)
+        self._tree = routes and shared
+        self._task.set_default("auto_tree", self._tree)
+        if routes and not shared:
+            say("topology.conf is not followed, each node is called from here: gateways need --bundle PATH")
         self._waiting: list[Call] = []
         self._open: dict[str, Call] = {}
         self._at_once = 1
@@ -248,6 +267,8 @@ class Engine(EventHandler):  # type: ignore[misc]
         for call in list(self._open.values()):
             call.tick()
         self._every()
+        if self._tree and not self._open:
+            self._task.abort()
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         self._told_to_stop = True
@@ -266,7 +287,7 @@ class Engine(EventHandler):  # type: ignore[misc]
         while self._waiting and len(self._open) < self._at_once:
             call = self._waiting.pop()
             self._open[call.node] = call
-            _Connection(call, self._closed).open(self._task)
+            _Connection(call, self._closed, tree=self._tree).open(self._task)
 
     def _closed(self, answer: CallAnswer) -> None:
         if self._open.pop(answer.node, None) is not None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shlex
+from base64 import b64encode
 from functools import cache
 from pathlib import Path
+from zlib import compress
 
 import msgspec
 
@@ -12,9 +14,8 @@ from app.recording.limits import LINE_LIMIT
 from probes.children.own_module import PYTHONS
 
 _AGENT = Path(__file__).with_name("agent.py")
-_START = (
-    'f=open(0,"rb",closefd=False);t=f.read(int(f.readline()));'
-    'exec(compile(t,"agent","exec"),{"__name__":"hostdx_agent","SOURCE":f})'
+_EXECUTE = (
+    't=f.read(int(f.readline()));exec(compile(t,"agent","exec"),{"__name__":"hostdx_agent","SOURCE":f})'
 )
 MARKED = "#hostdx-fleet"
 
@@ -43,15 +44,21 @@ class Errand(msgspec.Struct, frozen=True, kw_only=True):
         """Bytes: a recording has many lines, a document may be one."""
         return LINE_LIMIT if self.records else self.most_bytes
 
-    @property
-    def command(self) -> str:
-        """For a login shell of any kind: one word of its own for /bin/sh, in one line."""
+    def command(self, node: str = "") -> str:
+        """For a login shell of any kind: one word of its own for /bin/sh, in one line.
+
+        With a node's name the head is in it, where nothing can be sent afterwards.
+        """
+        source = 'f=open(0,"rb",closefd=False);'
+        if node:
+            packed = b64encode(compress(self.head(node))).decode()
+            source = f'import base64,io,zlib;f=io.BytesIO(zlib.decompress(base64.b64decode("{packed}")));'
         names = shlex.join([self.python] if self.python else PYTHONS)
         first = f"{self.become} -n -- " if self.become else ""
         script = (
             f'echo \\{MARKED} {{\\"shell\\":1}}; PATH=$PATH:/usr/local/bin:/usr/bin; for p in {names}; do '
             '"$p" -I -S -c "import sys; sys.exit(sys.version_info < (3, 11))" </dev/null >/dev/null 2>&1 && '
-            f'exec {first}"$p" -I -S -c {shlex.quote(_START)}; done; echo \\{MARKED} {{\\"absent\\":1}}'
+            f'exec {first}"$p" -I -S -c {shlex.quote(source + _EXECUTE)}; done; echo \\{MARKED} {{\\"absent\\":1}}'
         )
         return f"exec /bin/sh -c {shlex.quote(script)}"
 

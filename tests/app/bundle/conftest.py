@@ -10,12 +10,16 @@ from app.bundle import build
 from tests.app.bundle import installed
 
 
-@pytest.fixture(scope="session")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made() -> bytes:
+    """For this Python alone, of what is installed here."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(build, "fetched", installed.fetched)
-        made = build.built()
+        return build.built().data
+
+
+@pytest.fixture(scope="session")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("bundle") / "hostdx.pyz"
-    path.write_bytes(made.data)
+    path.write_bytes(made())
     path.chmod(0o755)
     return path

@@ -89,7 +89,7 @@ def _clush(fleet: FakeFleet, names: list[str], *, agent: bool) -> Cost:
             argv=("triage", "--json"), shared=given.shared, size=given.size, sha256=given.sha256,
             parts=given.parts, python=sys.executable, most_bytes=MOST_LOOK,
         )  # fmt: skip
-        command, sent = errand.command, errand.head("n0")
+        command, sent = errand.command(), errand.head("n0")
     options = ["-O", f"ssh_path={fleet.ssh}", "-f", str(FANOUT), "-w", ",".join(names)]
     return _timed(["ClusterShell.CLI.Clush", *options, command], dict(os.environ), sent)
 

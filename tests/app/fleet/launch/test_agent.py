@@ -40,7 +40,7 @@ class Agent:
 
     def __init__(self, asked: Errand, *, send: bytes, shell: str = "sh") -> None:
         self.process = subprocess.Popen(
-            [shell, "-c", asked.command],
+            [shell, "-c", asked.command()],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -184,7 +184,7 @@ def test_a_users_journals_of_each_node_are_its_own(monkeypatch: pytest.MonkeyPat
 
 def test_a_shell_without_a_python(tmp_path: Path) -> None:
     done = subprocess.run(
-        ["sh", "-c", errand(ECHO, python="/no/python").command], input=b"", capture_output=True, check=True
+        ["sh", "-c", errand(ECHO, python="/no/python").command()], input=b"", capture_output=True, check=True
     )
     lines = done.stdout.splitlines()
     assert [msgspec.json.decode(line[len(MARK) :]) for line in lines] == [{"shell": 1}, {"absent": 1}]
