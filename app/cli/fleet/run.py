@@ -33,6 +33,10 @@ def _extra() -> list[click.Parameter]:
             ("--at-once",), type=click.IntRange(1, 1024), default=None,
             help="Nodes that measure at once (default: --fanout; one where the load falls on a shared file system).",
         ),
+        click.Option(
+            ("--per",), default="", metavar="SOURCE",
+            help="Groups that share a switch (racks, a source in groups.conf): one node of each, or --at-once, at a time",
+        ),
         click.Option(("--yes", "-y"), is_flag=True, help="Agree to the changes that the nodes' plans list."),
     ]  # fmt: skip
 

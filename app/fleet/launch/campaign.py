@@ -12,7 +12,7 @@ from app.failure import COULD_NOT, Failure
 from app.fleet.folder import TRIAGE, Folder, Head, Line, State
 from app.fleet.launch.agreement import agreed, plan_in
 from app.fleet.launch.call import Call, CallAnswer
-from app.fleet.launch.engine import Engine, folded
+from app.fleet.launch.engine import Engine, folded, racks
 from app.fleet.launch.errand import Errand
 from app.fleet.launch.parcel import Parcel
 from app.output import say
@@ -31,13 +31,17 @@ LONGEST_S = 86400.0
 
 
 class Manner(msgspec.Struct, frozen=True, kw_only=True):
-    """How the nodes are reached and how many of them at once. `at_once` 0: as many as load nothing that they share."""
+    """How the nodes are reached and how many of them at once. `at_once` 0: as many as load nothing that they share.
+
+    `per`: a source of groups, of each of which `at_once` (else one) measure at a time.
+    """
 
     rsh: str = "ssh"
     fanout: int = 64
     at_once: int = 0
     python: str = ""
     become: str = ""
+    per: str = ""
     connect_s: float = 10.0
     most_s: float = 0.0
     yes: bool = False
@@ -49,6 +53,7 @@ class Campaign:
         self._engine = Engine(
             manner.rsh, manner.connect_s, self._told, self._progress, shared=bool(parcel.shared)
         )
+        self._racks = racks(head.nodes, manner.per) if manner.per else {}
         self._answers = folder.answers()
         self._errand = Errand(
             argv=(),
@@ -105,7 +110,7 @@ class Campaign:
             return Call(node, errand, place / f"{node}.json", judge, time.monotonic)
 
         self._keeps = lambda answer: answer.node not in found
-        self._calls("plans", [call(node) for node in nodes], round, self.manner.fanout)
+        self._calls("plans", [call(node) for node in nodes], round, self.manner.fanout, {})
         if place.exists():
             place.rmdir()
         return {node: found[node] for node in nodes if node in found}
@@ -128,11 +133,10 @@ class Campaign:
         """Each node by its own plan, and by no other: it refuses where its plan is another one by then."""
         nodes = self.left(plans, round)
         shared = {what for node in nodes for what in plans[node].shares}
-        at_once = self.manner.at_once or (1 if shared else self.manner.fanout)
-        if shared and not self.manner.at_once and len(nodes) > 1:
-            say(
-                f"one node at a time: all of them load {', '.join(sorted(shared)[:3])}; --at-once N measures more"
-            )
+        at_once = self.manner.at_once or (1 if shared or self._racks else self.manner.fanout)
+        if shared and not (self.manner.at_once or self._racks) and len(nodes) > 1:
+            names = ", ".join(sorted(shared)[:3])
+            say(f"one node at a time: all of them load {names}; --at-once N measures more, --per one a rack")
 
         def errand(node: str) -> Errand:
             plan = plans[node]
@@ -156,7 +160,7 @@ class Campaign:
             return _recorded(path, self.head.scenario)
 
         what = "measurement" if round == 0 else f"retest {round}"
-        self._make(what, nodes, round, errand, min(at_once, self.manner.fanout), judge)
+        self._make(what, nodes, round, errand, at_once, judge)
 
     def _looking(self, argv: tuple[str, ...]) -> Errand:
         most_s = self.manner.most_s or LOOK_S
@@ -178,13 +182,15 @@ class Campaign:
             Call(node, errand(node), place(node, round, recording=recording), judge, time.monotonic)
             for node in nodes
         ]
-        self._calls(what, calls, round, at_once)
+        self._calls(what, calls, round, at_once, self._racks)
 
-    def _calls(self, what: str, calls: Sequence[Call], round: int, at_once: int) -> None:
+    def _calls(
+        self, what: str, calls: Sequence[Call], round: int, at_once: int, racks: Mapping[str, str]
+    ) -> None:
         if not calls or self.interrupted:
             return
         self._what, self._round, self._asked, self._done = what, round, len(calls), 0
-        self._engine.make(calls, at_once)
+        self._engine.make(calls, self.manner.fanout, at_once, racks)
         self._tell()
 
     def _told(self, answer: CallAnswer) -> None:

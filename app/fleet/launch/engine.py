@@ -8,7 +8,8 @@ from __future__ import annotations
 import logging
 import shlex
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Protocol
@@ -23,6 +24,7 @@ try:
     from ClusterShell import __version__ as _version
     from ClusterShell.Event import EventHandler
     from ClusterShell.NodeSet import NodeSet, NodeSetException
+    from ClusterShell.NodeUtils import GroupResolverError, GroupSourceError
     from ClusterShell.Task import Task, task_self
     from ClusterShell.Worker.Exec import ExecClient, ExecWorker
     from ClusterShell.Worker.Ssh import SshClient
@@ -69,6 +71,15 @@ def expanded(text: str) -> list[str]:
 
 def sound(name: str) -> bool:
     return 0 < len(name) <= 200 and name[0].isalnum() and NAME.issuperset(name)
+
+
+def racks(names: Sequence[str], source: str) -> dict[str, str]:
+    """Of each node its group in this source of the site's groups.conf; of one in none, "". Raises Failure."""
+    try:
+        groups = NodeSet.fromlist(list(names)).groups(source)
+    except (NodeSetException, GroupSourceError, GroupResolverError) as error:
+        raise Failure(f"fleet: --per {source}: {' '.join(str(error).split())}", USAGE) from None
+    return {str(node): group for group, (_, nodes) in groups.items() for node in nodes}
 
 
 def folded(names: Sequence[str]) -> str:
@@ -237,17 +248,23 @@ class Engine(EventHandler):  # type: ignore[misc]
         self._task.set_default("auto_tree", self._tree)
         if routes and not shared:
             say("topology.conf is not followed, each node is called from here: gateways need --bundle PATH")
-        self._waiting: list[Call] = []
+        self._waiting: dict[str, list[Call]] = {}  # by rack
         self._open: dict[str, Call] = {}
-        self._at_once = 1
+        self._racks: Mapping[str, str] = {}
+        self._at_once = self._most = 1
         self.interrupted = self._told_to_stop = False
 
-    def make(self, calls: Sequence[Call], at_once: int) -> None:
-        """All of them, to their answers; after a Ctrl-C those under way are asked to stop, the others not begun."""
-        self._task.set_info("fanout", max(at_once, 1))
-        self._waiting = list(calls)[::-1]
+    def make(self, calls: Sequence[Call], most: int, at_once: int, racks: Mapping[str, str]) -> None:
+        """All of them, to their answers; after a Ctrl-C those under way are asked to stop, the others not begun.
+
+        `most` at a time, and `at_once` of each rack; nodes of which nobody said a rack are one.
+        """
+        self._task.set_info("fanout", most)
+        self._waiting = {}
+        for call in reversed(calls):
+            self._waiting.setdefault(racks.get(call.node, ""), []).append(call)
         timer = self._task.timer(TICK_S, handler=self, interval=TICK_S, autoclose=True)
-        self._at_once = at_once
+        self._most, self._at_once, self._racks = most, at_once, racks
         before = {
             number: signal.signal(number, self._on_signal) for number in STOPS
         }  # where a thread gets it
@@ -277,17 +294,20 @@ class Engine(EventHandler):  # type: ignore[misc]
         if self.interrupted:
             return
         self.interrupted = True
-        for call in self._waiting:
+        for call in (call for calls in self._waiting.values() for call in calls):
             self._told(call.closed(None))
         self._waiting.clear()
         for call in list(self._open.values()):
             call.stop()
 
     def _fill(self) -> None:
-        while self._waiting and len(self._open) < self._at_once:
-            call = self._waiting.pop()
-            self._open[call.node] = call
-            _Connection(call, self._closed, tree=self._tree).open(self._task)
+        busy = Counter(self._racks.get(node, "") for node in self._open)
+        for rack, waiting in self._waiting.items():
+            while waiting and len(self._open) < self._most and busy[rack] < self._at_once:
+                call = waiting.pop()
+                busy[rack] += 1
+                self._open[call.node] = call
+                _Connection(call, self._closed, tree=self._tree).open(self._task)
 
     def _closed(self, answer: CallAnswer) -> None:
         if self._open.pop(answer.node, None) is not None:

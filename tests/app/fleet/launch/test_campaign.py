@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -92,9 +93,56 @@ def test_what_is_shared_is_loaded_by_one_at_a_time(
     found = campaign(fleet, "fake", *nodes)
     plans = found.plans(nodes, [])
     seen: list[int] = []
-    monkeypatch.setattr(found._engine, "make", lambda _calls, at_once: seen.append(at_once))
+    monkeypatch.setattr(found._engine, "make", lambda _calls, _most, at_once, _racks: seen.append(at_once))
     found.measure(0, plans, [])
     assert seen == [most]
+
+
+GROUPS = """[Main]
+default: racks
+[racks]
+map: case $GROUP in r1) echo n[1-3];; r2) echo n[4-5];; esac
+list: echo r1 r2
+"""
+
+
+@pytest.mark.parametrize("at_once", [0, 2])
+def test_one_of_each_rack_at_a_time(
+    fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, at_once: int
+) -> None:
+    from ClusterShell.NodeSet import set_std_group_resolver_config
+
+    from app.fleet.launch.engine import Engine, _Connection, racks
+
+    (tmp_path / "groups.conf").write_text(GROUPS)
+    set_std_group_resolver_config(str(tmp_path / "groups.conf"))
+    try:
+        found = campaign(fleet, "fake", *(f"n{n}" for n in range(1, 8)), per="racks", at_once=at_once)
+        with pytest.raises(Failure):
+            racks(found.head.nodes, "switches")
+    finally:
+        set_std_group_resolver_config(None)
+    assert found._racks == {
+        "n1": "@racks:r1",
+        "n2": "@racks:r1",
+        "n3": "@racks:r1",
+        "n4": "@racks:r2",
+        "n5": "@racks:r2",
+    }
+    plans = found.plans(found.head.nodes, [])
+    seen: list[Counter[str]] = []
+    begin = _Connection.open
+
+    def opened(self: _Connection, task: object) -> None:
+        engine: Engine = found._engine
+        seen.append(Counter(found._racks.get(node, "") for node in engine._open))
+        begin(self, task)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(_Connection, "open", opened)
+    found.measure(0, plans, [])
+    assert set(states(found).values()) == {"answered"} and len(states(found)) == 7
+    assert max(max(one.values()) for one in seen) == (at_once or 1)
+    assert max(len(one) for one in seen) == 3, "each rack for itself; those in none are one"
 
 
 def test_a_stop_is_told_by_each_node_and_the_rest_is_taken_up_again(

@@ -1,6 +1,6 @@
 """`fleet run kernel` over ssh to twelve name spaces of this machine, measured one at a time: is the odd one found?
 
-    python -m tests.benchmarks.running.fleet_nodes planted like planted … (root; a control group of its own a node)
+    python -m tests.benchmarks.nodes.name_spaces planted like planted … (root; a control group of its own a node)
 
 `planted`: one drawn node has a fifth of a CPU, another one a receive buffer of 16 KiB (net.ipv4.tcp_rmem, its own name
 space's). `like`: nothing. Each line says who was named, and the setting that stands first.

@@ -1,6 +1,6 @@
 """What the launcher costs: `fleet triage` of many nodes and `clush` of the very same agent and order, interleaved.
 
-    python -m tests.benchmarks.reading.launcher [--nodes 1000] [--rounds 3] [--bundle FILE | --light]
+    python -m tests.benchmarks.nodes.launcher [--nodes 1000] [--rounds 3] [--bundle FILE | --light]
 
 The nodes are an `ssh` that is a shell here, so what they do (two starts of a Python, then the bundle's) is done on the
 launcher's cores: CPU seconds are told apart, the launcher's own and its nodes'. Without a bundle a small program
