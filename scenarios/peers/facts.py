@@ -44,7 +44,8 @@ class _Fact:
 class Compared(NamedTuple):
     """One fact of one node against its peers'. `value` and the peers' values are spelt as JSON, "" where missing.
 
-    `values` counts the different ones, the node's own among them; continuous numbers count by range.
+    `values` counts the different ones, the node's own among them, `most` the peers that have the most frequent one;
+    continuous numbers count by range.
     """
 
     key: FactKey
@@ -52,6 +53,7 @@ class Compared(NamedTuple):
     matching: int
     peers: int
     values: int
+    most: int
     theirs: tuple[tuple[str, int], ...]
 
 
@@ -129,7 +131,7 @@ class FactTable:
             found.append(
                 Compared(
                     key, self.spelling(key, own), grouped[classes[0]], sum(counts.values()),
-                    len(grouped.keys() | {classes[0]}), theirs,
+                    len(grouped.keys() | {classes[0]}), max(grouped.values()), theirs,
                 )
             )  # fmt: skip
         return found

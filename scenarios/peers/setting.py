@@ -28,6 +28,7 @@ _TABLES = {
     "cpu": "policy",
 }  # where the rules' tables are called otherwise than the facts' subjects
 _ALONE = 0.5  # of the peers, at most, may have the same value
+_AGREED = 0.25  # of the peers, at least, have one value: else it is a name, a serial, a reading
 
 
 def suspicion(*, peers: int, values: int, entries: int, matching: int) -> float:
@@ -48,7 +49,7 @@ def settings(
     ranked = [
         (_suspicion(one, len(found)), _moves(one.key, moved), one)
         for one in found
-        if one.matching <= _ALONE * one.peers and one.matching < one.peers
+        if one.matching <= _ALONE * one.peers and one.matching < one.peers and one.most > _AGREED * one.peers
     ]
     ranked.sort(key=lambda item: (-item[0], -item[1], item[2].key))
     return tuple(_setting(one, sure) for sure, _, one in ranked[:MOST_SETTINGS])

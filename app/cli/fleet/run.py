@@ -35,7 +35,7 @@ def _extra() -> list[click.Parameter]:
         ),
         click.Option(
             ("--per",), default="", metavar="SOURCE",
-            help="Groups that share a switch (racks, a source in groups.conf): one node of each, or --at-once, at a time",
+            help="A source of groups.conf, such as racks: of each of its groups one node (or --at-once) measures.",
         ),
         click.Option(("--yes", "-y"), is_flag=True, help="Agree to the changes that the nodes' plans list."),
     ]  # fmt: skip

@@ -7,7 +7,8 @@ from fractions import Fraction
 import pytest
 
 from scenarios.peers.facts import Compared
-from scenarios.peers.setting import _setting, suspicion
+from scenarios.peers.setting import _setting, settings, suspicion
+from tests.fakes.many_nodes import table_of
 
 
 def test_it_is_the_papers_formula() -> None:
@@ -39,5 +40,18 @@ def test_a_sole_value_among_equals_leads_a_fact_that_differs_everywhere() -> Non
 def test_the_command_that_proves_it_has_the_peers_value(
     key: tuple[str, str], theirs: str, command: str
 ) -> None:
-    made = _setting(Compared(key, "1", 0, 9, 2, ((theirs, 9),)), 0.9)
+    made = _setting(Compared(key, "1", 0, 9, 2, 9, ((theirs, 9),)), 0.9)
     assert (made.component, made.command) == ("settings", command)
+
+
+def test_what_every_node_has_of_its_own_is_no_setting() -> None:
+    """Below the sole one too; two firmwares of the peers are."""
+    table = table_of(
+        [f"node{n}" for n in range(12)],
+        lambda name: {
+            ("run", "host"): name, ("kernel", "build"): f"#1 on {name}", ("sysctl", "x.y"): int(name == "node3"),
+            ("disk:a", "firmware"): "C" if name == "node3" else "A" if name < "node6" else "B",
+        },
+    )  # fmt: skip
+    found = settings(table, 3, [n for n in range(12) if n != 3])
+    assert [one.name for one in found] == ["x.y", "firmware"]
