@@ -1,6 +1,7 @@
 """Makes `screenshots/` from recordings: `python -m tests.screenshots`. A test makes them again and compares.
 
-The runs are the bundled ones, made by real runs; the home screen is what a real host told (`triage --events -`).
+The runs are the bundled ones, made by real runs; the home screen is what a real host told (`triage --events -`); the
+fleet is simulated, 60 nodes with one slower and a third of another BIOS.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from app.recording import store as recordings
 from app.recording.reader import load
 from app.report.forms import html
 from app.report.full_report import report
 from app.tui.children.feed import RunFeed
-from tests.fakes.terminals.screen import grid, keys, opened
+from tests.app.tui.test_fleet import planted, pushed
+from tests.fakes.terminals.screen import grid, keys, opened, settled
 from tests.real import browser
 from tests.real.browser import BROWSER
 
@@ -34,6 +38,15 @@ class Shot(NamedTuple):
 
 RUNS = ("storage", "rpfilter", "iosched", "fstrim", "null", "dstate", "numa", "kernel", "workload")
 IMPORTS = ("trend", "box")  # nothing of them was ever live
+FLEET = "fleet"
+MEASURES = (
+    "4 KiB random reads",
+    "sequential reads",
+    "system calls",
+    "memory copies",
+    "SHA-256",
+    "TCP in the host",
+)
 SHOTS = (
     Shot("home"),
     Shot("keys", keys=("question_mark",)),
@@ -41,6 +54,7 @@ SHOTS = (
     *(Shot(f"{demo}-verdict", demo) for demo in (*RUNS, *IMPORTS)),
     Shot("workload-inside", "workload", 1.0, ("i", "j")),
     Shot("finding", "rpfilter", 1.0, ("tab", "enter")),
+    Shot(FLEET),
 )
 
 
@@ -67,6 +81,12 @@ async def picture(shot: Shot, size: str) -> tuple[str, str]:
             app,
             pilot,
         ):
+            if shot.name == FLEET:
+                made = planted()
+                titled = zip(made.measures, MEASURES, strict=True)
+                measures = tuple(replace(measure, title=title) for measure, title in titled)
+                await pushed(app, replace(made, measures=measures))
+                await settled(pilot)
             await keys(pilot, *shot.keys)
             return app.export_screenshot(title=f"hostdx {shot.name}", simplify=True), grid(app)
 
