@@ -21,6 +21,7 @@ from app.state import private
 from probes.lossless_json import Decoder, encode
 from probes.safe_read import read_named
 from scenarios.compare.run_summary import Take
+from scenarios.nights.common import without_common
 from scenarios.nights.history import History, history
 from scenarios.nights.night import NightRun, night_run
 
@@ -67,8 +68,9 @@ class Nights:
         chosen = {run.name for run in runs if run.state == "measured" and run.night in numbers}
         return tuple(path for path in self.files if path.name in chosen)
 
-    def history(self) -> History:
-        return _history(self.runs())
+    def history(self, fleet: Iterable[Path] = ()) -> History:
+        """`fleet`: recordings of other hosts' nights, of which what they have in common is taken off."""
+        return _history(_own(self.runs(), fleet))
 
     def runs(self) -> list[NightRun]:
         """Of every recording, from the index where it has it."""
@@ -146,14 +148,37 @@ def _history(runs: Sequence[NightRun]) -> History:
     return history(runs[-1].host if runs else os.uname().nodename, runs)
 
 
-def of_recordings(paths: Iterable[Path], host: str = "") -> History | None:
+def below(folder: str) -> list[Path]:
+    """Recordings at any depth: a fleet's answers have a directory each. No link is followed."""
+    return [path for at, _, _ in os.walk(folder) for path in sorted(store.files(Path(at)))]
+
+
+def of_recordings(paths: Iterable[Path], host: str = "", fleet: Iterable[Path] = ()) -> History | None:
     """Of any recordings in the order of their dates: each is a night. `host`: only that one's; None without any."""
     found = sorted(takes(list(paths)), key=lambda take: take.wall)
-    wanted = [take for take in found if take.host == host] if host else found
+    runs = _runs([take for take in found if take.host == host] if host else found)
+    return history(host or runs[-1].host, _own(runs, fleet)) if runs else None
+
+
+def _runs(nights: Iterable[Take]) -> list[NightRun]:
     runs: list[NightRun] = []
     before: Take | None = None
-    for number, take in enumerate(wanted, 1):
+    for number, take in enumerate(nights, 1):
         runs.append(night_run(number, take, before))
         if runs[-1].state == "measured":
             before = take
-    return history(host or wanted[-1].host, runs) if runs else None
+    return runs
+
+
+def _own(runs: Sequence[NightRun], fleet: Iterable[Path]) -> Sequence[NightRun]:
+    """Without what the other hosts' nights among these recordings have in common. What cannot be read is none."""
+    others: dict[str, list[NightRun]] = {}
+    for path in fleet:
+        try:
+            (take,) = takes([path])
+        except (OSError, Failure, ValueError):
+            continue
+        others.setdefault(take.host, []).append(night_run(0, take, None))
+    for run in runs:
+        others.pop(run.host, None)
+    return without_common(runs, others) if others else runs

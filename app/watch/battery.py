@@ -21,11 +21,14 @@ KEEP = 180  # nights; a recording of one has about 100 kB
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """`directory`: to measure in, empty for the battery's own choice; `textfile`: for node_exporter, empty for none."""
+    """`directory`: to measure in, empty for the battery's own choice; `textfile`: for node_exporter, empty for none;
+    `fleet`: where other nodes' nights are.
+    """
 
     directory: str = ""
     keep: int = KEEP
     textfile: str = ""
+    fleet: str = ""
 
 
 def arguments(wanted: Wanted) -> tuple[str, ...]:
@@ -35,6 +38,8 @@ def arguments(wanted: Wanted) -> tuple[str, ...]:
         given += ["--dir", wanted.directory]
     if wanted.textfile:
         given += ["--textfile", wanted.textfile]
+    if wanted.fleet:
+        given += ["--fleet", wanted.fleet]
     return tuple(given)
 
 
@@ -42,7 +47,8 @@ def checked(wanted: Wanted) -> None:
     """A timer for what is not there would fail every night. Raises Failure."""
     host = Host()
     try:
-        places = {"--dir": wanted.directory, "--textfile": os.path.dirname(wanted.textfile)}  # noqa: PTH120
+        above = os.path.dirname(wanted.textfile)  # noqa: PTH120
+        places = {"--dir": wanted.directory, "--textfile": above, "--fleet": wanted.fleet}
         for option, place in places.items():
             if place and not host.exists(f"{place}/.", may_hang=True):
                 raise Failure(f"watch: {option}: no directory at {place}; make it, or name another", USAGE)

@@ -16,7 +16,7 @@ import msgspec
 from app import locks
 from app.failure import Failure
 from app.recording import baselines
-from app.recording.nights import Nights
+from app.recording.nights import Nights, below
 from app.run.execution import Execution, Request
 from app.undo import killed_ending, undo
 from app.undo.journal import Busy
@@ -84,7 +84,7 @@ def night(
             complain(
                 f"watch: {nights.folder}: {why.strerror}; the nights are kept, their index is made again later"
             )
-        history = nights.history()
+        history = nights.history(below(wanted.fleet) if wanted.fleet else ())
         for trouble in nights.troubles:
             complain(trouble)
         if wanted.textfile:

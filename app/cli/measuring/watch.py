@@ -52,6 +52,12 @@ def _clock(_ctx: click.Context, _parameter: click.Parameter, value: str) -> str:
     metavar="FILE.prom",
     help="Write OpenMetrics text for node_exporter's textfile collector after each night.",
 )
+@click.option(
+    "--fleet",
+    type=click.Path(),
+    metavar="DIR",
+    help="Other nodes' nights: what all of them had in a night is taken off.",
+)
 @click.option("--yes", "-y", is_flag=True, help="Agree to the changes listed in the plan.")
 @click.option("--json", "as_json", is_flag=True, help="With --night: print the history as one JSON document.")
 @click.option(
@@ -69,6 +75,7 @@ def watch(
     directory: str | None,
     keep: int,
     textfile: str | None,
+    fleet: str | None,
     yes: bool,
     as_json: bool,
     fail_on: str | None,
@@ -85,6 +92,7 @@ def watch(
         directory=directory or "",
         keep=keep,
         textfile=os.path.abspath(textfile) if textfile else "",  # noqa: PTH100
+        fleet=os.path.abspath(fleet) if fleet else "",  # noqa: PTH100
     )
     if install or units:
         return _install(at, wanted, yes=yes, dry_run=dry_run, units=units)

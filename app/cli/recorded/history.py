@@ -32,13 +32,23 @@ if TYPE_CHECKING:
     type=click.Choice(SEVERITIES),
     help="Exit with status 1 if a load is still slower and that finding has this severity or a worse one.",
 )
-def history(of: tuple[str, ...], form: str, output: str | None, fail_on: str | None) -> int:
+@click.option(
+    "--fleet",
+    type=click.Path(exists=True),
+    metavar="DIR",
+    help="Other nodes' nights: what all of them had in a night is taken off.",
+)
+def history(
+    of: tuple[str, ...], form: str, output: str | None, fail_on: str | None, fleet: str | None
+) -> int:
     """Since when is a load slower, and what changed then? Of the nights that `hostdx watch` recorded on this host.
 
     Of HOST: its recordings that are kept here. NAME: a baseline's recordings. Recordings and directories: each
     recording is a night.
     """
-    found, troubles = _folded(of)
+    from app.recording.nights import below
+
+    found, troubles = _folded(of, below(fleet) if fleet else [])
     if form == "json":
         told = [msgspec.to_builtins(finding) for finding in findings(found)]
         document = {"schema": ev.SCHEMA, **msgspec.to_builtins(found, str_keys=True), "findings": told}
@@ -66,7 +76,7 @@ def fails(found: History, fail_on: str | None) -> bool:
     return any(finding.severity in bad for finding in findings(found))
 
 
-def _folded(of: Sequence[str]) -> tuple[History, Sequence[str]]:
+def _folded(of: Sequence[str], fleet: Sequence[Path]) -> tuple[History, Sequence[str]]:
     import os
 
     from app.recording import baselines, store
@@ -77,7 +87,7 @@ def _folded(of: Sequence[str]) -> tuple[History, Sequence[str]]:
     own = os.uname().nodename
     if not of or (len(of) == 1 and of[0] in (own, baselines.WATCH)):
         if watch.files:
-            return watch.history(), watch.troubles
+            return watch.history(fleet), watch.troubles
         if not of:
             raise Failure(
                 "history: no night is recorded here; `hostdx watch --install` measures each night, "
@@ -85,11 +95,11 @@ def _folded(of: Sequence[str]) -> tuple[History, Sequence[str]]:
                 USAGE,
             )
     if len(of) > 1 or "/" in of[0] or Path(of[0]).exists():
-        found = of_recordings(paths(of))
+        found = of_recordings(paths(of), fleet=fleet)
     elif of[0] in {one.name for one in baselines.listed()}:
-        found = of_recordings(baselines.recordings(of[0]))
+        found = of_recordings(baselines.recordings(of[0]), fleet=fleet)
     else:
-        found = of_recordings(_of_host(of[0], store.listed()))
+        found = of_recordings(_of_host(of[0], store.listed()), fleet=fleet)
     if found is None:
         raise Failure(
             f"history: {of[0]}: no recording of that host, no baseline of that name; `hostdx recordings` lists them",

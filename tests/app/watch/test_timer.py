@@ -30,7 +30,10 @@ def timer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Timer:
     (tmp_path / "units").mkdir()
     monkeypatch.setattr(commands, "tool", lambda name: shutil.which("true") if name == "systemctl" else None)
     monkeypatch.setattr(Guardian, "bequeath", Guardian.dismiss)
-    return Timer(at="02:05", wanted=Wanted(directory=str(tmp_path), textfile="/var/lib/a b/100%.prom"))
+    return Timer(
+        at="02:05",
+        wanted=Wanted(directory=str(tmp_path), textfile="/var/lib/a b/100%.prom", fleet="/srv/nights"),
+    )
 
 
 def test_installed_it_stays_until_it_is_removed(timer: Timer, tmp_path: Path) -> None:
@@ -90,7 +93,7 @@ def test_the_cron_line_is_read_by_cron_and_the_shell(timer: Timer) -> None:
     assert r"\%" in command
     words = shlex.split(command.replace(r"\%", "%").removesuffix(" >/dev/null 2>&1"))
     assert words[:5] == ["nice", "-n", "10", "ionice", "-c2"] and words[6:] == list(timer.command)
-    assert timer.wanted.textfile in words
+    assert timer.wanted.textfile in words and timer.wanted.fleet in words
 
 
 @needs(program("systemd-analyze"))

@@ -1,0 +1,54 @@
+"""What a night did to all nodes of a fleet (a shared file system, the room's heat, a site's update) is no node's own.
+
+Of each load and night the median over the other nodes of how far they lay from their own level is taken off.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from statistics import median
+
+from msgspec.structs import replace
+
+from scenarios.compare.run_summary import FigureKey
+from scenarios.nights.night import Figure, NightRun
+
+LEAST_OTHERS = 5  # nodes that have the load on that night; with fewer nothing is taken off
+
+
+def without_common(runs: Sequence[NightRun], others: Mapping[str, Sequence[NightRun]]) -> list[NightRun]:
+    """`others`: the nights of each other node."""
+    common = _common(others.values())
+
+    def own(figure: Figure, evening: str) -> Figure:
+        off = common.get((figure.key, evening), 0.0)
+        turned = -off if figure.metric.better == "more" else off
+        return replace(figure, log=figure.log - off, value=figure.value * math.exp(turned))
+
+    return [
+        replace(run, figures=tuple(own(figure, _evening(run.wall)) for figure in run.figures)) for run in runs
+    ]
+
+
+def _common(nodes: Iterable[Sequence[NightRun]]) -> dict[tuple[FigureKey, str], float]:
+    apart: dict[tuple[FigureKey, str], list[float]] = {}
+    for runs in nodes:
+        logs: dict[FigureKey, dict[str, list[float]]] = {}
+        for run in runs:
+            for figure in run.figures:
+                logs.setdefault(figure.key, {}).setdefault(_evening(run.wall), []).append(figure.log)
+        for key, evenings in logs.items():
+            level = median(median(values) for values in evenings.values())
+            for evening, values in evenings.items():
+                apart.setdefault((key, evening), []).append(median(values) - level)
+    return {at: median(values) for at, values in apart.items() if len(values) >= LEAST_OTHERS}
+
+
+def _evening(wall: str) -> str:
+    """The day on which a night began: from noon to noon, UTC. The text itself where it is no time."""
+    try:
+        return f"{datetime.fromisoformat(wall.replace('Z', '+00:00')) - timedelta(hours=12):%Y-%m-%d}"
+    except (ValueError, OverflowError):
+        return wall
