@@ -22,7 +22,8 @@ def _run(scenario: Scenario, options: tuple[Option, ...], chosen: dict[str, Json
     words = arguments(chosen)
     plans = fleet.agreed(fleet.plans(fleet.left(fleet.head.nodes, 0), words))
     fleet.measure(0, plans, words)
-    retested(fleet, plans, words)
+    if not fleet.manner.together:  # some of them alone would be another load
+        retested(fleet, plans, words)
     return told(fleet, margin_of(chosen))
 
 
@@ -36,6 +37,10 @@ def _extra() -> list[click.Parameter]:
         click.Option(
             ("--per",), default="", metavar="SOURCE",
             help="A source of groups.conf, such as racks: of each of its groups one node (or --at-once) measures.",
+        ),
+        click.Option(
+            ("--together",), is_flag=True,
+            help="All begin at the same time (by their clocks): the sum of what they reach, and each node's share.",
         ),
         click.Option(("--yes", "-y"), is_flag=True, help="Agree to the changes that the nodes' plans list."),
     ]  # fmt: skip

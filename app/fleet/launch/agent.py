@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from typing import IO, TypedDict
 
     class Order(TypedDict):
-        """`path`: of a bundle that lies here; else `size` bytes of it follow. `records`: a run, tied to us."""
+        """`path`: of a bundle that lies here; else `size` bytes of it follow. `records`: a run, tied to us.
+        `begin_s`: seconds since 1970, 0 is at once."""
 
         node: str
         argv: list[str]
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         path: str
         records: bool
         most: int
+        begin_s: float
 
 
 MARK = b"#hostdx-fleet "
@@ -236,6 +238,9 @@ def main(source: IO[bytes]) -> None:
         if asked["records"]:  # told to stop where this process is killed
             argv += ["--recording", f"{folder}/recording.jsonl", "--tied", str(os.getpid())]
         say(began=1)
+        while (early := asked["begin_s"] - time.time()) > 0:
+            if select.select([0, wake], [], [], early)[0]:
+                raise Trouble("told to stop before it began")
         ended = Command(argv, env, held, asked["most"]).pumped(wake)
         if "left" in ended:
             folder = ""  # it still works there; the next one clears up

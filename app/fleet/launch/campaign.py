@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.failure import COULD_NOT, Failure
+from app.failure import COULD_NOT, USAGE, Failure
 from app.fleet.folder import TRIAGE, Folder, Head, Line, State
 from app.fleet.launch.agreement import agreed, plan_in
 from app.fleet.launch.call import Call, CallAnswer
@@ -28,6 +28,7 @@ MOST_LOOK = 8 << 20  # bytes of a plan or of a triage's document
 MOST_RECORDING = 64 << 20
 SILENT_S = 60.0  # a run pulses every second
 LONGEST_S = 86400.0
+LEAD_S = 30.0  # until nodes that begin together have their bundles
 
 
 class Manner(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +43,7 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
     python: str = ""
     become: str = ""
     per: str = ""
+    together: bool = False
     connect_s: float = 10.0
     most_s: float = 0.0
     yes: bool = False
@@ -133,6 +135,11 @@ class Campaign:
         """Each node by its own plan, and by no other: it refuses where its plan is another one by then."""
         nodes = self.left(plans, round)
         shared = {what for node in nodes for what in plans[node].shares}
+        begin_s = 0.0
+        if self.manner.together:
+            if len(nodes) > self.manner.fanout:
+                raise Failure(f"fleet: --together: {len(nodes)} nodes need --fanout {len(nodes)}", USAGE)
+            shared, begin_s = set(), time.time() + LEAD_S
         at_once = self.manner.at_once or (1 if shared or self._racks else self.manner.fanout)
         if shared and not (self.manner.at_once or self._racks) and len(nodes) > 1:
             names = ", ".join(sorted(shared)[:3])
@@ -151,6 +158,7 @@ class Campaign:
                     f"--consent={plan.digest}",
                 ),
                 records=True,
+                begin_s=begin_s,
                 most_bytes=MOST_RECORDING,
                 most_s=self.manner.most_s or min(LONGEST_S, 2 * plan.seconds + 300),
                 silence_s=SILENT_S,

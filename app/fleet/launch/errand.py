@@ -22,7 +22,8 @@ MARKED = "#hostdx-fleet"
 
 class Errand(msgspec.Struct, frozen=True, kw_only=True):
     """The same for many nodes. `parts`: what the bundle has for which Python. `shared`: its path on the nodes, instead
-    of its bytes over the connection. `silence_s`: how long a run that goes on says nothing at most.
+    of its bytes over the connection. `silence_s`: how long a run that goes on says nothing at most. `begin_s`: by the
+    nodes' clocks, seconds since 1970.
     """
 
     argv: tuple[str, ...]
@@ -32,6 +33,7 @@ class Errand(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
     parts: frozenset[str] = frozenset()
     records: bool = False  # a run, whose recording is what it prints
+    begin_s: float = 0.0
     python: str = ""
     become: str = ""
     most_bytes: int = 64 << 20
@@ -71,6 +73,7 @@ class Errand(msgspec.Struct, frozen=True, kw_only=True):
             "path": self.shared,
             "records": self.records,
             "most": self.most_bytes,
+            "begin_s": self.begin_s,
         }
         text = agent()
         return b"%d\n" % len(text) + text + msgspec.json.encode(order) + b"\n"
