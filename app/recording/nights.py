@@ -21,7 +21,7 @@ from app.state import private
 from probes.lossless_json import Decoder, encode
 from probes.safe_read import read_named
 from scenarios.compare.run_summary import Take
-from scenarios.nights.common import without_common
+from scenarios.nights.fleet import without_common
 from scenarios.nights.history import History, history
 from scenarios.nights.night import NightRun, night_run
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -201,3 +202,37 @@ def test_where_most_did_not_answer_it_could_not_be_done(
     found = campaign(fleet, TRIAGE, *nodes)
     found.look()
     assert told(found, 0.05) == status
+
+
+def test_nodes_begin_together(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    from app.fleet.launch import campaign as launcher
+
+    monkeypatch.setattr(launcher, "LEAD_S", 6.0)
+    found = campaign(fleet, "fake", "share1", "share2", together=True)
+    plans = found.plans(found.head.nodes, [])
+    began = time.time()
+    found.measure(0, plans, [])
+    assert states(found) == {"share1": "answered", "share2": "answered"}
+    assert time.time() >= began + 6.0
+    with pytest.raises(Failure):
+        campaign(fleet, "fake", "n1", "n2", again=True, together=True, fanout=1).measure(1, plans, [])
+
+
+def test_a_node_that_waits_for_the_others_can_be_stopped(
+    fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from app.fleet.launch.call import Call
+
+    found = campaign(fleet, "fake", "n1", together=True)
+    plans = found.plans(found.head.nodes, [])
+    line = Call.line
+
+    def stopped(call: Call, text: bytes) -> None:
+        line(call, text)
+        if call.phase == "running":
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(Call, "line", stopped)
+    began = time.monotonic()
+    found.measure(0, plans, [])
+    assert time.monotonic() - began < 25 and states(found)["n1"] != "answered"

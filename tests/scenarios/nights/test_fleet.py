@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from scenarios.nights.common import LEAST_OTHERS, without_common
+from scenarios.nights.fleet import LEAST_OTHERS, without_common
 from scenarios.nights.history import history
 from scenarios.nights.night import NightRun, night_run
 from tests.scenarios.nights.test_history import RATE, TIME, steady, taken

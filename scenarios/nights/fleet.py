@@ -13,7 +13,7 @@ from statistics import median
 from msgspec.structs import replace
 
 from scenarios.compare.run_summary import FigureKey
-from scenarios.nights.night import Figure, NightRun
+from scenarios.nights.night import NightFigure, NightRun
 
 LEAST_OTHERS = 5  # nodes that have the load on that night; with fewer nothing is taken off
 
@@ -22,7 +22,7 @@ def without_common(runs: Sequence[NightRun], others: Mapping[str, Sequence[Night
     """`others`: the nights of each other node."""
     common = _common(others.values())
 
-    def own(figure: Figure, evening: str) -> Figure:
+    def own(figure: NightFigure, evening: str) -> NightFigure:
         off = common.get((figure.key, evening), 0.0)
         turned = -off if figure.metric.better == "more" else off
         return replace(figure, log=figure.log - off, value=figure.value * math.exp(turned))
