@@ -119,6 +119,6 @@ def test_nights_that_are_alike_are_seen_to_be_so_over_all_loads() -> None:
 
 def test_a_low_night_before_a_shift_is_not_its_first() -> None:
     to = Reference(0.0, 0.02, 0.0, 28)
-    logs = [-0.06, 0.02, *[-0.1] * 6]  # the sum begins with the first and does not come back to nothing
+    logs = [-0.06, 0.0, *[-0.1] * 6]  # the sum begins with the first and does not come back to nothing
     ((_, shift),) = course(logs, to, 1).shifts
     assert shift.since == 2
