@@ -22,11 +22,11 @@ KINDS = (
     (32, "mutex"),
     (16, "per-CPU rwsem"),
     (8, "rt_mutex"),
-    (1 | 4, "rwlock, to write"),
-    (1 | 2, "rwlock, to read"),
+    (1 | 4, "rwlock (write)"),
+    (1 | 2, "rwlock (read)"),
     (1, "spinlock"),
-    (4, "rwsem, to write"),
-    (2, "rwsem, to read"),
+    (4, "rwsem (write)"),
+    (2, "rwsem (read)"),
 )
 # The locks' own functions: the place is who wanted the lock.
 _OWN = re.compile(

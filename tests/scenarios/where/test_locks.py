@@ -11,7 +11,7 @@ from probes.bench.run.supervised import Locks
 from scenarios.where import results
 from scenarios.where.locks import Wait, by_lock, kind_words, lock_table
 
-DIRECTORY, LOG = ("rwsem, to write", "path_openat"), ("spinlock", "xlog_commit")
+DIRECTORY, LOG = ("rwsem (write)", "path_openat"), ("spinlock", "xlog_commit")
 
 
 def table(more: float, groups: int = 6) -> results.LockTable:
@@ -48,8 +48,8 @@ def test_one_group_tells_nothing() -> None:
         (32, "mutex"),
         (33, "mutex"),
         (1, "spinlock"),
-        (5, "rwlock, to write"),
-        (4, "rwsem, to write"),
+        (5, "rwlock (write)"),
+        (4, "rwsem (write)"),
         (0, "semaphore"),
     ],
 )
@@ -66,5 +66,5 @@ def test_the_place_is_who_wanted_the_lock(tmp_path: object) -> None:
             )
 
     found = by_lock(Locks(lost=0, ways=((4, (1, 2, 3), (), 0.5, 3.0),)), Named())
-    assert list(found) == [("rwsem, to write", "path_openat")]
-    assert found["rwsem, to write", "path_openat"][0].path == ("path_openat",)
+    assert list(found) == [("rwsem (write)", "path_openat")]
+    assert found["rwsem (write)", "path_openat"][0].path == ("path_openat",)
