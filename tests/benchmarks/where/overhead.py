@@ -24,7 +24,7 @@ from tests.benchmarks.where.planted import SOURCE, before_others
 JOBS = {
     "loops": "loops 1500000000",
     "synced": "synced {dir}/f 1 1500",
-    "directory": "directory {dir} 1 4 20000",
+    "directory": "directory {dir} 1 4 3000",
     "faults": "faults 1 1000",
     "mutex": "mutex 1 1500",
 }
