@@ -84,8 +84,10 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
                     budget_s=whole,
                 ),
             )
+        if more := _more_time(session, undecided):
+            return (more, _other("resolution", SMALLEST))
         long = (
-            f": it would take {units.duration(sum(needed))} more of measuring"
+            f"; on this one {units.duration(sum(needed))} more of measuring would decide it"
             if needed and whole <= units.DAY_S
             else ""
         )
@@ -215,6 +217,19 @@ def _other(role: Role, title: str) -> NextStep:
     """Another scenario as it is usually run."""
     card = with_role(role)
     return NextStep(title, f"hostdx run {card.id}", seconds=card.takes_s)
+
+
+def _more_time(session: Session, undecided: Sequence[ev.Verdict]) -> NextStep | None:
+    """Where a load had too few groups for a verdict: what they scatter tells nothing yet."""
+    loads = {load.id: load.min_groups for load in session.workloads}
+    lacking = [loads.get(v.workload, 0) / v.groups for v in undecided if v.groups < loads.get(v.workload, 0)]
+    plan = session.plan
+    if not lacking or plan is None or (budget := math.ceil(plan.measuring_s * max(lacking))) > MOST_S:
+        return None
+    least = units.counted(len(lacking), "figure")
+    return _again(
+        session, f"give it more time: {least} had fewer groups than a verdict needs", budget_s=budget
+    )
 
 
 def _again(

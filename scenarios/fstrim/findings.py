@@ -69,13 +69,13 @@ def effect(
     evidence += [Evidence(text, source="doubt") for text in doubts]
     evidence += [measured] if hidden and change.ratio is not None else []
     severity: Severity = "notice"
-    todo: tuple[Remedy, ...] = ()
+    todo: tuple[Remedy, ...] = (SAYS.remedy("rounds", directory=layout.directory),)
     title, smallest = "", ""
     if change.faster:
         title, todo = "better-and-moved" if moved else "better", remedies(host, layout, timer)
         severity = "notice" if moved else "warning"
     elif change.equal:
-        title, severity = "equal", "ok"
+        title, severity, todo = "equal", "ok", ()
     elif change.slower:
         title = "worse"
     elif seen := change.smallest_effect:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
 from probes.host import Host
 from probes.number_text import real
 from probes.system.processor.cpulist import as_list
@@ -59,7 +57,7 @@ def pressure(host: Host) -> Iterator[Finding]:
             least=f"{PRESSURE_SPEAKS * 100:.0f}",
             most=most + (f"; {nobody.sentence}" if nobody else ""),
             evidence=[Evidence(f"{user.name} [{user.pid}]{_whose(user)}: {user.words}") for user in users],
-            remedy=(_relief(host, kind, first),) if first else (nobody.remedy,) if nobody else (),
+            remedy=(_relief(kind, first),) if first else (nobody.remedy,) if nobody else (),
             prove="cpuwatch" if kind == "cpu" and first else _PROVED_BY.get(kind, ""),
             prove_options=("--pid", str(first.pid)) if first and _measurable(kind, first) else (),
         )
@@ -86,15 +84,11 @@ def _what(user: User) -> str:
     return ", a kernel thread" + (f" that {known.work}" if known is not None else "")
 
 
-def _relief(host: Host, kind: str, first: User) -> Remedy:
-    """What takes the pressure away, for the process that uses most; each can be taken back."""
+def _relief(kind: str, first: User) -> Remedy:
+    """What is seen of the process that uses most: a glance is too little to change its priority by."""
     if first.kernel_thread:
         return priority.of_kernel_thread(first.pid, first.name)
-    look = SAYS.remedy("io" if kind == "io" else "memory", name=first.name, pid=first.pid)
-    if kind != "cpu":
-        return look
-    lighter = priority.of_process(host, first.pid, first.name)
-    return msgspec.structs.replace(lighter, commands=(*look.commands[:1], *lighter.commands))
+    return SAYS.remedy("memory" if kind == "memory" else "look", name=first.name, pid=first.pid)
 
 
 def average(text: str) -> float | None:
