@@ -59,10 +59,11 @@ def axis_svg(scale: Scale) -> str:
     parts = [
         _OPEN.format(w=_BAR, h=_BAR_HIGH, title="slower on the left, faster on the right"),
         f'<text x="0" y="14">{ends[0]}</text>',
-        f'<text x="{_BAR}" y="14" text-anchor="end">{ends[1]}</text>',
     ]
-    if 8 * len(ends[0]) < one < _BAR - 8 * len(ends[1]):
+    if 8 * len(ends[0]) < one:
         parts.append(f'<text x="{one:.1f}" y="14" text-anchor="middle">1</text>')
+    if one < _BAR - 8 * len(ends[1]):  # 1 is what all are read by, it comes first
+        parts.append(f'<text x="{_BAR}" y="14" text-anchor="end">{ends[1]}</text>')
     return "".join([*parts, "</svg>"])
 
 
