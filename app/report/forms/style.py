@@ -27,7 +27,7 @@ table { border-collapse: collapse; width: 100%; font-size: 0.9rem; margin: 0.5re
 th, td { text-align: left; vertical-align: top; padding: 0.3rem 0.75rem 0.3rem 0;
   border-bottom: 1px solid var(--line); }
 td:not(.n, .bar) { overflow-wrap: anywhere; min-width: 5rem; }
-td:first-child:not(.n) { min-width: 11.25rem; } .n { white-space: nowrap; }
+@media screen { table:has(.bar) td:first-child { min-width: 11.25rem; } table:has(.bar) .n { white-space: nowrap; } }
 th { font-size: 0.8rem; color: var(--dim); font-weight: 600; }
 .n { text-align: right; font-variant-numeric: tabular-nums; }
 .bar { width: 12rem; } .bar svg { display: block; width: 100%; max-width: 14rem; min-width: 8rem; height: auto; }
@@ -42,7 +42,7 @@ summary h2 { display: inline; font-size: 1.05rem; }
   table, tbody, tr, td { display: block; } thead { display: none; } tr { border-bottom: 1px solid var(--line); }
   td { border: 0; padding: 0.1rem 0; overflow-wrap: anywhere; } td:empty { display: none; } .n { text-align: left; }
   td::before { content: attr(data-of) " "; color: var(--dim); font-size: 0.8rem; } td.bar { width: 100%; }
-  td:first-child:not(.n) { font-weight: 600; padding-top: 0.4rem; min-width: 0; } .n { white-space: normal; } td:first-child::before { content: ""; }
+  td:first-child { font-weight: 600; padding-top: 0.4rem; } td:first-child::before { content: ""; }
 }
 @page { size: A4; margin: 11mm; }
 @media print {
@@ -56,7 +56,7 @@ summary h2 { display: inline; font-size: 1.05rem; }
     grid-auto-columns: 1fr; }
   .tiles div { padding: 0.2rem 0.4rem; }
   .tiles strong { font-size: 10.5pt; } .tiles span, .note { font-size: 7.5pt; margin: 0; }
-  table { font-size: 8pt; margin: 0.2rem 0; } td:first-child:not(.n) { min-width: 28mm; } th { font-size: 7.5pt; } th, td { padding: 0.08rem 0.4rem 0.08rem 0; }
+  table { font-size: 8pt; margin: 0.2rem 0; } th { font-size: 7.5pt; } th, td { padding: 0.08rem 0.4rem 0.08rem 0; }
   .bar { width: 36mm; } .many { grid-template-columns: repeat(2, 1fr); gap: 0.4rem 1rem; }
   tr, figure, li, pre { break-inside: avoid; } h1, h2, h3 { break-after: avoid; }
   .first { break-before: page; border-top: none; margin-top: 0; }
