@@ -84,8 +84,8 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
                     budget_s=whole,
                 ),
             )
-        if more := _more_time(session, undecided):
-            return (more, _other("resolution", SMALLEST))
+        if longer := _more_time(session, undecided):
+            return (longer, _other("resolution", SMALLEST))
         long = (
             f"; on this one {units.duration(sum(needed))} more of measuring would decide it"
             if needed and whole <= units.DAY_S

@@ -20,6 +20,7 @@ from scenarios.finding import LOUD, Finding
 ASKED = "?"  # begins the key of a question's row
 MOST_SAID = 3  # lines of all that is said of one, from where on what was seen gives way
 LEAST_KNOWN = 20  # cells for what is known and how long it takes, else it gives way
+SPEAKS = 0.1  # of the time that somebody waits
 NAME = 10  # cells of a scenario's id
 WORDS = max(len(question.words) for question in asked())
 
@@ -62,6 +63,10 @@ def seen_of(card: Card, offer: Offer, session: Session, known: Known, pulse: Pul
     whole = card.role == "whole"
     found = tuple(f for f in loud if (f.severity in LOUD if whole else f.prove == card.id))
     busy = ""
+    if pulse is not None and whole:
+        waits = {"cpu": pulse.psi_cpu, "disk": pulse.psi_io, "memory": pulse.psi_memory}
+        kind, most = max(waits.items(), key=lambda one: one[1] or 0.0)
+        busy = f"{kind} waits {most * 100:.0f} %" if most and most >= SPEAKS else ""
     if (
         pulse is not None
         and pulse.devices
