@@ -32,12 +32,15 @@ def prepared(
     what, counting = spec["corner"], itertools.count()
     own = _opened(spec)
     step = _step(spec, own[0], turns, buffers) if what != "find" else None
+    asked = [os.fsencode(name) for name in names_of(spec)] if what == "stat" else []
     if what == "write" and spec["first"] == 0:
         os.ftruncate(own[0], 0)  # every block writes a new file
 
     def loop(offsets: Iterator[int], stop: int, note: loops.Note) -> int:
         if step is None:
             return _find(spec, own, offsets, note)
+        if what == "stat" and not spec["stretch"]:
+            return _stat(spec["least"], asked, own[0], stop, note)
         ended = loops.any_operation(step, offsets, stop, note, spec["stretch"])
         if ended and what == "write":
             os.fsync(own[0])
@@ -116,6 +119,27 @@ def _step(spec: Spec, fd: int, turns: Iterator[loops.Buffers], buffers: loops.Bu
         os.unlink(names[number], dir_fd=fd)
 
     return {"create": create, "stat": stat, "open": read_whole, "delete": delete}[what]
+
+
+def _stat(least: int, names: Sequence[bytes], directory: int, stop: int, note: loops.Note) -> int:
+    """Pass by pass, with nothing between two calls: names in memory are asked in 1.2 µs, and a clock, a closure and a
+    path of two parts take a microsecond more. Within it the directory is the current one: the shortest call.
+    """
+    now, stat = time.perf_counter_ns, os.lstat
+    os.fchdir(directory)
+    try:
+        passes, began = 0, now()
+        ended = began
+        while passes * len(names) < least and ended < stop:
+            for name in names:
+                stat(name)
+            passes, ended = passes + 1, now()
+    finally:
+        os.chdir("/")
+    each = (ended - began) // (passes * len(names))
+    for _ in range(passes * len(names)):
+        note(each)
+    return ended
 
 
 def _find(spec: Spec, directories: Sequence[int], passes: Iterator[int], note: loops.Note) -> int:
