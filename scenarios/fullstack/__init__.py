@@ -1,5 +1,10 @@
 """Can this host feed its disks and its network card at once, and what is the limit?"""
 
-from scenarios.card import Card
+from scenarios.card import Card, Complaint
 
-CARD = Card(id="fullstack", directories="first", takes_s=200.0)
+CARD = Card(
+    id="fullstack",
+    complaint=Complaint("a storage server, slow to its clients", 9),
+    directories="first",
+    takes_s=200.0,
+)
