@@ -62,7 +62,7 @@ async def test_both_screens_are_filled_at_every_moment_of_a_replay(demo: str, tm
 
 async def test_the_verdict_of_a_narrow_screen_leaves_no_step_out_while_rows_are_free(tmp_path: Path) -> None:
     """Thirteen rows were blank below the first of two commands; a battery showed none of its figures."""
-    for demo, least in (("dstate", 1), ("kernel", 3), ("rpfilter", 1), ("workload", 2), ("fstrim", 2)):
+    for demo, least in (("dstate", 1), ("kernel", 3), ("rpfilter", 1), ("fstrim", 2)):
         async with opened(tmp_path, run=feed_of(demo), size="narrow") as (app, _):
             assert blank(grid(app), 24) <= 3, demo
             assert len(app.screen.query_one(Next).steps) == least, demo
