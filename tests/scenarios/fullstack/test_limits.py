@@ -81,3 +81,25 @@ def test_where_nothing_was_judged_it_is_open_with_a_reason() -> None:
     levels = [SideRate(direction="out", side=side, rate=1e9) for side in ("disk", "network", "direct")]
     found = limit("out", levels, [], NOTHING, private=False)
     assert found is not None and found.what == "open" and found.reason
+
+
+@pytest.mark.parametrize(("private", "expected"), [(True, "CPU"), (False, "network")])
+def test_a_private_link_has_no_wire_so_full_cpus_bound_it(private: bool, expected: str) -> None:
+    levels = [
+        SideRate(direction="out", side="disk", rate=2e9),
+        SideRate(direction="out", side="network", rate=2e9, busy=0.98, cpus=0.9),
+        SideRate(direction="out", side="direct", rate=1e9),
+    ]
+    verdicts = [verdict("disk", FAR), verdict("network", NEAR)]
+    found = limit("out", levels, verdicts, NOTHING, private=private)
+    assert found is not None and found.what == expected
+
+
+def test_the_limit_is_that_of_the_fastest_way() -> None:
+    alone = [SideRate(direction="out", side=side, rate=2e9) for side in ("disk", "network")]
+    ways = [
+        SideRate(direction="out", side=side, rate=rate)
+        for side, rate in (("copy", 5e8), ("direct", 1e9), ("sendfile", 7e8))
+    ]
+    found = limit("out", [*alone, *ways], [], NOTHING, private=False)
+    assert found is not None and (found.path, found.rate) == ("direct", 1e9)
