@@ -217,10 +217,10 @@ class _Count:
 def read_ahead(fd: int) -> int:
     """Bytes that the kernel reads ahead of who reads this file in order, as its disk has it set."""
     device = os.fstat(fd).st_dev
-    disk = f"/sys/dev/block/{os.major(device)}:{os.minor(device)}"
-    for queue in (f"{disk}/queue", f"{disk}/../queue"):
+    number = f"{os.major(device)}:{os.minor(device)}"
+    for disk in (number, f"{number}/.."):  # a partition has its disk's queue
         try:
-            return int(Path(queue, "read_ahead_kb").read_text()) * 1024
+            return int(Path(f"/sys/dev/block/{disk}/queue/read_ahead_kb").read_text()) * 1024
         except (OSError, ValueError):
             continue
     return READ_AHEAD
