@@ -1,13 +1,13 @@
-"""A document as one HTML page: no script, no link; dark or light; its first page prints on A4."""
+"""A document as one HTML page: no script, no link; dark or light, from 400 px; its first page prints on A4."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from pathlib import Path
 
 from app.printable import printable, printable_lines
 from app.report.figures.interval_chart import legend, scale_of
-from app.report.forms.style import STYLE
 from app.report.forms.svg import SMALL, WIDE, axis_svg, bar_svg, chart_svg, histogram_svg
 from scenarios.results.document import (
     Bullets,
@@ -31,6 +31,8 @@ from scenarios.results.document import (
     Toned,
     Words,
 )
+
+STYLE = Path(__file__).with_name("style.css").read_text(encoding="utf-8").strip()
 
 
 def rendered(document: Document) -> str:

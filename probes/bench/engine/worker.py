@@ -19,9 +19,8 @@ from collections.abc import Callable, Iterator
 
 from probes.bench.engine import residency
 from probes.bench.engine.barrier import Meeting
-from probes.bench.engine.fill import fill
 from probes.bench.engine.loads import corners
-from probes.bench.engine.operations import Source, run_block
+from probes.bench.engine.operations import POOL_BYTES, Source, run_block
 from probes.bench.engine.parent_death import be_expendable, tie_to
 from probes.bench.engine.slices import run_train
 from probes.bench.engine.spec import Command
@@ -33,6 +32,24 @@ def commands() -> Iterator[Command]:
     with os.fdopen(0, "rb", closefd=False) as lines:
         for line in lines:
             yield json.loads(line)
+
+
+def fill(fd: int, size_bytes: int, source: Source, progress: Callable[[int], None]) -> None:
+    """Completely: only what was written is read from the device. `progress` is called with the bytes written, every
+    4 MiB; returns after fsync.
+
+    O_DIRECT reads of a file that was only allocated ran at 1.18 million IOPS here, of a written one at 15,000.
+    """
+    written = 0
+    while written < size_bytes:
+        part = memoryview(source.pool())[: min(POOL_BYTES, size_bytes - written)]
+        moved = os.pwritev(fd, [part], written)
+        if moved <= 0 or moved % 4096:
+            raise OSError(f"only {moved} bytes of {len(part)} could be written")
+        written += moved
+        progress(written)
+    os.fsync(fd)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def main() -> None:
