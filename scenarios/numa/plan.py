@@ -39,7 +39,7 @@ SMALL, HUGE = "small", "huge"
 
 
 class NumaSetup(msgspec.Struct, frozen=True, kw_only=True):
-    """What the host offers, worked out once for the plan and once more for the run."""
+    """What the host offers, worked out once for the plan and its run."""
 
     shape: Machine
     placed: Topology

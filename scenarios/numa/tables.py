@@ -180,13 +180,15 @@ def with_answer(layout: NumaSetup, found: Sequence[Finding], still_open: str) ->
         worst = min(loud, key=lambda f: (SEVERITIES.index(f.severity), not f.answers))
         told = msgspec.structs.replace(worst, title=f"{worst.title}{tail}", answers=True)
         return [told if f is worst else msgspec.structs.replace(f, answers=False) for f in found]
+    noticed = [f.title for f in found if f.severity == "notice"]
+    sure = f"nothing is sure to slow them, but {noticed[0]}" if noticed else "nothing found that slows them"
     title = (
-        f"CPUs and memory: nothing found that slows them{tail}"
+        f"CPUs and memory: {sure}{tail}"
         if layout.measures
         else f"topology and settings were read; no measurement{tail}"
     )
     severity: Severity = (
-        "notice" if still_open or not layout.measures else "ok"
+        "notice" if still_open or noticed or not layout.measures else "ok"
     )  # no green for what is not known
     calm = Finding(id="numa.answer", severity=severity, confidence="measured", title=title, answers=True)
     return [calm, *(msgspec.structs.replace(f, answers=False) for f in found)]

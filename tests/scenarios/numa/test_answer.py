@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from probes.host import Host
 from scenarios import events as ev
@@ -53,3 +54,13 @@ def test_the_headline_names_what_stayed_open(tmp_path: Path) -> None:
     open_still = "inconclusive: load b"
     (told,) = with_answer(_layout(tmp_path), [loud], open_still)
     assert told.answers and told.title == f"{loud.title}; {open_still}"
+
+
+def test_what_was_noticed_is_said_and_leaves_no_green(tmp_path: Path) -> None:
+    """The answer was `nothing found that slows them` over a host whose CPUs together gave 65 % of what they should."""
+    layout = replace(_layout(tmp_path), measures=True)
+    noticed = Finding(id="numa.x", severity="notice", title="all cores reach 65 %")
+    calm, kept = with_answer(layout, [noticed], "")
+    assert noticed.title in calm.title and calm.severity == "notice" and calm.answers and not kept.answers
+    quiet, *_ = with_answer(layout, [], "")
+    assert quiet.severity == "ok"
