@@ -182,7 +182,7 @@ async def test_lists_move_filter_and_leave_over_the_edge(size: str, tmp_path: Pa
         scenarios = app.screen.query_one("#scenarios", Picker)
         suspects = app.screen.query_one("#suspects", Picker)
         assert scenarios.has_focus and scenarios.selected == "?1"
-        await keys(pilot, *["down"] * 8)
+        await keys(pilot, *["down"] * 9)
         assert scenarios.selected == "null"
         await keys(pilot, "home", "end")
         assert scenarios.selected == "null"

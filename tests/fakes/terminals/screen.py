@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, chdir, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +146,7 @@ async def opened(
     places = {"XDG_STATE_HOME": str(state), "XDG_RUNTIME_DIR": str(state / "run"), "TERM": "xterm-256color"}
     with (
         environment(**places, NO_COLOR="1" if no_color else None, COLORTERM=None),
+        chdir(state),  # a screen is saved where the app was started
         quick_keys(),
         unseen(drawn),
     ):

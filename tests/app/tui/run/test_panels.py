@@ -47,7 +47,7 @@ def feed_of(demo: str) -> RunFeed:
 @pytest.mark.parametrize("demo", [name.removeprefix("demo:") for name in store.demos()])
 async def test_both_screens_are_filled_at_every_moment_of_a_replay(demo: str, tmp_path: Path) -> None:
     """Up to 28 of 40 rows were blank in the first seconds of live, 20 of one load's chart, 31 of a verdict so far."""
-    run = RunFeed(store.resolve(f"demo:{demo}"))
+    run = feed_of(demo)
     first, end = 0.05, run.playback.end
     if run.session.card.role == "import":  # nothing of it was ever under way
         first = end

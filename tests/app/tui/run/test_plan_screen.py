@@ -22,6 +22,7 @@ from probes.action import Action
 from scenarios.events import Offer
 from scenarios.plan import Option, Plan
 from tests.fakes.terminals.screen import grid, keys, opened, ready, recorded, settled, until
+from tests.syntax import ROOT
 
 both = pytest.mark.parametrize("size", ["narrow", "wide"])
 HELP = "a directory on the device whose schedulers are compared, on a file system that can be written to"
@@ -87,7 +88,7 @@ async def test_options_are_explained_whole_and_changed_in_place(
         await keys(pilot, "down", "enter")
         shown = grid(app).replace("▸", "").replace("│", "").splitlines()
         rows = {row.split()[0]: row.split()[1] for row in shown[2:5]}
-        assert rows == {"dir": "needed", "ioprio": "yes", "budget": "default"}
+        assert rows == {"dir": "needed", "ioprio": "yes", "budget": "not"}
         await keys(pilot, "down", "enter")
         assert isinstance(app.screen, AskScreen)
         await keys(pilot, *"90", "enter")
@@ -150,7 +151,7 @@ async def test_e_shows_the_page_of_the_scenario_as_explain_prints_it(
         await keys(pilot, "e")
         await until(pilot, lambda: isinstance(app.screen, ExplainScreen))
         await settled(pilot)
-        written = Path("scenarios/iosched/README.md").read_text()
+        written = (ROOT / "scenarios/iosched/README.md").read_text()
         assert isinstance(app.screen, ExplainScreen) and app.screen.page.split() == written.split()
         title = written.splitlines()[0].removeprefix("# ")
         assert title in " ".join(grid(app).split())
