@@ -143,6 +143,7 @@ async def opened(
     drawn: bool = False,
 ) -> AsyncIterator[tuple[Shell, Pilot[int]]]:
     """The app without a terminal, its state directory in `state`, its triage read to the end."""
+    state.mkdir(mode=0o700, exist_ok=True)
     places = {"XDG_STATE_HOME": str(state), "XDG_RUNTIME_DIR": str(state / "run"), "TERM": "xterm-256color"}
     with (
         environment(**places, NO_COLOR="1" if no_color else None, COLORTERM=None),
