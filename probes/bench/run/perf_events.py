@@ -32,14 +32,13 @@ class Counters:
     def __init__(self, events: Mapping[str, Event] = EVENTS) -> None:
         self._open: dict[str, int] = {}
         for name, (kind, config, leader) in events.items():
-            how, group = (
-                (_AT_EXECVE, -1) if not leader else (_INHERIT | _NO_HYPERVISOR, self._open.get(leader, -1))
-            )
+            group = self._open.get(leader, -1)
             if leader and group < 0:
                 continue
-            descriptor = _opened(kind, config, 0, 0, how, group)
+            # a member, too: one that only its leader keeps from counting counts us where CPUs are short
+            descriptor = _opened(kind, config, 0, 0, _AT_EXECVE, group)
             if descriptor < 0:
-                descriptor = _opened(kind, config, _NO_KERNEL, 0, how, group)
+                descriptor = _opened(kind, config, _NO_KERNEL, 0, _AT_EXECVE, group)
             if descriptor >= 0:
                 self._open[name] = descriptor
 
