@@ -1,5 +1,5 @@
 """The whole suite on two CPUs: the real tests (they measure, kill, make disks) one after another in one process, the
-others and what is marked `beside` in another. A part of the suite, named on the command line, runs in this
+others and what is marked `beside` in two more. A part of the suite, named on the command line, runs in this
 process.
 """
 
@@ -23,7 +23,7 @@ from probes.bench.run.supervised import Supervisors
 from scenarios.rules import words
 from tests.needs import need
 
-WORKERS = 2
+WORKERS = 3  # most real tests wait half of their time
 SLOW = re.compile(r"_real\.py$|/tui/")  # files with few tests that take long
 AGAIN, PAUSE_S = 4, 5  # runs more, of a test that is marked `noisy`; any other that fails once is a failure
 
@@ -50,7 +50,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     config.option.markexpr = config.option.markexpr or "not soak"
     if not config.pluginmanager.hasplugin("xdist"):
         return
-    enough = len(os.sched_getaffinity(0)) >= WORKERS
+    enough = len(os.sched_getaffinity(0)) >= 2
     if (
         enough
         and config.option.numprocesses is None

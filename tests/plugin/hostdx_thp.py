@@ -93,12 +93,8 @@ class Thp(Scenario):
                 Switch(run, own, lambda value: change(own, value), lambda: active(run.host)) as switch,
             ):
                 bench = CommandBench(run.host, run.options.string("command"), private)
-                variants = [
-                    SwitchedVariantBench(name, switch, bench, value) for name, value in VALUES.items()
-                ]
+                sides = [SwitchedVariantBench(name, switch, bench, value) for name, value in VALUES.items()]
                 budget = run.plan.measuring_s
-                verdicts, _ = await compare(
-                    run, LOAD, variants, budget_s=budget, family=2, watch=watch_for(run)
-                )
+                verdicts, _ = await compare(run, LOAD, sides, budget_s=budget, family=2, watch=watch_for(run))
         if verdicts[0].differs:
             run.found(finding(own, "always" if verdicts[0].slower else "never", effect_words(verdicts[0])))

@@ -74,6 +74,7 @@ def test_nothing_is_left_of_a_run_that_is_broken_off(tmp_path: Path, kind: str, 
         assert within(lambda: os.statvfs(disk.mountpoint).f_bavail > free - (64 << 20) // 4096, 30)
 
 
+@pytest.mark.soak("the same with programs of the test's own")
 def test_fio_does_the_same_corners_beside_ours(tmp_path: Path) -> None:
     need(program("fio"))
     with TrimDisk(tmp_path, "ext4") as disk:

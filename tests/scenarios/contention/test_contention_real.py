@@ -38,6 +38,7 @@ def images() -> list[str]:
     return [text for text in found if text.endswith((".image", "(deleted)"))]
 
 
+@pytest.mark.soak("a killed run; whole ones of a fake bench")
 def test_in_a_directory_to_its_end(tmp_path: Path, disk: Path) -> None:
     done = hostdx(tmp_path, "run", "contention", "--workers", "2", "--dir", str(disk), "--budget", "18", "--json",
                   timeout=200)  # fmt: skip

@@ -92,7 +92,7 @@ def left(place: Path, disk: TrimDisk) -> list[str]:
 
 def test_both_directions_to_the_end(place: Path, disk: TrimDisk) -> None:
     before = namespaces_in_use()
-    done = hostdx(place, *arguments(disk, "60"), "--json", "--quiet", timeout=200)
+    done = hostdx(place, *arguments(disk, "40"), "--json", "--quiet", timeout=200)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     sides = {(one["direction"], one["side"]): one for one in found["streams"]["levels"]}
@@ -151,7 +151,8 @@ def run_with(env: dict[str, str], *words: str) -> subprocess.Popen[bytes]:
 
 
 @needs(program("ssh", "sshd"))
-@pytest.mark.parametrize("whom", one_always("nobody", "runner", "peer", "station"))
+@pytest.mark.parametrize("whom", ["nobody", "runner", "peer", "station"])
+@pytest.mark.soak("a peer by hand")
 def test_a_peer_over_ssh_ends_with_its_run(
     place: Path, disk: TrimDisk, ssh: dict[str, str], whom: str
 ) -> None:

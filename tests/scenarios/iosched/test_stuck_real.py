@@ -65,6 +65,7 @@ def stuck(tmp_path: Path) -> Iterator[StuckDisk]:
             within(lambda: not ours(tmp_path), 30.0)
 
 
+@pytest.mark.soak("a switch that hangs")
 def test_a_way_back_that_hangs_is_finished_once_the_device_answers(tmp_path: Path, stuck: StuckDisk) -> None:
     disk = stuck.disk
     before = disk.queue()

@@ -152,6 +152,7 @@ def test_the_namespaces_end_under_it(tmp_path: Path, net: PrivateNet) -> None:
 
 
 @pytest.mark.beside
+@pytest.mark.soak("one to its end")
 def test_two_at_once(tmp_path: Path, net: PrivateNet) -> None:
     """Two users' runs: states and locks of their own. On one state the second waits its turn: that is a lock's test."""
     places = [tmp_path / "one", tmp_path / "two"]

@@ -92,7 +92,7 @@ async def test_two_directories_of_one_disk_give_verdicts_with_all_their_parts(di
     for path in pair:
         Path(path).mkdir()
     scenario = Storage(only=("fsync-4k-qd1",))
-    run = run_of(scenario, pair, 15)
+    run = run_of(scenario, pair, 10)
     try:
         await conduct(scenario, run)
         [verdict] = run.of(ev.Verdict)

@@ -91,6 +91,7 @@ def test_a_sleep_is_named_and_its_length_is_right(supervisors: Supervisors, tmp_
 
 
 @pytest.mark.noisy("the same command measured several times, in turn")
+@pytest.mark.soak("synced writes and sleeps are named")
 def test_page_faults_show_as_system_cpu(supervisors: Supervisors, tmp_path: Path) -> None:
     found, _ = measured(supervisors, (BURN, FAULTS), tmp_path)
     parts = {part.name: part for part in found.parts}

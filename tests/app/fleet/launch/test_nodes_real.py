@@ -57,6 +57,7 @@ def test_triage_over_ssh(place: Path, nodes: NodeSpaces, bundle: Path) -> None: 
     assert not nodes.in_memory()
 
 
+@pytest.mark.soak("triage over ssh; nodes of a fake ssh")
 def test_nodes_measure_one_at_a_time_and_each_has_a_lock_of_its_own(
     place: Path,
     nodes: NodeSpaces,

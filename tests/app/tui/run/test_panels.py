@@ -52,8 +52,8 @@ async def test_both_screens_are_filled_at_every_moment_of_a_replay(demo: str, tm
     if run.session.card.role == "import":  # nothing of it was ever under way
         first = end
     async with opened(tmp_path, run=run, size="wide") as (app, pilot):
-        for part in range(9):
-            run.playback.seek(first + (end - first) * part / 8)  # from before the plan on
+        for part in range(5):
+            run.playback.seek(first + (end - first) * part / 4)  # from before the plan on
             for screen in ("live", "verdict"):
                 app.show_run(screen)
                 await settled(pilot)

@@ -34,6 +34,7 @@ def choose(app: Terminal, name: str, value: str) -> None:
     app.until(lambda: "Enter change" in app.shown and f"{value} " in app.shown, f"{name} taken")
 
 
+@pytest.mark.soak("plan, options and consent without a terminal; stops of real runs")
 def test_from_home_to_a_stop_that_restores_the_scheduler(tmp_path: Path) -> None:
     with LoopDisk(tmp_path) as disk:
         before = disk.queue()

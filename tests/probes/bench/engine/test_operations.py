@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from probes.bench.engine import fill, loops, operations
+from probes.bench.engine import loops, operations
 from probes.bench.engine.loads import metadata
 from probes.bench.engine.operations import POOL_BYTES, Source, run_block
+from probes.bench.engine.worker import fill
 
 PAGE = 4096
 PAGES = 64
@@ -165,7 +166,7 @@ def test_filling_writes_every_byte_and_tells_how_far_it_is(tmp_path: Path) -> No
     fd = os.open(tmp_path / "file", os.O_RDWR | os.O_CREAT)
     told: list[int] = []
     try:
-        fill.fill(fd, size, Source(), told.append)
+        fill(fd, size, Source(), told.append)
         data = os.pread(fd, 2 * size, 0)
     finally:
         os.close(fd)
