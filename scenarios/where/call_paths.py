@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 from probes.bench.profile.call_profile import OFF, ON, RUNNABLE
 from probes.bench.profile.symbols import Symbols
 from probes.bench.run.supervised import Calls, JobRun, Locks
-from scenarios.experiment.statistics.stats import student
+from scenarios.experiment.statistics.stats import Spread, student
 from scenarios.where.results import Node, PathTree
 
 MOST_NODES = 2000
@@ -122,9 +122,7 @@ def compared(
     nodes: list[Node] = []
     for path in chosen:
         one, other = ([group.get(path, 0.0) for group in side] for side in sides)
-        differences = [b - a for a, b in zip(one, other, strict=True)]
-        spread, adjusted = student(differences, 0.05), student(differences, 0.05 / max(1, judged))
-        large_enough = everything[path] >= JUDGED * whole
+        spread, differs = difference(one, other, judged)
         numbers[path] = len(nodes)
         nodes.append(
             Node(
@@ -134,7 +132,7 @@ def compared(
                 variant_s=means[1].get(path, 0.0),
                 difference_s=spread.estimate,
                 ci95_s=(spread.low, spread.high),
-                differs=large_enough and not adjusted.low <= 0 <= adjusted.high,
+                differs=differs and everything[path] >= JUDGED * whole,
             )
         )
     return PathTree(
@@ -146,6 +144,13 @@ def compared(
         lost=sum(one.lost for one in calls),
         nodes=tuple(nodes),
     )
+
+
+def difference(one: Sequence[float], other: Sequence[float], judged: int) -> tuple[Spread, bool]:
+    """Of the groups' means, at 95 %; and whether it is none of chance, beside all that are `judged` with it."""
+    differences = [b - a for a, b in zip(one, other, strict=True)]
+    wide = student(differences, 0.05 / max(1, judged))
+    return student(differences, 0.05), not wide.low <= 0 <= wide.high
 
 
 def _nodes(runs: Iterable[Paths]) -> dict[Path, float]:

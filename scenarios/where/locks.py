@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import NamedTuple, TypeAlias
 
 from probes.bench.profile.call_profile import KERNEL
 from probes.bench.profile.symbols import Symbols
 from probes.bench.run.supervised import Locks
-from scenarios.experiment.statistics.stats import student
-from scenarios.where.call_paths import JUDGED, PLUMBING
+from scenarios.where.call_paths import JUDGED, PLUMBING, difference
 from scenarios.where.results import Lock, LockTable
 
 MOST_ROWS = 15
@@ -92,17 +92,16 @@ def lock_table(
     judged = {key for key, some in waits.items() if math.fsum(w.seconds for w in some) >= JUDGED * everything}
     rows = []
     for key, some in waits.items():
-        means = [
-            [math.fsum(_seconds(run, key) for run in runs) / len(runs) for runs in sides] for sides in groups
-        ]
-        one, other = (math.fsum(mean[side] for mean in means) / len(means) for side in (0, 1))
-        differences = [b - a for a, b in means]
-        spread, wide = student(differences, 0.05), student(differences, 0.05 / max(1, len(judged)))
+        one, other = (
+            [math.fsum(_seconds(run, key) for run in sides[n]) / len(sides[n]) for sides in groups]
+            for n in (0, 1)
+        )
+        spread, differs = difference(one, other, len(judged))
         rows.append(
             Lock(
                 kind=key[0], place=key[1], path=longest(some, False), holder=longest(some, True),
-                baseline_s=one, variant_s=other, difference_s=spread.estimate, ci95_s=(spread.low, spread.high),
-                differs=key in judged and not wide.low <= 0 <= wide.high,
+                baseline_s=fmean(one), variant_s=fmean(other), difference_s=spread.estimate,
+                ci95_s=(spread.low, spread.high), differs=differs and key in judged,
             )
         )  # fmt: skip
     rows.sort(key=lambda row: -max(row.baseline_s, row.variant_s))
