@@ -375,6 +375,7 @@ def _delays_on() -> bool:
 def warm_up() -> None:
     """What a first call loads (codecs, patterns, `ctypes`): once before many are forked."""
     energy.Energy()
+    topdown.top_down()
     perf_events.Counters().end()
     _delays_on()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -102,8 +103,9 @@ def _arm_few(c: Mapping[str, float], _: int) -> dict[str, float]:
 _FORMULAS = {"metrics": _metrics, "old Intel": _old_intel, "AMD": _amd, "Arm": _arm, "Arm, few": _arm_few}
 
 
+@cache
 def top_down(devices: str = DEVICES, cpuinfo: str = "/proc/cpuinfo") -> TopDown | None:
-    """None where this CPU, or this virtual machine, shows none."""
+    """None where this CPU, or this virtual machine, shows none. Looked for once: cpuinfo of many CPUs takes long."""
     folders = [Path(devices, name) for name in ("cpu", "cpu_core")]
     folders += sorted(Path(devices).glob("armv*_pmuv3*")) + sorted(Path(devices).glob("armv8_cortex*"))
     for folder in folders:
