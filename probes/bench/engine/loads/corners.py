@@ -131,11 +131,12 @@ def _stat(least: int, names: Sequence[bytes], directory: int, stop: int, note: l
     os.fchdir(directory)
     try:
         passes, began = 0, now()
-        ended = began
-        while passes * len(names) < least and ended < stop:
+        while True:  # a pass at least, as `loops.any_operation`
             for name in names:
                 stat(name)
             passes, ended = passes + 1, now()
+            if passes * len(names) >= least or ended >= stop:
+                break
     finally:
         os.fchdir(before)
         os.close(before)
