@@ -108,9 +108,7 @@ def blocked(parts: Mapping[str, float], waits: Sequence[Waited]) -> dict[str, fl
             w.what: w.thread_s if hard else w.alone_s for w in waits if w.hard == hard and w.what != MUTEX
         }
         whole = math.fsum(weights.values())
-        if (
-            not hard and WAITING not in parts
-        ):  # the rest holds what waited for a CPU: it is not theirs to divide
+        if not hard and WAITING not in parts:  # the rest holds what waited for a CPU: not theirs to divide
             found[_key(UNSEEN, hard)] = max(0.0, total - whole)
             total = min(total, whole)
         for what, weight in weights.items():

@@ -22,9 +22,8 @@ FIRST_S, EVERY_S = 0.01, 0.05  # the first window; from one window's begin to th
 COST = 400  # looking takes 0.25 % of a core at most
 MOST_HERTZ = 1000  # records, of 2 µs each
 MOST_WAYS, MOST_LOCKS, KEPT = 2000, 4096, 300
-_DATA = struct.Struct(
-    "=HBBiQI"
-)  # type, flags, preempt count, process; the lock's address; its kind, or the outcome
+# type, flags, preempt count, process; the lock's address; its kind, or the outcome
+_DATA = struct.Struct("=HBBiQI")
 
 Path: TypeAlias = tuple[int, ...]  # addresses in the kernel, the innermost first
 Way: TypeAlias = tuple[int, Path, Path]  # the lock's kind (LCB_F_*), who waits, who had taken it before
@@ -37,9 +36,8 @@ class Waiting:
         """The tracepoints' numbers, by which a record says which it is."""
         self._kinds = {begin: True, end: False}
         self._since: dict[tuple[int, int], tuple[int, int, Path]] = {}  # by thread and lock: time, kind, path
-        self._taken: dict[
-            int, tuple[int, Path]
-        ] = {}  # by lock: the thread that waited for it last, and its path
+        # by lock: the thread that waited for it last, and its path
+        self._taken: dict[int, tuple[int, Path]] = {}
         self.seconds: dict[Way, list[float]] = {}  # and how often
         self.lost = 0
 

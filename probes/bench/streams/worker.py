@@ -56,10 +56,8 @@ class Worker:
         if not fcntl.fcntl(read_fd, fcntl.F_GETFL) & os.O_DIRECT:
             self._direct["out"] = self._plain["out"]
         os.posix_fadvise(self._plain["out"], 0, 0, os.POSIX_FADV_RANDOM)
-        self._ahead, self._asked = (
-            read_ahead(read_fd),
-            0,
-        )  # bytes ahead; of the file, until where it was asked for
+        self._ahead = read_ahead(read_fd)
+        self._asked = 0  # of the file, until where it was asked for
         self._disk_buffer, self._buffer = _filled(), _filled()
         self._pipe = os.pipe()
         try:

@@ -91,9 +91,8 @@ class TrainScheduler(Scheduler):
                 if not self._once_more:
                     return self._warmed(found)
                 self._once_more, left, length = False, 1, max(load.slice_s or LEAST_S, left_s)
-            afforded = (
-                self.trains.affordable_s(1) / length
-            )  # groups: the warm-up takes a quarter of one in four
+            # groups: the warm-up takes a quarter of one in four
+            afforded = self.trains.affordable_s(1) / length
             left = int(min(WARM_SLICES, left, max(1.0, afforded / 2)))
             order = list(range(len(names))) * left
             train = await self.trains.train(order, length, onset_s=cut_s, quarters=True)
