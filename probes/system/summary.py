@@ -8,9 +8,10 @@ from probes.host import Host
 from probes.system.disk.arrays import md_arrays
 from probes.system.disk.block import BlockDevice, block_devices, layers
 from probes.system.disk.drive.transport import VIRTUAL_TRANSPORTS
-from probes.system.disk.mounts import file_systems, mounts
+from probes.system.disk.mounts import mounts
 from probes.system.disk.scheduler import queue_path, scheduling
 from probes.system.disk.scheduler_origin import why
+from probes.system.disk.topology import topology
 from probes.system.network.nic import nics
 from probes.system.nodes.memory import memory
 from probes.system.nodes.numa import numa
@@ -153,7 +154,7 @@ def _disks(host: Host) -> Iterator[Entry]:
         yield Unread("disk", "devices", none)
     shown = [d for d in everything.values() if not d.parent and _worth_showing(d)]
     shown.sort(key=lambda d: d.kind != "disk")  # what is built on disks must not crowd them out
-    mounted = file_systems(host)
+    mounted = topology(host).file_systems()
     for disk in shown[:MOST_DISKS]:
         yield from _disk(host, disk)
         if types := mounted.get(disk.name):

@@ -12,7 +12,7 @@ import msgspec
 
 from probes.host import Host, once_if_still
 from probes.rights import FIRST_PID_NAMESPACE
-from probes.system.disk.mounts import mount_of
+from probes.system.disk.mounts import mount_of, mounts
 from probes.system.processor.cpu import cpu
 from probes.types import Absent, present
 
@@ -183,7 +183,7 @@ def _shares_mounts(host: Host) -> bool:
     ours, first = host.link("/proc/self/ns/mnt"), host.link("/proc/1/ns/mnt")
     if present(ours) and present(first):
         return ours == first
-    root = mount_of(host, "/")
+    root = mount_of(mounts(host), "/")
     return present(root) and root.root == "/" and root.devno != "" and not root.devno.startswith("0:")
 
 

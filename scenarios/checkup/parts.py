@@ -8,7 +8,8 @@ import msgspec
 
 from probes.bench.disk.refusals import suitability
 from probes.host import Host
-from probes.system.disk.mounts import Placement, mounts, placement
+from probes.system.disk.mounts import mounts
+from probes.system.disk.topology import Placement, placement
 from probes.types import Absent, Json
 from scenarios import registry
 from scenarios.declared_options import COMMON_OPTIONS

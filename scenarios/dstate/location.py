@@ -10,7 +10,7 @@ import msgspec
 from probes.host import Host
 from probes.system.disk.block import block_devices, device_name, layers, leaves, under
 from probes.system.disk.diskstats import DiskCounters
-from probes.system.disk.mounts import IN_MEMORY, NETWORK, Mount, mounts, visible_mount
+from probes.system.disk.mounts import IN_MEMORY, NETWORK, Mount, mounts_now, visible_mount
 from probes.system.disk.scheduler import bracketed, hardware_queues, inflight
 from probes.system.running.tasks import OpenFile, Task, files_of
 from probes.types import Absent, present
@@ -50,7 +50,7 @@ class MountedDirectory(msgspec.Struct, frozen=True, kw_only=True):
 def place_of(host: Host, task: Task) -> MountedDirectory | Absent:
     """The best told place: the file of the call that it sleeps in, its name, its files, its arguments."""
     files = files_of(host, task)
-    table = mounts(host)
+    table = mounts_now(host)
     if isinstance(table, Absent):
         return table
     for how in ("syscall", "name", "fd", "argument", "cwd"):

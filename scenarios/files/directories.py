@@ -9,7 +9,7 @@ import msgspec
 
 from probes.bench.disk.refusals import Suitability, suitability
 from probes.host import Host
-from probes.system.disk.mounts import Placement, placement
+from probes.system.disk.topology import Placement, placement
 from scenarios.model import Options, Usage
 
 

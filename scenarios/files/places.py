@@ -7,7 +7,8 @@ import msgspec
 from probes.bench.disk.refusals import suitability
 from probes.host import Host
 from probes.system.disk.block import BlockDevice, block_devices
-from probes.system.disk.mounts import Placement, mounts, placement
+from probes.system.disk.mounts import mounts
+from probes.system.disk.topology import Placement, placement
 from probes.types import Absent
 from scenarios.files.directories import default_directories
 

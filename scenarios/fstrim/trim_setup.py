@@ -11,7 +11,7 @@ from probes.command import tool
 from probes.host import Host
 from probes.system.disk.backing import served_by_memory
 from probes.system.disk.block import BlockDevice, block_devices
-from probes.system.disk.mounts import Placement
+from probes.system.disk.topology import Placement
 from probes.system.disk.trim.discard import TRIMMING, DiscardChain, discard_chain
 from probes.system.running.allowed import may_administer
 from probes.types import Absent, present

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from probes import units
 from probes.bench.measured import Measured
 from probes.system.disk.backing import disks_beneath
-from probes.system.disk.mounts import mount_of
+from probes.system.disk.mounts import mount_of, mounts_now
 from probes.system.disk.network_bytes import nfs_bytes
 from probes.system.processor.throttle import ThrottleReader
 from probes.system.pulse import pulse, read_counters
@@ -281,5 +281,5 @@ def _loud(before: Reading, after: Reading, now: Surroundings, devices: Sequence[
 
 
 def _file_system(run: Run, directory: str) -> str:
-    mount = mount_of(run.host, directory)
+    mount = mount_of(mounts_now(run.host), directory)
     return "" if isinstance(mount, Absent) else f"{mount.fstype} on {mount.devno}"

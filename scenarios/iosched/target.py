@@ -9,8 +9,8 @@ import msgspec
 from probes.host import Host
 from probes.system.disk.backing import served_by_memory
 from probes.system.disk.block import BlockDevice, block_devices, leaves
-from probes.system.disk.mounts import Placement, mount_of, mounts, placement, source_device
 from probes.system.disk.scheduler import Scheduling, scheduling
+from probes.system.disk.topology import Placement, placement, source_device, topology
 from probes.types import Absent, present
 
 # What a host cannot live without: the leaves below these are switched only with --system-disk.
@@ -75,10 +75,8 @@ def system_leaves(host: Host) -> dict[str, str]:
 
 
 def _of_places(host: Host) -> Iterator[tuple[str, str]]:
-    if isinstance(mounts(host), Absent):
-        return
     for directory in SYSTEM_PLACES:
-        mount = mount_of(host, directory)
+        mount = topology(host).mount_of(directory)
         if isinstance(mount, Absent):
             continue
         place = placement(host, mount.mountpoint)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from probes.host import Host
 from probes.system.disk.block import block_devices
-from probes.system.disk.mounts import Placement
+from probes.system.disk.topology import Placement
 from probes.system.firmware import DMI, firmware
 from probes.system.processor.cpulist import as_list
 from probes.system.processor.topology import topology

@@ -12,7 +12,8 @@ from probes.host import Host
 from probes.number_text import whole
 from probes.system.disk.block import block_devices
 from probes.system.disk.directory import directory_traits, file_system_number
-from probes.system.disk.mounts import Mount, memory_of, mounts
+from probes.system.disk.mounts import Mount, mounts
+from probes.system.disk.topology import memory_of
 from probes.types import Absent, present
 from scenarios.files.places import NO_DATA, ComparedDirectory, text
 from scenarios.plan import Variant

@@ -13,7 +13,8 @@ import pytest
 from probes.hang_safe.client import GuardedReader
 from probes.host import Host
 from probes.system.disk.block import block_devices, layers, leaves
-from probes.system.disk.mounts import mount_of, placement
+from probes.system.disk.mounts import mount_of, mounts_now
+from probes.system.disk.topology import placement
 from probes.types import Absent, present
 from tests.needs import ROOT, need, not_here, program
 
@@ -119,7 +120,7 @@ def test_the_kernel_and_we_find_the_same_mount(workshop: Workshop) -> None:
     workshop.undo.callback(run, "umount", place)
     Path(place, "deep").mkdir()
     for path in (place, f"{place}/deep", "/", "/proc", "/sys", str(workshop.folder)):
-        found = mount_of(Host(), path)
+        found = mount_of(mounts_now(Host()), path)
         assert present(found)
         device_number = Path(path).stat().st_dev
         assert found.devno == f"{os.major(device_number)}:{os.minor(device_number)}", path
@@ -193,7 +194,7 @@ def test_a_file_system_that_never_answers_does_not_hang_us(workshop: Workshop) -
             assert isinstance(value, Absent) and value.kind == "timeout", value
         assert host.exists(f"{place}/other", may_hang=True) is False
         assert present(host.statvfs("/"))  # a new child serves what answers
-        table = mount_of(host, str(place))
+        table = mount_of(mounts_now(host), str(place))
         assert (
             present(table) and table.fstype == "fuse"
         )  # the table itself is read without touching the mount

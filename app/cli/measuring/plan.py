@@ -25,7 +25,7 @@ from app.state import journal_dir
 from app.undo.journal_disk import refusal
 from app.undo.leftovers import mentions
 from probes.host import Host
-from probes.system.disk.mounts import network_file_systems
+from probes.system.disk.topology import network_file_systems
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.model import Options, Refused, Scenario, Usage

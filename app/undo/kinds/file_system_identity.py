@@ -8,7 +8,7 @@ from pathlib import Path
 from app.process import boot_id
 from app.undo.journal import FileSystemId
 from probes.host import Host
-from probes.system.disk.mounts import IN_MEMORY, mount_of
+from probes.system.disk.mounts import IN_MEMORY, mount_of, mounts_now
 from probes.types import Absent
 
 
@@ -18,7 +18,7 @@ def place_of(directory: Path) -> FileSystemId | None:
         device, number = _signs(directory)
     except OSError:
         return None
-    mount = mount_of(Host(), str(directory))
+    mount = mount_of(mounts_now(Host()), str(directory))
     if isinstance(mount, Absent):
         return FileSystemId(device=device, number=number, boot=boot_id())
     return FileSystemId(

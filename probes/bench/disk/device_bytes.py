@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from probes.host import Host
 from probes.system.disk.diskstats import DiskCounters, leaf_counters
-from probes.system.disk.mounts import placement
+from probes.system.disk.topology import placement
 from probes.types import Absent
 
 

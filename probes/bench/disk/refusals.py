@@ -22,7 +22,8 @@ from probes.system.disk.arrays import md_array, thin_pool
 from probes.system.disk.backing import served_by_memory
 from probes.system.disk.block import block_devices
 from probes.system.disk.failing import whose_error
-from probes.system.disk.mounts import IN_MEMORY, NETWORK, Placement, placement
+from probes.system.disk.mounts import IN_MEMORY, NETWORK
+from probes.system.disk.topology import Placement, placement
 from probes.types import Absent, present
 from probes.units import counted
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from probes.host import Host
-from probes.system.disk.mounts import NETWORK, Placement, placement
+from probes.system.disk.mounts import NETWORK
+from probes.system.disk.topology import Placement, placement
 from probes.types import Absent, present
 
 

@@ -1,17 +1,15 @@
-"""Mounted file systems, and what lies under a directory."""
+"""The table of mounted file systems."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
 
 import msgspec
 
-from probes.host import Host, once_if_still
+from probes.host import Host, once
 from probes.number_text import wholes
-from probes.system.disk.block import block_devices, device_name, layers, leaves
-from probes.types import Absent, present
+from probes.types import Absent
 
 # fmt: off
 NETWORK = frozenset({
@@ -37,22 +35,14 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
     parent: int = -1
 
 
-class Placement(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a directory lies. `device` is the kernel name on top; `layers` go down to the `leaves`. `memory`: see
-    `memory_of`.
-    """
-
-    directory: str
-    mount: Mount
-    device: str | Absent
-    layers: tuple[str, ...] = ()
-    leaves: tuple[str, ...] = ()
-    memory: str = ""
-
-
-@once_if_still
+@once
 def mounts(host: Host) -> tuple[Mount, ...] | Absent:
-    """In the order in which they were mounted."""
+    """In the order in which they were mounted; read once: see `mounts_now`."""
+    return mounts_now(host)
+
+
+def mounts_now(host: Host) -> tuple[Mount, ...] | Absent:
+    """Read afresh, for who waits for a mount to come, to go or to be another one."""
     why: Absent | None = None
     for path in ("/proc/self/mountinfo", "/proc/1/mountinfo"):
         text = host.text(path, 16 << 20)
@@ -110,9 +100,8 @@ def unescape(text: str) -> str:
     return re.sub(r"\\([0-3][0-7]{2})", lambda found: chr(int(found[1], 8)), text)
 
 
-def mount_of(host: Host, directory: str) -> Mount | Absent:
+def mount_of(table: tuple[Mount, ...] | Absent, directory: str) -> Mount | Absent:
     """The mount that a path is on, as the kernel finds it: from the root mount down, later over earlier."""
-    table = mounts(host)
     if isinstance(table, Absent):
         return table
     path = os.path.normpath(directory)
@@ -143,110 +132,5 @@ def visible_mount(table: tuple[Mount, ...], path: str) -> Mount | None:
         seen.add(current.id)
 
 
-def placement(host: Host, directory: str) -> Placement | Absent:
-    """The mount, the device and the stack under a directory, symlinks followed."""
-    path = host.real(directory, may_hang=True)
-    if isinstance(path, Absent):
-        if host.live:
-            return path
-        path = os.path.normpath(directory)  # a captured tree holds the mount table, not the directories
-    mount = mount_of(host, path)
-    if isinstance(mount, Absent):
-        return mount
-    if memory := memory_of(host, mount):
-        none = Absent(f"{mount.fstype} lies in memory, on no device", "unsupported", mount.mountpoint)
-        return Placement(directory=path, mount=mount, device=none, memory=memory)
-    tops = _devices(host, mount)
-    if isinstance(tops, Absent):
-        return Placement(directory=path, mount=mount, device=tops)
-    devices = block_devices(host)
-    down = tuple(dict.fromkeys(n for top in tops for n in layers(devices, top)))
-    ends = tuple(dict.fromkeys(n for top in tops for n in leaves(devices, top)))
-    return Placement(directory=path, mount=mount, device=tops[0], layers=down, leaves=ends)
-
-
-def memory_of(host: Host, mount: Mount) -> str:
-    """The file system in memory that holds what is written there: itself, or what an overlay's upper layer lies on.
-
-    "" where there is none, and in a container, where the upper layer's path is another name space's.
-    """
-    if mount.fstype in IN_MEMORY:
-        return mount.fstype
-    upper = next((o.removeprefix("upperdir=") for o in mount.options if o.startswith("upperdir=/")), "")
-    path = host.real(upper, may_hang=True) if upper else ""
-    below = mount_of(host, path) if present(path) and path else None
-    return below.fstype if isinstance(below, Mount) and below.fstype in IN_MEMORY else ""
-
-
-def file_systems(host: Host) -> dict[str, tuple[str, ...]]:
-    """The types of the mounted file systems by device: the one that is mounted, and all that lie under it."""
-    table = mounts(host)
-    devices, found = block_devices(host), dict[str, dict[str, None]]()
-    seen = set()
-    for mount in table if present(table) else ():
-        # bind mounts come by the thousand, and btrfs has an anonymous number for every subvolume
-        key = ("" if mount.devno.startswith("0:") else mount.devno, mount.source, mount.fstype)
-        if key in seen or not mount.source.startswith("/dev/"):
-            continue
-        seen.add(key)
-        tops = _devices(host, mount)
-        for top in tops if present(tops) else ():
-            for name in layers(devices, top):
-                found.setdefault(name, {})[mount.fstype] = None
-    return {name: tuple(types) for name, types in found.items()}
-
-
-def network_file_systems(host: Host, directories: Iterable[str]) -> tuple[str, ...]:
-    """Those that these directories lie on, as `server:/export (nfs4)`: other hosts' loads fall on them too."""
-    found = (placement(host, directory) for directory in directories)
-    mounted = (place.mount for place in found if present(place) and place.mount.fstype in NETWORK)
-    return tuple(sorted({f"{mount.source} ({mount.fstype})" for mount in mounted}))
-
-
 def _holds(mountpoint: str, path: str) -> bool:
     return mountpoint == "/" or path == mountpoint or path.startswith(mountpoint.rstrip("/") + "/")
-
-
-def _devices(host: Host, mount: Mount) -> tuple[str, ...] | Absent:
-    """The kernel names under a mount, first the one that it names; several for a btrfs over several."""
-    if mount.devno and not mount.devno.startswith("0:"):
-        name = device_name(host, mount.devno)
-        return name if isinstance(name, Absent) else (name,)
-    if mount.fstype in NETWORK:
-        return Absent(
-            f"{mount.fstype} from {mount.source}: the device is another machine's",
-            "unsupported",
-            mount.source,
-        )
-    # btrfs, zfs, overlay and bind mounts of them have an anonymous device number: only the source tells.
-    name = source_device(host, mount.source)
-    if isinstance(name, Absent):
-        text = f"{mount.fstype} on {mount.source}: no block device of its own"
-        return Absent(text, name.kind if mount.source.startswith("/dev/") else "unsupported", mount.source)
-    if mount.fstype == "btrfs":
-        return (name, *(n for n in btrfs_members(host, name) if n != name))
-    return (name,)
-
-
-def source_device(host: Host, source: str) -> str | Absent:
-    """The kernel name of `/dev/sda1`, `/dev/mapper/vg-lv`, `/dev/disk/by-uuid/...`."""
-    if not source.startswith("/dev/"):
-        return Absent(f"{source} is no device", "unsupported", source)
-    devices = block_devices(host)
-    real = host.real(source)
-    for path in (real if present(real) else source, source):
-        name = path.removeprefix("/dev/").replace("/", "!")  # sysfs writes cciss!c0d0
-        if name in devices:
-            return name
-    label = source.removeprefix("/dev/mapper/")
-    found = next((d.name for d in devices.values() if d.label and d.label == label), None)
-    return found if found is not None else Absent(f"{source} is not in /sys/block", "missing", source)
-
-
-def btrfs_members(host: Host, name: str) -> tuple[str, ...]:
-    """All devices of the btrfs that `name` belongs to (/sys/fs/btrfs/UUID/devices)."""
-    for folder in host.glob("/sys/fs/btrfs/*-*/devices"):
-        names = host.listing(folder)
-        if present(names) and name in names:
-            return names
-    return (name,)

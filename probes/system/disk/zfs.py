@@ -6,7 +6,8 @@ import re
 
 from probes.host import Host
 from probes.system.disk.block import BlockDevice, block_devices
-from probes.system.disk.mounts import mounts, source_device
+from probes.system.disk.mounts import mounts
+from probes.system.disk.topology import source_device
 from probes.types import Absent, present
 
 KSTAT = "/proc/spl/kstat/zfs"

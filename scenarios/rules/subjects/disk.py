@@ -9,8 +9,9 @@ from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.disk.diskstats import disk_counters
 from probes.system.disk.drive.ata import ata_port
 from probes.system.disk.drive.transport import emulated, virtual
-from probes.system.disk.mounts import IN_MEMORY, NETWORK, Mount, mounts, source_device
+from probes.system.disk.mounts import IN_MEMORY, NETWORK, Mount, mounts
 from probes.system.disk.smart import Smart, smart_reports
+from probes.system.disk.topology import source_device
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
 from scenarios.rules.expression import Value

@@ -11,7 +11,7 @@ import pytest
 from app.undo.journal_disk import device_of, lies_on
 from probes.host import Host
 from probes.system.disk.backing import devices_under
-from probes.system.disk.mounts import placement
+from probes.system.disk.topology import placement
 from probes.types import Absent
 from tests.fakes.hosts.tree import Tree
 from tests.needs import KNOWN_DISK, needs, not_here

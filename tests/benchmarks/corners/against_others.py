@@ -25,7 +25,7 @@ from probes.bench.corners.corner import CORNERS, EASY_BYTES, HARD_BYTES
 from probes.bench.disk.budget import WriteBudget
 from probes.host import Host
 from probes.private_directory import PrivateDirectory, inode_of
-from probes.system.disk.mounts import Placement, placement
+from probes.system.disk.topology import Placement, placement
 
 WORKERS = 2
 SIDE_BYTES = int(os.environ.get("SIDE_MIB", "256")) << 20

@@ -136,7 +136,7 @@ async def _rates(directory: Path, count: int) -> dict[str, list[tuple[float, flo
     from probes.bench.streams.messages import Open, Side
     from probes.host import Host
     from probes.private_directory import PrivateDirectory, inode_of
-    from probes.system.disk.mounts import Placement, placement
+    from probes.system.disk.topology import Placement, placement
 
     streams, size = 2, 256 << 20
     held = os.open(directory, os.O_RDONLY)

@@ -38,7 +38,7 @@ from probes.bench.disk.trains import StorageTrains
 from probes.bench.engine.files import TestFile
 from probes.bench.workloads import Load, load_of
 from probes.host import Host
-from probes.system.disk.mounts import placement
+from probes.system.disk.topology import placement
 from probes.types import present
 from scenarios.experiment.statistics.stats import over_groups
 

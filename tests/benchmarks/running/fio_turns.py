@@ -32,7 +32,7 @@ import msgspec
 from probes.bench.disk.storage import StorageBench
 from probes.bench.workloads import load_of
 from probes.host import Host
-from probes.system.disk.mounts import placement
+from probes.system.disk.topology import placement
 from probes.types import present
 from scenarios.experiment.statistics.stats import over_groups
 from tests.benchmarks.running.fio import fio_argv, reading

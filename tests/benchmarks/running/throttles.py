@@ -13,7 +13,7 @@ import time
 
 from probes.bench.disk.storage import StorageBench
 from probes.host import Host
-from probes.system.disk.mounts import placement
+from probes.system.disk.topology import placement
 from probes.types import present
 from scenarios.storage.throttling.caps import CONTROL, Throttle, throttles
 from scenarios.storage.throttling.detection import BlockCompletions

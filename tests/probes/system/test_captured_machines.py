@@ -9,7 +9,7 @@ import pytest
 
 from probes.host import Host
 from probes.system.disk.block import block_devices, leaves
-from probes.system.disk.mounts import placement
+from probes.system.disk.topology import placement
 from probes.system.network.nic import nics
 from probes.system.nodes.numa import numa
 from probes.system.processor.cpu import cpu

@@ -15,8 +15,9 @@ from probes.bench.disk.budget import WriteBudget
 from probes.bench.disk.mixes import MIXES, Mix, fio_equivalent
 from probes.bench.measured import Measured
 from probes.host import Host
-from probes.system.disk.mounts import Mount, Placement
+from probes.system.disk.mounts import Mount
 from probes.system.disk.scheduler import Scheduling, scheduling
+from probes.system.disk.topology import Placement
 from scenarios import events as ev
 from scenarios.experiment.schedule.switch import scheduler_change
 from scenarios.iosched.findings import Phase, onset_finding, throttling_finding

@@ -12,7 +12,8 @@ from probes.bench.disk.refusals import Suitability
 from probes.bench.measured import BenchRefused
 from probes.bench.workloads import prepared_bytes
 from probes.host import Host
-from probes.system.disk.mounts import Mount, Placement
+from probes.system.disk.mounts import Mount
+from probes.system.disk.topology import Placement
 from probes.units import size
 from scenarios import events as ev
 from scenarios.files import directories

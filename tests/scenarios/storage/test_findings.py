@@ -12,8 +12,9 @@ import pytest
 from probes.host import Host
 from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.disk.drive.link import Link
-from probes.system.disk.mounts import Mount, Placement
+from probes.system.disk.mounts import Mount
 from probes.system.disk.queue import QueueLimits
+from probes.system.disk.topology import Placement
 from probes.types import Absent
 from scenarios.events import Verdict
 from scenarios.experiment.statistics.stats import level_interval

@@ -13,7 +13,7 @@ import pytest
 
 from app.run.runner import Monotonic
 from probes.host import Host
-from probes.system.disk.mounts import placement
+from probes.system.disk.topology import placement
 from probes.types import Json, present
 from scenarios import events as ev
 from scenarios.checkup.parts import chosen

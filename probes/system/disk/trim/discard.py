@@ -5,9 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from probes.host import Host
-from probes.system.disk.block import BlockDevice, block_devices, layers, leaves, under
+from probes.system.disk.block import BlockDevice, block_devices, under
 from probes.system.disk.drive.ata import links_of
-from probes.system.disk.mounts import Mount, btrfs_members, mounts, source_device
+from probes.system.disk.mounts import Mount, mounts
+from probes.system.disk.topology import Topology, topology
 from probes.types import Absent, present
 
 # File systems that can hand free space down (FITRIM): fs/*/ioctl.c of these.
@@ -75,22 +76,16 @@ def discard_chains(host: Host) -> tuple[DiscardChain, ...] | Absent:
 
 def discard_chain(host: Host, mount: Mount) -> DiscardChain | None:
     """None where the mount lies on no block device that sysfs knows."""
-    devices = block_devices(host)
-    top = next((d.name for d in devices.values() if mount.devno and d.devno == mount.devno), None)
-    if top is None:
-        named = source_device(host, mount.source)
-        if isinstance(named, Absent):
-            return None
-        top = named
-    tops: tuple[str, ...] = (top,)
-    if mount.fstype == "btrfs":
-        tops = (top, *(n for n in btrfs_members(host, top) if n != top))
-    same = _same(host, mount)
-    names = [n for n in dict.fromkeys(n for t in tops for n in layers(devices, t)) if n in devices]
-    ends = tuple(dict.fromkeys(n for t in tops for n in leaves(devices, t)))
+    disks = topology(host)
+    devices, tops = disks.devices, disks.under(mount)
+    if isinstance(tops, Absent):
+        return None
+    same = _same(disks, mount)
+    names = [n for n in disks.layers(tops) if n in devices]
+    ends = disks.leaves(tops)
     return DiscardChain(
         mount=mount,
-        device=top,
+        device=tops[0],
         online=next((o for o in mount.options if o == "discard" or o.startswith("discard=")), ""),
         layers=tuple(_layer(devices[name]) for name in names),
         leaves=ends,
@@ -101,12 +96,11 @@ def discard_chain(host: Host, mount: Mount) -> DiscardChain | None:
     )
 
 
-def _same(host: Host, mount: Mount) -> list[Mount]:
+def _same(disks: Topology, mount: Mount) -> list[Mount]:
     """All mounts of a file system; the subvolumes of a btrfs have numbers of their own, but one source."""
-    table = host.once(mounts)
     return [
         m
-        for m in (() if isinstance(table, Absent) else table)
+        for m in (disks.mounts if present(disks.mounts) else ())
         if m.fstype == mount.fstype
         and ((m.devno and m.devno == mount.devno) or (m.source.startswith("/") and m.source == mount.source))
     ]

@@ -22,7 +22,8 @@ from probes.bench.disk.refusals import (
 )
 from probes.bench.workloads import IDS
 from probes.host import Host
-from probes.system.disk.mounts import Mount, Placement
+from probes.system.disk.mounts import Mount
+from probes.system.disk.topology import Placement
 from probes.types import Absent
 from tests.fakes.hosts.tree import Tree
 from tests.needs import ROOT, needs

@@ -23,7 +23,7 @@ from probes.bench.measured import BenchRefused
 from probes.bench.workloads import load_of
 from probes.host import Host
 from probes.process_stat import own_stat
-from probes.system.disk.mounts import placement
+from probes.system.disk.topology import placement
 from probes.types import present
 from scenarios.experiment.places import Visits
 from scenarios.experiment.schedule.trains import groups_of

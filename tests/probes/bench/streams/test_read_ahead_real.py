@@ -15,7 +15,7 @@ from probes.bench.streams.messages import Job, Open, Side
 from probes.host import Host
 from probes.private_directory import PrivateDirectory, inode_of
 from probes.system.disk.diskstats import moved_bytes
-from probes.system.disk.mounts import Placement, placement
+from probes.system.disk.topology import Placement, placement
 from tests.needs import ROOT, needs
 from tests.real.trim_disk import TrimDisk
 

@@ -8,15 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.system.disk.mounts import (
-    mount_of,
-    mounts,
-    parse_mountinfo,
-    parse_mounts,
-    placement,
-    unescape,
-    visible_mount,
-)
+from probes.system.disk.mounts import mount_of, mounts, parse_mountinfo, parse_mounts, unescape, visible_mount
+from probes.system.disk.topology import placement
 from probes.types import Absent, present
 from tests.fakes.hosts.tree import Tree
 
@@ -29,7 +22,7 @@ def table(tree: Tree, *lines: str) -> Tree:
 
 
 def mountpoint(tree: Tree, path: str) -> tuple[str, str]:
-    found = mount_of(tree.host(), path)
+    found = mount_of(mounts(tree.host()), path)
     assert present(found), found
     return found.mountpoint, found.source
 
