@@ -114,8 +114,10 @@ def _key(mount: Mount) -> tuple[str, str, str]:
 def _devices(host: Host, mount: Mount) -> tuple[str, ...] | Absent:
     if mount.devno and not mount.devno.startswith("0:"):
         named = device_name(host, mount.devno)
-        told = named if present(named) else source_device(host, mount.source)
-        return (told,) if present(told) else named
+        if isinstance(named, Absent):
+            by_source = source_device(host, mount.source)
+            return (by_source,) if present(by_source) else named
+        return (named,)
     if mount.fstype in NETWORK:
         return Absent(
             f"{mount.fstype} from {mount.source}: the device is another machine's",
