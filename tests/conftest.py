@@ -1,5 +1,5 @@
 """The whole suite on two CPUs: the real tests (they measure, kill, make disks) one after another in one process, the
-others and what is marked `beside` in two more. A part of the suite, named on the command line, runs in this
+others and what is marked `beside` in three more. A part of the suite, named on the command line, runs in this
 process.
 """
 
@@ -23,7 +23,7 @@ from probes.bench.run.supervised import Supervisors
 from scenarios.rules import words
 from tests.needs import need
 
-WORKERS = 3  # most real tests wait half of their time
+WORKERS = 4  # most real tests wait half of their time
 SLOW = re.compile(r"_real\.py$|/tui/")  # files with few tests that take long
 AGAIN, PAUSE_S = 4, 5  # runs more, of a test that is marked `noisy`; any other that fails once is a failure
 
