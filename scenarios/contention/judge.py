@@ -205,23 +205,22 @@ def _waits(levels: Mapping[int, Sequence[Sequence[Point]]], counts: Sequence[int
     """Of all points with more than one worker, the longest first."""
     known = names()
     points = [(n, p) for n in counts for group in levels[n] for p in group]
-    slept: dict[tuple[str, str, str], float] = {}
-    stacks: dict[tuple[str, ...], int] = {}
+    slept: dict[tuple[str, str, str], dict[tuple[str, ...], float]] = {}  # by stack
     total = 0.0
     for n, point in points:
         total += n * point.seconds * (1 - point.queued)
         for wait in point.waits:
             if wait.place and wait.place not in _STARTING:
                 key = (wait.place, call_name(wait.call, known), wait.state)
-                slept[key] = slept.get(key, 0.0) + wait.thread_s
-        for frames, count in point.stacks:
-            stacks[frames] = stacks.get(frames, 0) + count
+                by_stack = slept.setdefault(key, {})
+                by_stack[wait.stack] = by_stack.get(wait.stack, 0.0) + wait.thread_s
     found = [
         Wait(
-            place=place, call=call, what=words(kind_of(state, call, place)), share=min(1.0, seconds / total),
-            stack=max((s for s in stacks if place in s), key=lambda s: stacks[s], default=()),
+            place=place, call=call, what=words(kind_of(state, call, place)),
+            share=min(1.0, sum(by_stack.values()) / total), stack=max(by_stack, key=by_stack.__getitem__),
         )
-        for (place, call, state), seconds in sorted(slept.items(), key=lambda item: -item[1])
-        if total and seconds >= LEAST_WAIT * total
+        for (place, call, state), by_stack in slept.items()
+        if total
     ]  # fmt: skip
-    return tuple(found[:MOST_WAITS])
+    large = [wait for wait in found if wait.share >= LEAST_WAIT]
+    return tuple(sorted(large, key=lambda wait: -wait.share)[:MOST_WAITS])

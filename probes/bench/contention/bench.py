@@ -30,8 +30,7 @@ class _Worker(msgspec.Struct, frozen=True):
 class _Reply(msgspec.Struct, frozen=True):
     error: str = ""
     workers: tuple[_Worker, ...] = ()
-    waits: tuple[tuple[str, int, str, float], ...] = ()
-    stacks: tuple[tuple[tuple[str, ...], int], ...] = ()
+    waits: tuple[Wait, ...] = ()
     stalled_s: dict[str, float] = {}
     locks: Locks | None = None
 
@@ -41,8 +40,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
 
     rate: operations/s with a CPU for each worker, at most all CPUs: what they waited for one is left out, because
     others' work takes CPUs at one moment and not at the next. queued: the share (0..1) of their time that was.
-    stalled: share (0..1) of the time in which some task of the host waited, by resource (PSI); waits: sampled;
-    stacks: kernel functions, innermost first, with how often they were seen.
+    stalled: share (0..1) of the time in which some task of the host waited, by resource (PSI); waits: sampled.
     """
 
     rate: float
@@ -54,7 +52,6 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     switches: int = 0
     stalled: dict[str, float] = {}
     waits: tuple[Wait, ...] = ()
-    stacks: tuple[tuple[tuple[str, ...], int], ...] = ()
     locks: Locks | None = None
 
     @property
@@ -119,8 +116,7 @@ class ContentionBench:
             system_s=sum(one.system_s for one in reply.workers),
             switches=sum(one.switches for one in reply.workers),
             stalled={name: min(1.0, max(0.0, s / took)) for name, s in reply.stalled_s.items()},
-            waits=tuple(Wait(*row, 0.0) for row in reply.waits),
-            stacks=reply.stacks,
+            waits=reply.waits,
             locks=reply.locks,
         )
 

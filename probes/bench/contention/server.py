@@ -11,7 +11,6 @@ import os
 import select
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,13 +21,10 @@ from probes.bench.contention.operations import lay_out
 from probes.bench.contention.worker import START, live
 from probes.bench.engine.parent_death import tie_to
 from probes.bench.measured import BenchRefused
-from probes.bench.profile.lock_waits import LockProfile
-from probes.bench.profile.wait_samples import WaitSamples
+from probes.bench.profile.sampling import Sampling
 
 STUCK_S = 60.0
 LEAD_NS = 2_000_000  # between the last worker's being ready and the start
-MOST_FRAMES = 6
-MOST_STACKS = 8  # that are read in a look, and told of a point
 RESOURCES = ("cpu", "io", "memory")
 
 
@@ -66,52 +62,41 @@ class Server:
         load, workers, seconds = request["load"], request["workers"], request["seconds"]
         with _pipe() as ready, _pipe() as go, _pipe() as told:
             own, pids = os.getpid(), []
-            locks = LockProfile(sorted(os.sched_getaffinity(0))) if request.get("locks") else None
+            sampling = Sampling(locks=request.get("locks", False), stacks=True)
             for number in range(workers):
                 pid = os.fork()
                 if pid == 0:
                     live(own, load, folder, number, workers, seconds, (ready[1], go[0], told[1]))
                 pids.append(pid)
             try:
-                found = self._measured(pids, ready[0], go[1], told[0], seconds, locks)
-                return found | {"locks": locks.result() if locks is not None else None}
+                found = self._measured(pids, ready[0], go[1], told[0], seconds, sampling)
+                return {**found, **sampling.results(), "waits": sampling.waits()}
             finally:
                 _end(pids)
-                if locks is not None:
-                    locks.close()
+                sampling.close()
 
     def _measured(
-        self, pids: list[int], ready: int, go: int, told: int, seconds: float, locks: LockProfile | None
+        self, pids: list[int], ready: int, go: int, told: int, seconds: float, sampling: Sampling
     ) -> dict[str, object]:
         until = time.monotonic() + STUCK_S + seconds
         signs = b""
         while len(signs) < len(pids):
             signs += _read(ready, until)
-        waits, stacks, pressure = WaitSamples(), Counter[tuple[str, ...]](), _pressure()
+        pressure = _pressure()
         if b"!" not in signs:
             os.write(go, START.pack(time.perf_counter_ns() + LEAD_NS) * len(pids))
-            waits.follow(pids)
-            if locks is not None:
-                locks.start()
+            sampling.follow(pids)
+            sampling.start()
         said = b""
         while said.count(b"\n") < (len(pids) if b"!" not in signs else signs.count(b"!")):
-            due = waits.due if locks is None else min(waits.due, locks.due)
-            if select.select([told], [], [], max(0.0, due - time.monotonic()))[0]:
+            due = min(until, sampling.due)
+            if due == until or select.select([told], [], [], max(0.0, due - time.monotonic()))[0]:
                 said += _read(told, until)
-            elif locks is not None and time.monotonic() >= locks.due:
-                locks.look()
-            elif time.monotonic() < until:
-                waits.look()
-                stacks.update(filter(None, map(_stack, pids[:MOST_STACKS])))
             else:
-                raise BenchRefused(f"a worker did not answer for {STUCK_S:.0f} s: the file system hangs")
-        rows = [[*row[:4]] for row in waits.rows(None)]
-        waits.close()
+                sampling.look()
         after = _pressure()
         return {
             "workers": [json.loads(line) for line in said.splitlines()],
-            "waits": rows,
-            "stacks": [[list(frames), count] for frames, count in stacks.most_common(MOST_STACKS)],
             "stalled_s": {name: after[name] - pressure[name] for name in pressure if name in after},
         }
 
@@ -139,18 +124,6 @@ def _end(pids: list[int]) -> None:
         except ProcessLookupError:
             pass
         os.waitpid(pid, 0)
-
-
-def _stack(pid: int) -> tuple[str, ...]:
-    """The innermost kernel functions of a sleeping worker; empty where it runs or we may not read it (not root)."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2][:1]
-        if state not in (b"D", b"S"):
-            return ()
-        lines = Path(f"/proc/{pid}/stack").read_text("ascii", "replace").splitlines()[:MOST_FRAMES]
-    except OSError:
-        return ()
-    return tuple(line.partition("] ")[2].partition("+")[0][:96] for line in lines)
 
 
 def _pressure() -> dict[str, float]:

@@ -8,7 +8,6 @@ again. Frames are a kernel address, or a place in a file: they get names later, 
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
@@ -24,13 +23,14 @@ from probes.bench.profile.perf_records import (
     Record,
     Sample,
     Switch,
-    records,
 )
 
 HERTZ = 99  # not 100: what happens each tick is not seen each time
+MOST_HERTZ = 2000  # on all CPUs together
 CLOCK_PAGES, SWITCH_PAGES = 16, 32
 EVERY_S = 0.4
-COST = 400  # reading the rings takes 0.25 % of a core at most: what does not fit meanwhile is lost, and told
+HELD_BYTES = 32 << 20  # until the command has ended; with more the oldest are decoded meanwhile, and then
+COST = 400  # that takes 0.25 % of a core at most: what does not fit into the rings is lost, and told
 MOST_STACKS, MOST_FILES, MOST_PROCESSES = 1500, 1000, 2000
 KERNEL = -1  # in place of a file
 ON, OFF, RUNNABLE = "on", "off", "runnable"
@@ -86,20 +86,20 @@ class _Leaving(NamedTuple):
 class Fold:
     """Records in the order of their time become stacks with seconds."""
 
-    def __init__(self, period: int = 1) -> None:
-        """`period`: every how many switches one has a chain."""
+    def __init__(self, period: int = 1, hertz: int = HERTZ) -> None:
+        """`period`: every how many switches one has a chain; `hertz`: of the clock."""
         self.maps = Maps()
         self.seconds: dict[tuple[str, Stack], float] = {}
         self.lost = 0
         self.dropped_s = 0.0  # of stacks that were too many
-        self._period = period
+        self._period, self._tick_s = period, 1 / hertz
         self._chains: dict[int, tuple[int, Stack]] = {}  # of threads about to leave the CPU
         self._left: dict[int, _Leaving] = {}
 
     def clock(self, found: Iterable[Record]) -> None:
         for record in found:
             if isinstance(record, Sample):
-                self._add(ON, self.maps.stack(record), 1 / HERTZ)
+                self._add(ON, self.maps.stack(record), self._tick_s)
             elif isinstance(record, Lost):
                 self.lost += record.records
             elif not isinstance(record, Switch):
@@ -135,44 +135,55 @@ class Fold:
 
 
 class CallProfile:
-    """Opened before the command is forked; it begins at execve(2). `read` when `due`, `result` at the end."""
+    """Opened before the command is forked; it begins at execve(2). `look` when `due`, `result` at the end."""
 
     def __init__(self, cpus: Sequence[int], switch_period: int) -> None:
         """`switch_period`: 0 for no chains of waits."""
-        self.fold = Fold(max(1, switch_period))
+        hertz = max(1, min(HERTZ, MOST_HERTZ // len(cpus)))
+        self.fold = Fold(max(1, switch_period), hertz)
         flags = perf_ring.MAPS | perf_ring.NAMES | perf_ring.TASKS | perf_ring.FREQUENCY
-        clock = (perf_ring.SOFTWARE, perf_ring.CPU_CLOCK, HERTZ)
-        self._clock = perf_ring.opened(perf_ring.attribute(*clock, flags), cpus, CLOCK_PAGES)
-        self.kernel = bool(self._clock)
-        if not self._clock:
+        clock = (perf_ring.SOFTWARE, perf_ring.CPU_CLOCK, hertz)
+        rings = perf_ring.opened(perf_ring.attribute(*clock, flags), cpus, CLOCK_PAGES)
+        self.kernel = bool(rings)
+        if not rings:
             attr = perf_ring.attribute(*clock, flags | perf_ring.NO_KERNEL)
-            self._clock = perf_ring.opened(attr, cpus, CLOCK_PAGES)
-        self._switch: list[perf_ring.Ring] = []
+            rings = perf_ring.opened(attr, cpus, CLOCK_PAGES)
+        self._rings, self._clock = rings, Ordered(rings)
+        rings = []
         if self.kernel and switch_period:
             attr = perf_ring.attribute(
                 perf_ring.SOFTWARE, perf_ring.CONTEXT_SWITCHES, switch_period, perf_ring.SWITCHES
             )
-            self._switch = perf_ring.opened(attr, cpus, SWITCH_PAGES)
-        self._switches = Ordered(self._switch)
+            rings = perf_ring.opened(attr, cpus, SWITCH_PAGES)
+        self.waits, self._switches = bool(rings), Ordered(rings)
+        self._rings = [*self._rings, *rings]
         self.due = time.monotonic() + EVERY_S
 
-    def read(self) -> None:
+    def look(self) -> None:
         cost = time.process_time()
-        for ring in self._clock:
-            self.fold.clock(sorted(records(ring.taken()), key=lambda record: record.at_ns))
-        self.fold.switches(self._switches.taken())
+        self._clock.take()
+        self._switches.take()
+        if self._clock.held_bytes + self._switches.held_bytes > HELD_BYTES:
+            self._fold_oldest()
         self.due = time.monotonic() + max(EVERY_S, COST * (time.process_time() - cost))
+
+    def _fold_oldest(self) -> None:
+        """The clock's first: it tells what lies where."""
+        self.fold.clock(self._clock.oldest())
+        self.fold.switches(self._switches.oldest())
 
     def result(self) -> dict[str, object] | None:
         """As `probes.bench.run.supervised.JobRun.calls` has it; None where nothing may be sampled."""
-        if not self._clock:
+        if not self._rings:
             return None
-        self.read()
+        self.look()
+        while self._clock:
+            self._fold_oldest()
         fold = self.fold
         stacks = sorted(fold.seconds.items(), key=lambda item: -item[1])
         return {
             "kernel": self.kernel,
-            "waits": bool(self._switch),
+            "waits": self.waits,
             "lost": fold.lost,
             "dropped_s": fold.dropped_s,
             "files": list(fold.maps.files),
@@ -180,10 +191,5 @@ class CallProfile:
         }
 
     def close(self) -> None:
-        for ring in (*self._clock, *self._switch):
+        for ring in self._rings:
             ring.close()
-
-
-def cpus_of(order: Sequence[int]) -> list[int]:
-    """Those that a command may run on."""
-    return list(order) or sorted(os.sched_getaffinity(0))

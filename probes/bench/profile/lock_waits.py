@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 import time
+from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
@@ -19,8 +20,9 @@ from probes.bench.profile.tracepoints import tracepoints
 BEGIN, END = "lock/contention_begin", "lock/contention_end"
 PAGES = 16
 FIRST_S, EVERY_S = 0.01, 0.05  # the first window; from one window's begin to the next one's
+HELD_BYTES = 16 << 20  # as in `call_profile`
 COST = 400  # looking takes 0.25 % of a core at most
-MOST_HERTZ = 1000  # records, of 2 µs each
+MOST_BYTES_S = 150_000  # of records of 150 bytes and 2 µs each
 MOST_WAYS, MOST_LOCKS, KEPT = 2000, 4096, 300
 # type, flags, preempt count, process; the lock's address; its kind, or the outcome
 _DATA = struct.Struct("=HBBiQI")
@@ -93,6 +95,7 @@ class LockProfile:
         if not all(rings):
             self.close()
         self._ordered = Ordered(self._rings, with_data=True)
+        self._cuts: deque[int] = deque()  # when the window ended with a taking; 0: it goes on
         self._window_s, self._on = FIRST_S, True  # from execve(2) on
         self._began = self._opened = time.monotonic()
         self._seen_s = 0.0
@@ -112,23 +115,27 @@ class LockProfile:
             self._switch(on=True)
             self.due = now + self._window_s
             return
-        rate = self._drained() / max(1e-4, now - self._began)
+        rate = self._take() / max(1e-4, now - self._began)
         self._seen_s += now - self._began
-        self._window_s = min(EVERY_S, 4 * self._window_s, EVERY_S * MOST_HERTZ / max(rate, 1e-3))
+        self._window_s = min(EVERY_S, 4 * self._window_s, EVERY_S * MOST_BYTES_S / max(rate, 1e-3))
         if self._window_s < EVERY_S:
             self._switch(on=False)
-            self._drained()
-            self._waiting.cut(time.monotonic_ns())
+            self._take(cut=True)
             self._on = False
         self._began = now
         wait_s = EVERY_S if self._on else EVERY_S - self._window_s
+        if self._ordered.held_bytes > HELD_BYTES:
+            self._hear_oldest()
         self.due = now + max(wait_s, COST * (time.process_time() - cost))
 
-    def _drained(self) -> int:
-        found = self._ordered.taken()
-        lost = self._waiting.lost
-        self._waiting.hear(found)
-        return len(found) + self._waiting.lost - lost
+    def _take(self, *, cut: bool = False) -> int:
+        self._cuts.append(time.monotonic_ns() if cut else 0)
+        return self._ordered.take()
+
+    def _hear_oldest(self) -> None:
+        self._waiting.hear(self._ordered.oldest())
+        if at_ns := self._cuts.popleft():
+            self._waiting.cut(at_ns)
 
     def _switch(self, *, on: bool) -> None:
         for ring in self._rings:
@@ -141,8 +148,9 @@ class LockProfile:
         whole_s = time.monotonic() - self._opened
         if self._on:
             self._seen_s += time.monotonic() - self._began
-            self._drained()
-            self._waiting.cut(time.monotonic_ns())
+            self._take(cut=True)
+        while self._ordered:
+            self._hear_oldest()
         scale = max(1.0, whole_s / max(1e-4, self._seen_s))
         longest = sorted(self._waiting.seconds.items(), key=lambda item: -item[1][0])[:KEPT]
         return {

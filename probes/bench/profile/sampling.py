@@ -1,4 +1,4 @@
-"""All that watches where a command waits and computes: samples of its waits and, where wanted, call chains and locks.
+"""All that watches where processes wait and compute: samples of their waits and, where wanted, call chains and locks.
 For a light child: standard library only.
 """
 
@@ -8,46 +8,67 @@ import os
 import time
 from collections.abc import Callable, Sequence
 
-from probes.bench.profile.call_profile import CallProfile, cpus_of
+from probes.bench.profile.call_profile import CallProfile
 from probes.bench.profile.lock_waits import LockProfile
-from probes.bench.profile.wait_samples import WaitSamples
+from probes.bench.profile.wait_samples import Wait, WaitSamples
+
+TOGETHER_S = 0.005  # what is due so soon is done now: to wake up costs more than to look
 
 
 class Sampling:
-    """Opened before the command is forked; `look` when `due`, `results` at the end."""
+    """Opened before what is watched is forked; `look` when `due`, `results` at the end."""
 
-    def __init__(self, cpus: Sequence[int], chains: int, listed: Callable[[int], list[int]]) -> None:
-        """`chains`: every how many context switches one has its call chain; 0: neither chains nor locks.
-        `listed`: the processes below one.
+    def __init__(
+        self,
+        cpus: Sequence[int] = (),
+        *,
+        chains: int = 0,
+        locks: bool = False,
+        stacks: bool = False,
+        listed: Callable[[int], list[int]] | None = None,
+    ) -> None:
+        """`chains`: every how many context switches one has its call chain; 0: none. Where these show the kernel there
+        are `locks` too. `stacks`: of sleeping threads. `listed`: the processes below one.
         """
+        cpus = list(cpus) or sorted(os.sched_getaffinity(0))
         self._listed = listed
-        self._waits = WaitSamples()
-        self._calls = CallProfile(cpus_of(cpus), chains) if chains else None
-        self._locks = LockProfile(cpus_of(cpus)) if self._calls is not None and self._calls.kernel else None
+        self._waits = WaitSamples(stacks=stacks)
+        self._calls = CallProfile(cpus, chains) if chains else None
+        locks = locks or (self._calls is not None and self._calls.kernel)
+        self._locks = LockProfile(cpus) if locks else None
         self.follow = self._waits.follow
+
+    def start(self) -> None:
+        """Of who runs no other program: locks are told from execve(2) on else."""
+        if self._locks is not None:
+            self._locks.start()
 
     @property
     def due(self) -> float:
         return min(part.due for part in (self._waits, self._calls, self._locks) if part is not None)
 
     def look(self) -> None:
-        now = time.monotonic()
-        if now >= self._waits.due:
-            if self._waits.blind:
+        soon = time.monotonic() + TOGETHER_S
+        for part in (self._locks, self._calls):
+            if part is not None and soon >= part.due:
+                part.look()
+        if soon >= self._waits.due:
+            if self._waits.blind and self._listed is not None:
                 self.follow(self._listed(os.getpid()))
             self._waits.look()
-        if self._calls is not None and now >= self._calls.due:
-            self._calls.read()
-        if self._locks is not None and now >= self._locks.due:
-            self._locks.look()
 
-    def results(self, asleep_s: float | None, *, many: bool) -> dict[str, object]:
-        """As `probes.bench.run.supervised.JobRun` has them. `many`: processes at once, more than are looked at."""
-        waits = self._waits.rows(asleep_s)
-        self._waits.close()
+    def waits(self, asleep_s: float | None = None) -> list[Wait]:
+        return self._waits.rows(asleep_s)
+
+    def results(self) -> dict[str, object]:
+        """As `probes.bench.run.supervised.JobRun` has them."""
         return {
-            "d_s": None if many else sum(wait.thread_s for wait in waits if wait.state == "D"),
-            "waits": () if many else waits,
+            "looks": self._waits.looks,
             "calls": self._calls.result() if self._calls is not None else None,
             "locks": self._locks.result() if self._locks is not None else None,
         }
+
+    def close(self) -> None:
+        for part in (self._waits, self._calls, self._locks):
+            if part is not None:
+                part.close()

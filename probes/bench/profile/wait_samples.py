@@ -1,5 +1,5 @@
 """In which call and at which place in the kernel the threads of a tree wait: /proc/PID/task/TID/{stat,syscall,wchan},
-100 times a second. For a light child: standard library only.
+100 times a second at most. For a light child: standard library only.
 
 Each look stands for the time since the look before. Samples divide totals that are known exactly; they are no totals:
 a wait that is shorter than our own waking is seen too seldom. Own processes need no root (PTRACE_MODE_READ for wchan,
@@ -12,17 +12,20 @@ import os
 import time
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from probes.number_text import whole
 
 EVERY_S = 0.01
-COST = 100  # all that this process does takes so small a share of the time: 1 % of a core
-LONGEST_S = 0.1  # that a look stands for: we were stopped, or had no CPU
-MOST_THREADS = 64  # looked at in a look; of more, so many in turn, each counted for several
+SHARE = 0.01  # of a core for all that this process does: looks come as often as that leaves room for
+CREDIT_S = 0.5  # of which as much is made up for as was left
+SELDOM_S = 0.1  # between two looks at most; who would take more than SHARE so looks at fewer threads
+LONGEST_S = 0.2  # that a look stands for: we were stopped, or had no CPU
+MOST_THREADS, LEAST_THREADS = 64, 4  # in a look; of more, so many in turn, each counted for several
 MOST_KINDS = 512  # of waits kept: a program cannot make us remember without end
 UNKNOWN = -2  # no system call was told; -1: none is under way (a page fault)
 MOST_FACTOR = 3.0  # between what was sampled and what is exact
+MOST_FRAMES = 6
 FOR_CHILDREN = ("do_wait", "kernel_wait4")
 MUTEX = "mutex"  # as a place: a thread that wants a lock which another one holds
 _FUTEX_CALLS = (98, 202)  # its number (asm-generic, x86)
@@ -34,6 +37,7 @@ class Wait(NamedTuple):
     thread_s  thread seconds.
     alone_s   wall seconds in which nothing of the tree ran, wanted to run or was in D, divided among those that slept
               then; who waits for a child of the tree counts only where all do.
+    stack     the kernel's functions, the innermost first; empty where not wanted, or not to be read (not root).
     """
 
     state: str
@@ -41,12 +45,16 @@ class Wait(NamedTuple):
     place: str
     thread_s: float
     alone_s: float
+    stack: tuple[str, ...] = ()
+
+
+_Kind: TypeAlias = tuple[str, int, str, tuple[str, ...]]  # state, call, place, stack
 
 
 class _Thread:
-    def __init__(self, proc: str, pid: int, tid: str) -> None:
+    def __init__(self, proc: str, pid: int, tid: str, names: Sequence[str]) -> None:
         self.files: dict[str, int] = {}
-        for name in ("stat", "syscall", "wchan"):
+        for name in names:
             try:
                 self.files[name] = os.open(f"{proc}/{pid}/task/{tid}/{name}", os.O_RDONLY | os.O_CLOEXEC)
             except OSError:
@@ -54,7 +62,7 @@ class _Thread:
 
     def read(self, name: str) -> bytes:
         try:
-            return os.pread(self.files[name], 512, 0) if name in self.files else b""
+            return os.pread(self.files[name], 1024, 0) if name in self.files else b""
         except OSError:  # it has ended, or may no longer be read
             return b""
 
@@ -67,16 +75,19 @@ class WaitSamples:
     """`follow` the tree's processes as often as they are listed, and when `blind`; `look` when `due`; `rows` at the
     end, then `close`."""
 
-    def __init__(self, proc: str = "/proc") -> None:
+    def __init__(self, proc: str = "/proc", *, stacks: bool = False) -> None:
         self._proc = proc
+        self._names = ("stat", "syscall", "wchan", *(["stack"] if stacks else []))
         self._pids: Sequence[int] = ()
         self._threads: dict[tuple[int, str], _Thread] = {}
         self._order: list[tuple[int, str]] = []
         self._at = 0
         self._told: dict[int, int] = {}
-        self._seen: dict[tuple[str, int, str], list[float]] = {}
+        self._seen: dict[_Kind, list[float]] = {}
+        self._most = MOST_THREADS
         self._last = time.monotonic()
-        self._cpu_s = time.process_time()  # up to the last look
+        self._cpu_s = self._paid_at = 0.0  # up to the last look; when SHARE of the time has been as much
+        self.looks = 0
         self.blind = False  # all that were looked at wait for a child: it began after they were listed
         self.due = self._last + EVERY_S
 
@@ -98,7 +109,7 @@ class WaitSamples:
         began = time.monotonic()
         passed = min(LONGEST_S, began - self._last)
         self._last = began
-        count = min(MOST_THREADS, len(self._order))
+        count = min(self._most, len(self._order))
         chosen = [self._order[(self._at + n) % len(self._order)] for n in range(count)]
         self._at += count
         self._told.clear()
@@ -106,29 +117,37 @@ class WaitSamples:
         known = Counter(pid for pid, _ in self._order)
         if any(known[pid] != threads for pid, threads in self._told.items()):
             self.follow(self._pids)  # threads that began since
-        spent_s, self._cpu_s = time.process_time() - self._cpu_s, time.process_time()
-        self.due = began + min(LONGEST_S, max(EVERY_S, COST * spent_s))
+        self._pace(began)
 
-    def _one(self, key: tuple[int, str]) -> tuple[str, int, str]:
+    def _pace(self, now: float) -> None:
+        cpu_s = time.process_time()
+        spent_s = cpu_s - self._cpu_s if self.looks else 0.0  # not what came before the command
+        self._cpu_s, self.looks = cpu_s, self.looks + 1
+        self._paid_at = max(self._paid_at, now - CREDIT_S) + spent_s / SHARE
+        late = self._paid_at > now + SELDOM_S
+        self._most = max(LEAST_THREADS, self._most // 2) if late else min(MOST_THREADS, 2 * self._most)
+        self.due = max(now + EVERY_S, min(self._paid_at, now + SELDOM_S))
+
+    def _one(self, key: tuple[int, str]) -> _Kind:
         thread = self._threads.get(key)
         if thread is None:
             if len(self._threads) >= 2 * MOST_THREADS:  # open files are bounded too
                 self._threads.pop(next(iter(self._threads))).close()
-            thread = self._threads[key] = _Thread(self._proc, *key)
+            thread = self._threads[key] = _Thread(self._proc, *key, self._names)
         fields = thread.read("stat").rpartition(b") ")[2].split(None, 18)
         state = fields[0].decode("ascii", "replace") if fields else ""
         if len(fields) > 18 and (threads := whole(fields[17].decode("ascii", "replace"))) is not None:
             self._told[key[0]] = min(threads, MOST_THREADS)  # that the process has
         if state not in ("D", "S"):
-            return state, UNKNOWN, ""
-        call, place = thread.read("syscall"), thread.read("wchan")
-        return state, call_number(call), MUTEX if wants_mutex(call) else place_name(place)
+            return state, UNKNOWN, "", ()
+        call, place, stack = (thread.read(name) for name in ("syscall", "wchan", "stack"))
+        return state, call_number(call), MUTEX if wants_mutex(call) else place_name(place), functions(stack)
 
-    def _account(self, found: Sequence[tuple[str, int, str]], passed: float, each: float) -> None:
+    def _account(self, found: Sequence[_Kind], passed: float, each: float) -> None:
         sleeping = [one for one in found if one[0] == "S"]
         others = [one for one in sleeping if one[2] not in (*FOR_CHILDREN, MUTEX)] or sleeping
-        busy = any(state in ("R", "D") for state, _, _ in found)
-        self.blind = all(place in FOR_CHILDREN for _, _, place in found)
+        busy = any(one[0] in ("R", "D") for one in found)
+        self.blind = all(one[2] in FOR_CHILDREN for one in found)
         for one in found:
             if one[0] in ("D", "S") and (one in self._seen or len(self._seen) < MOST_KINDS):
                 self._seen.setdefault(one, [0.0, 0.0])[0] += passed * each
@@ -138,7 +157,8 @@ class WaitSamples:
 
     def rows(self, asleep_s: float | None) -> list[Wait]:
         """Divides `asleep_s`, the exact thread seconds of all waits; None: as sampled."""
-        return scaled([Wait(*key, *spent) for key, spent in self._seen.items()], asleep_s)
+        rows = [Wait(*key[:3], spent[0], spent[1], key[3]) for key, spent in self._seen.items()]
+        return scaled(rows, asleep_s)
 
     def close(self) -> None:
         for thread in self._threads.values():
@@ -181,6 +201,12 @@ def wants_mutex(text: bytes) -> bool:
     except ValueError:
         return False
     return operation in (6, 13) or (operation in (0, 9) and value & 0xFFFFFFFF == 2)
+
+
+def functions(stack: bytes) -> tuple[str, ...]:
+    """Of /proc/PID/stack, the innermost first: `[<0>] do_wait+0x60/0x100`."""
+    lines = stack.decode("ascii", "replace").splitlines()[:MOST_FRAMES]
+    return tuple(line.partition("] ")[2].partition("+")[0][:96] for line in lines)
 
 
 def place_name(text: bytes) -> str:

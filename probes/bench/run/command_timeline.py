@@ -17,7 +17,7 @@ from probes.bench.run.thermal_sampler import Climate
 from probes.process_stat import own_stat
 
 EVERY_S = 1.0
-COST = 200  # and at least so often as long as a sample takes: half a per cent of one CPU
+COST = 1000  # and at least so often as long as a sample takes: a tenth of a per cent of one CPU
 LEAST = 3
 MOST = 300
 _TICKS = os.sysconf("SC_CLK_TCK")

@@ -80,7 +80,7 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     peak_rss_bytes  of the largest process; None where it is below what the launcher itself had (execve(2) keeps it).
     read_bytes      from block devices, `written_bytes` to be written there (getrusage(2)); None where not counted.
     waited_s        thread seconds in a run queue, `blocked_s` waiting for block I/O (None: delay accounting is off).
-    d_s             thread seconds in uninterruptible sleep (state D), as sampled 100 times a second at most; None with
+    d_s             thread seconds in uninterruptible sleep (state D), as sampled in so many `looks`; None with
                     too many processes at once, and then there are no `waits`: in which calls its threads waited.
     asleep_s        thread seconds neither on a CPU nor waiting for one, exactly; None where that is not known.
     calls           None where none were wanted, or perf events are not there or not allowed; so `locks`, which need
@@ -119,6 +119,7 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     blocked_s: float | None
     d_s: float | None
     waits: tuple[Wait, ...] = ()
+    looks: int = 0
     asleep_s: float | None = None
     throttled_s: float | None = None
     calls: Calls | None = None

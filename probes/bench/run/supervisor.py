@@ -27,8 +27,8 @@ from probes.number_text import whole
 
 GRACE_S = 0.5
 BLOCK_BYTES = 512  # of getrusage(2), whatever the file system
-LOOK_S = 0.05  # between two looks at the tree, and at least so often as long as a look takes:
-LOOK_COST = 200
+# Between two looks at the tree: longer while it stays the same, and at least so often as long as a look takes.
+LOOK_S, SELDOM_S, LOOK_COST = 0.05, 0.2, 400
 NICE_TO_READ = 1 << 16  # bytes a read
 ENERGY_S = 1.0
 PSS_S = 0.2  # between two samples of the tree's PSS, and at least so often as long as one takes:
@@ -106,7 +106,8 @@ class Supervisor:
         before = group_counters.counted(group)
         pipeline = topdown.top_down()
         counters = perf_events.Counters(perf_events.EVENTS | (pipeline.events if pipeline else {}))
-        self.where = Sampling(self.order["cpus"], self.order.get("chains", 0), process_tree.descendants)
+        chains = self.order.get("chains", 0)
+        self.where = Sampling(self.order["cpus"], chains=chains, listed=process_tree.descendants)
         self.energy = energy.Energy()
         self.began_ns, problem = self._start()
         if problem:
@@ -127,6 +128,7 @@ class Supervisor:
         asleep_s = self._asleep_s(told, looked)
         delays = _delays_on()
         blocked_s = spent.blocked_ticks / os.sysconf("SC_CLK_TCK") if told is None else told.blocked_s
+        waits = [] if self.many else self.where.waits(asleep_s)
         return {
             "problem": "",
             "stopped": stopped,
@@ -146,7 +148,9 @@ class Supervisor:
             "asleep_s": asleep_s,
             "refetching_s": told.refetching_s if told is not None and delays else None,
             "reclaiming_s": told.reclaiming_s if told is not None and delays else None,
-            **self.where.results(asleep_s, many=self.many),
+            "waits": waits,
+            "d_s": None if self.many else sum(wait.thread_s for wait in waits if wait.state == "D"),
+            **self.where.results(),
             "seen": looked if told is None else 1.0,
             "looked": looked,
             "peak_pss_bytes": self.peak_pss if self.pss_samples >= PSS_SAMPLES else None,
@@ -242,10 +246,9 @@ class Supervisor:
             poll.register(fd, select.POLLIN | select.POLLHUP)
         until = time.monotonic() + self.order["at_most_s"]
         next_look = time.monotonic() + LOOK_S / 5
-        while True:
-            self._reap()
-            if self.status is not None:
-                return ""
+        every_s, listed = LOOK_S, list[int]()
+        self._reap()
+        while self.status is None:
             now = time.monotonic()
             if now >= until:
                 return "time"
@@ -259,7 +262,10 @@ class Supervisor:
                 self._sample(pids)
                 if self._wrote_too_much(pids):
                     return "bytes"
-                next_look = time.monotonic() + max(LOOK_S, LOOK_COST * cost_s)
+                bounded = pids != listed or self.order.get("most_bytes", 0)
+                every_s = LOOK_S if bounded else min(SELDOM_S, 1.5 * every_s)
+                listed = pids
+                next_look = time.monotonic() + max(every_s, LOOK_COST * cost_s)
             self.where.look()
             next_at = min(until, next_look, self.where.due)
             ready = poll.poll(max(0, next_at - time.monotonic()) * 1000 + 1)
@@ -268,10 +274,12 @@ class Supervisor:
                     return "told"
                 if fd == self.wakeup:
                     self._drain()
+                    self._reap()
                 elif not tails[fd].hear():
                     self._maybe_over(poll, tails, fd)
             if self.told:
                 return "told"
+        return ""
 
     def _wrote_too_much(self, pids: list[int]) -> bool:
         most = self.order.get("most_bytes", 0)

@@ -57,10 +57,10 @@ class FakeBench:
             self.asked.append((load, side, workers))
         await self.clock.sleep(seconds)
         rate = self.rate(load, side, workers) * math.exp(self.rng.gauss(0, self.sigma))
-        waits = (Wait("D", 257, "xfs_ilock", 0.6 * seconds * workers, 0.0),) if load == "create" else ()
+        wait = Wait("D", 257, "xfs_ilock", 0.6 * seconds * workers, 0.0, ("xfs_ilock", "xfs_create"))
         return Point(
             rate=rate, operations=int(rate * seconds), seconds=seconds, user_s=0.1, system_s=0.3,
-            switches=int(rate * seconds), waits=waits, stacks=((("xfs_ilock", "xfs_create"), 3),) if waits else (),
+            switches=int(rate * seconds), waits=(wait,) if load == "create" else (),
         )  # fmt: skip
 
     async def close(self) -> None:

@@ -80,8 +80,8 @@ def test_of_many_threads_some_are_looked_at_in_turn_and_stand_for_all(
     monkeypatch.setattr(wait_samples, "MOST_THREADS", 4)
     for tid in range(20, 28):
         thread(tmp_path, 5, tid, "D", "1 0", "a_place" if tid < 24 else "b_place")
-    monkeypatch.setattr(wait_samples, "MOST_THREADS", 8)
     samples = WaitSamples(str(tmp_path))
+    monkeypatch.setattr(wait_samples, "MOST_THREADS", 8)
     samples.follow([5])
     monkeypatch.setattr(wait_samples, "MOST_THREADS", 4)
     for _ in range(20):
@@ -99,12 +99,63 @@ def test_a_look_after_a_stop_stands_for_little_and_a_dear_look_is_taken_seldom(
     samples = WaitSamples(str(tmp_path))
     samples.follow([5])
     clock[0] += 60.0
-    monkeypatch.setattr(wait_samples.time, "process_time", lambda: 0.0005)
+    cpu = [5.0]  # spent before the command began: nobody's look
+    monkeypatch.setattr(wait_samples.time, "process_time", lambda: cpu[0])
     samples.look()
     (row,) = samples.rows(None)
-    samples.close()
     assert row.thread_s == pytest.approx(wait_samples.LONGEST_S)
-    assert samples.due - clock[0] == pytest.approx(0.0005 * wait_samples.COST)
+    assert samples.due - clock[0] == pytest.approx(wait_samples.EVERY_S)
+    taken = 0
+    until = clock[0] + 60.0
+    while samples.due < until:
+        clock[0] = samples.due
+        cpu[0] += 0.0005
+        samples.look()
+        taken += 1
+    samples.close()
+    assert taken * 0.0005 <= 60.0 * wait_samples.SHARE + 0.01, "of a core, and what was left at the start"
+    assert taken * 0.0005 >= 0.95 * 60.0 * wait_samples.SHARE
+    assert samples.looks == taken + 1
+
+
+def test_looks_that_cost_too_much_at_their_rarest_are_at_fewer_threads(
+    tmp_path: Path, clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for tid in range(10, 42):
+        thread(tmp_path, 5, tid, "D", "1 0", "a_place")
+    samples = WaitSamples(str(tmp_path))
+    samples.follow([5])
+    cpu = [0.0]
+    monkeypatch.setattr(wait_samples.time, "process_time", lambda: cpu[0])
+    one, looked_at = samples._one, [0]
+
+    def costly(key: tuple[int, str]) -> tuple[str, int, str, tuple[str, ...]]:
+        cpu[0] += 0.0001
+        looked_at[0] += 1
+        return one(key)
+
+    monkeypatch.setattr(samples, "_one", costly)
+    began = clock[0]
+    while clock[0] < began + 60.0:
+        clock[0] = samples.due
+        samples.look()
+    (row,) = samples.rows(None)
+    samples.close()
+    assert 0.5 <= looked_at[0] * 0.0001 / (60.0 * wait_samples.SHARE) <= 1.1
+    assert row.thread_s == pytest.approx(32 * 60.0, rel=0.02), "those looked at stand for all"
+
+
+def test_the_kernels_functions_are_read_where_they_are_wanted(tmp_path: Path, clock: list[float]) -> None:
+    thread(tmp_path, 5, 5, "D", "1 0", "xfs_ilock")
+    (tmp_path / "5/task/5/stack").write_text("[<0>] xfs_ilock+0x1/0x9\n[<0>] xfs_create+0x2/0x9 [xfs]\n")
+    for stacks in (False, True):
+        samples = WaitSamples(str(tmp_path), stacks=stacks)
+        samples.follow([5])
+        clock[0] += 0.01
+        samples.look()
+        (row,) = samples.rows(None)
+        samples.close()
+        assert row.stack == (("xfs_ilock", "xfs_create") if stacks else ())
 
 
 def test_samples_divide_what_is_exact_and_leave_the_wait_for_children_as_it_is() -> None:
