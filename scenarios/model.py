@@ -203,6 +203,10 @@ class Run(Protocol):
         """Its results of that type in finished recordings on this host, the oldest first, each with its name."""
         return ()
 
+    def recorded(self, path: str) -> Iterator[ev.AnyEvent]:
+        """The events of a recording that the user named. Raises Refused where it cannot be read."""
+        raise Refused(f"{path}: this run cannot read other runs' recordings")
+
     @contextmanager
     def step(self, id: str, title: str) -> Iterator[Step]:
         """A step of the run: started, and at the end of the block done, or failed with what was raised.

@@ -7,7 +7,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,6 +90,14 @@ class Runner(Run):
         from app.run.earlier_answer import results
 
         return results(self.scenario, kind)
+
+    def recorded(self, path: str) -> Iterator[ev.AnyEvent]:
+        from app.recording.reader import events_of
+
+        try:
+            yield from events_of(Path(path))
+        except Failure as why:
+            raise Refused(why.text) from None
 
     @asynccontextmanager
     async def change(self, action: Action) -> AsyncIterator[Applied]:

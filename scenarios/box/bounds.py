@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from probes.imports.model import Measure, Noted
 from scenarios.box.results import CornerFigures, Corners, amount, name_of
 from scenarios.compare.bounding_box import Box, boxes, marked
@@ -33,6 +35,18 @@ def bounding(
     runs = [*past, (THIS, measured)]
     odd = odd_runs([_member(name, one) for name, one in runs]) if len(runs) >= LEAST_RUNS else None
     return marked(boxes([_snapshot(name, one) for name, one in runs]), odd), odd
+
+
+def own_boxes(measured: CornerFigures) -> list[Box]:
+    """Of this run alone, each corner with its own interval: what a job is held against."""
+    ends = {one.corner: one.ci95 for one in measured.levels}
+    return [
+        replace(
+            box,
+            corners=tuple(replace(corner, ci95=ends[corner.workload]) for corner in box.corners),
+        )
+        for box in boxes([_snapshot(THIS, measured)])
+    ]
 
 
 def odd_findings(measured: CornerFigures, odd: OddRuns | None) -> Iterator[Finding]:

@@ -25,6 +25,7 @@ from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
 
 if TYPE_CHECKING:
     from probes.bench.corners.programs import Program
+    from scenarios.compare.bounding_box import Placed
 
 DEFAULT_BUDGET_S = 120.0
 LEAST_BUDGET_S = 10.0
@@ -66,6 +67,10 @@ class BoxSetup:
 
             known = found(asked)
             self.program, self.without = (None, known) if isinstance(known, str) else (known, "")
+        self.jobs: list[Placed] = []
+        self.recordings: list[str] = []  # of jobs: read when the run begins
+        for path in options.strings("job"):
+            self._job(path)
         self.budget_s = options.number("budget") or DEFAULT_BUDGET_S
         if self.budget_s < LEAST_BUDGET_S:
             raise Usage(
@@ -81,6 +86,18 @@ class BoxSetup:
         self.keeps_inodes = (
             fit is not None and fit.placement is not None and keeps_inodes(host, fit.placement)
         )
+
+    def _job(self, path: str) -> None:
+        from probes.imports.model import Refused as Unread
+        from scenarios.box.jobs import is_recording, of_file  # all importers come with it
+
+        try:
+            if is_recording(path):
+                self.recordings.append(path)
+            else:
+                self.jobs += of_file(path)
+        except Unread as why:
+            self.without = f"--job {path}: {why.why}{f'; {why.hint}' if why.hint else ''}"
 
     @property
     def directory(self) -> str:
@@ -178,6 +195,8 @@ def sentences(layout: BoxSetup) -> Iterator[str]:
             f"{layout.program.path} does the same corners afterwards, in the same directory, as whoever runs this; it "
             "is the site's own, and hostdx neither checks nor limits what it does"
         )
+    if layout.jobs or layout.recordings:
+        yield f"{len({one.name for one in layout.jobs}) + len(layout.recordings)} of --job are put into the box"
     if layout.shared:
         yield loads_others(layout)
     yield from layout.place.fit.notes if layout.place.fit is not None else ()

@@ -5,9 +5,10 @@ IO500's easy and hard patterns of bandwidth and metadata, with the built-in engi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
@@ -16,16 +17,19 @@ from probes.bench.corners.bench import CornerBench
 from probes.bench.disk.budget import WriteBudget
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
-from scenarios.box.bounds import bounding, like, odd_findings
+from scenarios.box.bounds import bounding, like, odd_findings, own_boxes
 from scenarios.box.cycles import Bench, Cycles
 from scenarios.box.findings import findings
 from scenarios.box.plan import DEFAULT_BUDGET_S, MOST_WORKERS, BoxSetup, loads_others, make
 from scenarios.box.results import BoundingBox, CornerFigures, Corners
+from scenarios.compare.bounding_box import Placed, placed
+from scenarios.compare.placing import placing
 from scenarios.declared_options import described
 from scenarios.guards.watch import Watch, watch_for
 from scenarios.model import (
     Options,
     Prepared,
+    Refused,
     Run,
     Scenario,
     own_directory,
@@ -63,6 +67,7 @@ class Box(Scenario):
 
     async def _run(self, layout: BoxSetup, run: Run) -> None:
         plan = run.plan
+        jobs = [*layout.jobs, *(point for path in layout.recordings for point in recorded(run, path))]
         watch = self.watch(run, layout)
         async with AsyncExitStack() as stack:
             with run.step("prepare", plan.steps[0].title) as step:
@@ -81,7 +86,7 @@ class Box(Scenario):
                     with run.step("other", plan.steps[2].title):
                         others |= await by_program(run, layout, layout.program, private, bench)
             finally:  # what was measured before a stop is an answer too
-                conclude(run, layout, cycles, bench, others)
+                conclude(run, layout, cycles, bench, others, jobs)
 
 
 async def by_program(
@@ -99,7 +104,25 @@ async def by_program(
     return values
 
 
-def conclude(run: Run, layout: BoxSetup, cycles: Cycles, bench: Bench, others: Mapping[str, float]) -> None:
+def recorded(run: Run, path: str) -> Sequence[Placed]:
+    from scenarios.box.jobs import of_recording
+
+    if found := list(of_recording(Path(path).stem, run.recorded(path))):
+        return found
+    raise Refused(
+        f"--job {path}: no recording of workload whose runs moved 1 MiB or more from or to disks; "
+        "run the command by `hostdx run workload` on the file system, its cache dropped (--cold)"
+    )
+
+
+def conclude(
+    run: Run,
+    layout: BoxSetup,
+    cycles: Cycles,
+    bench: Bench,
+    others: Mapping[str, float],
+    jobs: Sequence[Placed],
+) -> None:
     if cycles.ended:
         run.note(f"ended early: {cycles.ended}")
     measured = CornerFigures(
@@ -123,8 +146,11 @@ def conclude(run: Run, layout: BoxSetup, cycles: Cycles, bench: Bench, others: M
     run.emit(Corners(t=run.time(), value=measured))
     found, odd = bounding(measured, like(measured, run.kept(Corners)))
     if found:
-        run.emit(BoundingBox(t=run.time(), value=tuple(found)))
-    for finding in (*odd_findings(measured, odd), *findings(measured, verdicts)):
+        run.emit(BoundingBox(t=run.time(), value=tuple(placed(found, jobs))))
+    points = [placing(box, point) for box in placed(own_boxes(measured), jobs) for point in box.placed]
+    if len(points) < len(jobs):
+        run.note("a job is not placed: a corner of its box was not measured")
+    for finding in (*odd_findings(measured, odd), *points, *findings(measured, verdicts)):
         run.found(finding)
 
 

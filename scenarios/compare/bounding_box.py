@@ -14,17 +14,21 @@ from typing import Literal
 
 import msgspec
 
+from probes.imports.model import Result as Imports
 from probes.imports.numbers import MIB
-from probes.imports.storage.darshan import Darshan
+from probes.imports.storage.darshan import Darshan, Module
 from probes.imports.storage.ior import Ior
 from scenarios import ranges as of
 from scenarios.compare.odd import OddRuns
-from scenarios.compare.snapshot import Imported, Snapshot
+from scenarios.compare.snapshot import Snapshot
 from scenarios.results.result import Result
 
 
 class Corner(msgspec.Struct, frozen=True, kw_only=True):
-    """One benchmark over the runs. Units as measured: B/s or operations a second; None: not in that run."""
+    """One benchmark over the runs. Units as measured: B/s or operations a second; None: not in that run.
+
+    `ci95`: of the run that the box is made for, where it measured its own interval.
+    """
 
     workload: str
     unit: str
@@ -32,6 +36,7 @@ class Corner(msgspec.Struct, frozen=True, kw_only=True):
     median: of.Value
     low: of.Value
     high: of.Value
+    ci95: tuple[of.Value, of.Value] | None = None
 
 
 class Odd(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,14 +51,31 @@ class Odd(msgspec.Struct, frozen=True, kw_only=True):
     unit: str
 
 
+class Pattern(msgspec.Struct, frozen=True, kw_only=True):
+    """How an application moves its bytes. Shares are of its calls in that direction; None: not counted."""
+
+    mean_bytes: of.Value | None = None  # of a call
+    small: of.Share | None = None  # calls of less than `SMALL_BYTES`
+    unaligned: of.Share | None = None  # to the file's block, of all calls of both directions
+    shared_files: of.Count = 0  # opened by all processes together
+    files: of.Count = 0
+
+
 class Placed(msgspec.Struct, frozen=True, kw_only=True):
-    """An application: bytes a second and metadata operations a second, each where it was measured."""
+    """An application: bytes a second and metadata operations a second, each where it was measured.
+
+    `ci95` is the bandwidth's over several runs; `computing`: the share of its time that it computed, which is in its
+    bandwidth.
+    """
 
     name: str
     bandwidth: of.Value | None
+    ci95: tuple[of.Value, of.Value] | None = None
     metadata: of.Value | None = None
     direction: str = ""  # "read" or "write"
     processes: of.Count | None = None
+    computing: of.Share | None = None
+    pattern: Pattern | None = None
 
 
 class Box(msgspec.Struct, frozen=True, kw_only=True):
@@ -180,11 +202,12 @@ def position(value: float, hard: Corner, easy: Corner) -> float | None:
 
 
 MANY_OPENS = 1000  # fewer make no rate of metadata operations
+SMALL_BYTES = 1 << 20
+_SMALL = ("0_100", "100_1K", "1K_10K", "10K_100K", "100K_1M")  # Darshan's classes below it
 
 
-def placed(found: Sequence[Box], files: Sequence[Imported]) -> list[Box]:
+def placed(found: Sequence[Box], points: Sequence[Placed]) -> list[Box]:
     """The boxes with the applications that were measured in their direction; one without a direction takes all."""
-    points = [point for file in files for point in points_of(file)]
     return [
         msgspec.structs.replace(
             box,
@@ -194,12 +217,11 @@ def placed(found: Sequence[Box], files: Sequence[Imported]) -> list[Box]:
     ]
 
 
-def points_of(file: Imported) -> list[Placed]:
-    detail = file.result.detail
-    if isinstance(detail, Darshan):
-        return _of_darshan(file.name, detail)
-    if isinstance(detail, Ior):
-        return _of_ior(file.name, detail)
+def points_of(name: str, result: Imports) -> list[Placed]:
+    if isinstance(result.detail, Darshan):
+        return _of_darshan(name, result.detail)
+    if isinstance(result.detail, Ior):
+        return _of_ior(name, result.detail)
     return []
 
 
@@ -213,18 +235,30 @@ def _of_darshan(name: str, detail: Darshan) -> list[Placed]:
     if (module.opens or 0) >= MANY_OPENS and module.meta_time_s > 0:
         metadata = (module.opens or 0) / (module.meta_time_s / processes)
     found = []
-    for direction, moved, busy in (
-        ("read", module.bytes_read, module.read_time_s),
-        ("write", module.bytes_written, module.write_time_s),
+    for direction, moved, busy, calls, sizes in (
+        ("read", module.bytes_read, module.read_time_s, module.reads, module.sizes_read),
+        ("write", module.bytes_written, module.write_time_s, module.writes, module.sizes_write),
     ):
         if moved > 0 and busy > 0:
             found.append(
                 Placed(
                     name=name, direction=direction, bandwidth=moved / (busy / processes), metadata=metadata,
-                    processes=detail.nprocs,
+                    processes=detail.nprocs, pattern=_pattern(module, moved, calls, sizes),
                 )
             )  # fmt: skip
     return found
+
+
+def _pattern(module: Module, moved: int, calls: int, sizes: Mapping[str, int]) -> Pattern:
+    """A record of rank -1 is Darshan's sum over a file that all processes opened."""
+    classed, both = sum(sizes.values()), module.reads + module.writes
+    return Pattern(
+        mean_bytes=moved / calls if calls > 0 else None,
+        small=sum(sizes.get(name, 0) for name in _SMALL) / classed if classed else None,
+        unaligned=min(1.0, module.not_aligned / both) if both > 0 else None,
+        shared_files=module.shared_records,
+        files=module.files,
+    )
 
 
 def _of_ior(name: str, detail: Ior) -> list[Placed]:

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from probes import units
 from probes.units import listed
 from scenarios import events as ev
-from scenarios.compare.bounding_box import Box, Corner, Odd, Placed, position
+from scenarios.compare.bounding_box import Box, Odd
 from scenarios.compare.effects import interval_of_metric, of_metric
 from scenarios.compare.odd import Apart, FactApart, OddLoad, OddRuns
+from scenarios.compare.placing import placing, title_of
 from scenarios.compare.snapshot import Snapshot
 from scenarios.experiment.trend import LEAST_ROUNDS
 from scenarios.finding import Evidence, Finding
@@ -24,21 +25,12 @@ SAYS = texts("imported")
 _NUMBERED = re.compile(r"(.{0,80}?)run (\d{1,6})")
 _MOST_APART = 20  # runs of a load, named in the evidence
 _SCATTER = 2.0  # largest over smallest of a series without slope or step
-_BELOW_HARD, _NEAR_HARD, _NEAR_EASY = 0.0, 1 / 3, 2 / 3
-
-
-def title_of(name: str) -> str:
-    """A workload as a person calls it: `IOR easy`, `mdtest hard write`."""
-    head, _, rest = name.partition("-")
-    if head not in ("ior", "mdtest"):
-        return name
-    return " ".join((head.upper() if head == "ior" else head, rest.replace("-", " "))).strip()
 
 
 def box_findings(box: Box) -> list[Finding]:
     below = [o for o in box.odd if o.kind == "easy below hard"]
     found = [_below(box, name, [o for o in below if o.workload == name]) for name in _names(below)]
-    return [*found, *(_placed(box, p) for p in box.placed)]
+    return [*found, *(placing(box, p) for p in box.placed)]
 
 
 def _names(odd: Sequence[Odd]) -> list[str]:
@@ -169,60 +161,6 @@ def _runs(names: Sequence[str]) -> str:
         parts.append(str(start) if start == last else joined)
         start = last = number
     return f"{heads.pop()}run{'s' if len(numbers) > 1 else ''} {', '.join(parts)}"
-
-
-def _placed(box: Box, point: Placed) -> Finding:
-    hard, easy, meta_hard, meta_easy = box.corners
-    parts, advice = [], []
-    if point.bandwidth is not None:
-        words, todo = _axis(point.bandwidth, hard, easy)
-        parts.append(f"bandwidth {said(point.bandwidth, 'B/s')} {words}")
-        advice += [todo] if todo else []
-    if point.metadata is not None:
-        words, todo = _axis(point.metadata, meta_hard, meta_easy)
-        parts.append(f"metadata {said(point.metadata, 'IOPS')} {words}")
-        advice += [todo] if todo else []
-    scale, alike = _scale(box, point)
-    if not alike:
-        advice = []
-    where = f" ({point.direction})" if point.direction else ""
-    return SAYS.finding(
-        "placed",
-        severity="notice" if advice else "ok",
-        subject=f"{point.name}{where}",
-        parts="; ".join([*parts, *scale]),
-        remedy=[SAYS.remedy("advice", advice=text) for text in dict.fromkeys(advice)],
-    )
-
-
-def _scale(box: Box, point: Placed) -> tuple[list[str], bool]:
-    """Of how many processes each is, and whether that lets the one be held against the other."""
-    if point.processes is None:
-        return [], True
-    own = "1 process" if point.processes == 1 else f"{point.processes} processes"
-    if box.processes is None:
-        return [SAYS.text("scale-unknown", own=own)], False
-    alike = 0.5 <= point.processes / max(1, box.processes) <= 2
-    return [SAYS.text("scale", own=own, box=box.processes)], alike
-
-
-def _axis(value: float, hard: Corner, easy: Corner) -> tuple[str, str]:
-    """Where it lies between hard and easy, and which way tuning should go."""
-    place = position(value, hard, easy)
-    bandwidth = hard.unit == "B/s"
-    if place is None:
-        return "cannot be placed: the box has no extent", ""
-    ends = {"hard": title_of(hard.workload), "easy": title_of(easy.workload)}
-    if place < _BELOW_HARD:
-        text = SAYS.text("below-hard", value=said(hard.median, hard.unit), **ends)
-        return text, SAYS.text("slow-bandwidth" if bandwidth else "slow-metadata")
-    if place > 1:
-        return SAYS.text("above-easy", value=said(easy.median, easy.unit), **ends), ""
-    text = SAYS.text("between", share=place, **ends)
-    if place >= _NEAR_EASY:
-        return text, ""
-    todo = SAYS.text("towards-bandwidth" if bandwidth else "towards-metadata")
-    return text, todo if place < _NEAR_HARD or bandwidth else ""
 
 
 def series(found: Sequence[History]) -> list[ev.SeriesVerdict]:

@@ -42,7 +42,9 @@ def piled(files: Sequence[Imported], *, series: bool = False) -> Pile:
     order = by_conditions(plain)
     found = boxes(plain)
     odd = odd_runs(_members(plain, order, found)) if len(order) >= LEAST_RUNS else None
-    found = placed(marked(found, odd), files)
+    found = placed(
+        marked(found, odd), [point for file in files for point in points_of(file.name, file.result)]
+    )
     one = len(order) > 1 and (series or (len({s.series for s in order}) == 1 and bool(order[0].series)))
     together = histories(order) if one else []
     made = [f for box in found for f in box_findings(box)]
@@ -66,7 +68,7 @@ def piled(files: Sequence[Imported], *, series: bool = False) -> Pile:
 
 def _is_application(file: Imported) -> bool:
     """An IOR or Darshan result: beside IO500 results it is put into their box, not into their series."""
-    return not file.result.kind.startswith("io500") and bool(points_of(file))
+    return not file.result.kind.startswith("io500") and bool(points_of(file.name, file.result))
 
 
 def _members(plain: Sequence[Snapshot], order: Sequence[Snapshot], found: Sequence[Box]) -> list[Member]:

@@ -120,7 +120,7 @@ def _written(read: list[Imported], pile: Pile | None, output: str | None) -> dic
 def _belong_together(read: list[Imported]) -> bool:
     """Results of one benchmark, or IO500 results with applications to be put into their box."""
     box = any(file.result.kind.startswith("io500") for file in read)
-    return len({f.result.tool for f in read if not (box and points_of(f))}) == 1
+    return len({f.result.tool for f in read if not (box and points_of(f.name, f.result))}) == 1
 
 
 def _say(file: Imported, path: Path | None) -> None:

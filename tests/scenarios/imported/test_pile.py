@@ -120,5 +120,5 @@ def test_a_job_of_few_processes_gets_no_advice_from_a_box_of_many() -> None:
     job = msgspec.structs.replace(
         file("job", made.IOR.replace("32.00      32.00", "0.01       0.01")), name="job"
     )
-    found = [f for f in piled([box, job]).findings if f.id == "io500.placed"]
+    found = [f for f in piled([box, job]).findings if f.id.startswith("box.placed")]
     assert found and not any(f.remedy for f in found)

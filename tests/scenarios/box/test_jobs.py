@@ -1,0 +1,166 @@
+"""A job in the box: where it lies with its interval, of how many processes, and which way tuning should go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.recording.reader import load
+from app.report.figures.box import box_lines
+from probes.host import Host
+from scenarios import events as ev
+from scenarios.box.bounds import bounding, own_boxes
+from scenarios.box.jobs import Unread, is_recording, of_file, of_recording
+from scenarios.box.plan import BoxSetup
+from scenarios.compare.bounding_box import Pattern, Placed, placed
+from scenarios.compare.placing import placing
+from scenarios.finding import Finding
+from scenarios.model import Options
+from tests.probes.imports.originals import _DARSHAN
+from tests.scenarios.box.test_bounds import drawn, past
+
+MB = 1e6
+
+
+def darshan(**counters: float) -> str:
+    """Four processes that write one shared file, 47,008 bytes a call: 100 MB in 1 s of each one's time."""
+    usual = {
+        "READS": 0, "WRITES": 2127, "OPENS": 4, "BYTES_WRITTEN": 100_000_000, "BYTES_READ": 0,
+        "SIZE_WRITE_10K_100K": 2127, "FILE_NOT_ALIGNED": 2100, "F_WRITE_TIME": 4.0,
+        "F_META_TIME": 0.1, "F_READ_TIME": 0.0,
+    }  # fmt: skip
+    head = _DARSHAN.replace("nprocs: 2", "nprocs: 4")
+    return head + "".join(
+        f"POSIX\t-1\t1\tPOSIX_{name}\t{value}\t/f\t/\text4\n" for name, value in (usual | counters).items()
+    )
+
+
+def found(points: Sequence[Placed], share: float = 0.1) -> list[Finding]:
+    """In a box of 4 workers whose corners are known to that share of themselves."""
+    measured = drawn(1)
+    levels = tuple(
+        msgspec.structs.replace(
+            one, ci95=(one.median * (1 - share), one.median * (1 + share)) if one.median else None
+        )
+        for one in measured.levels
+    )
+    boxes = own_boxes(msgspec.structs.replace(measured, levels=levels))
+    return [placing(box, point) for box in placed(boxes, points) for point in box.placed]
+
+
+def advice(finding: Finding) -> list[str]:
+    return [one.title for one in finding.remedy]
+
+
+def test_small_calls_in_a_shared_file_are_tuned_towards_larger_ones_and_own_files(tmp_path: Path) -> None:
+    log = tmp_path / "job.txt"
+    log.write_text(darshan())
+    [point] = of_file(str(log))
+    assert point.direction == "write" and point.processes == 4 and point.bandwidth == pytest.approx(100e6)
+    assert point.pattern == Pattern(
+        mean_bytes=pytest.approx(47_015, rel=1e-3), small=1.0, unaligned=pytest.approx(0.987, abs=0.01),
+        shared_files=1, files=1,
+    )  # fmt: skip
+    [told] = found([point])
+    assert told.severity == "notice" and len(advice(told)) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "processes", "count"),
+    [
+        ({"small": 0.1}, 4, 2),
+        ({"unaligned": 0.1}, 4, 2),
+        ({"shared_files": 0}, 4, 2),
+        ({"small": 0.1, "unaligned": 0.0, "shared_files": 0}, 4, 1),  # nothing in its pattern: what else
+        ({}, 1, 0),  # one process against four says nothing
+    ],
+)
+def test_each_direction_comes_from_what_was_counted(
+    change: dict[str, float], processes: int, count: int
+) -> None:
+    counted = Pattern(mean_bytes=47_008, small=1.0, unaligned=1.0, shared_files=1, files=1)
+    point = Placed(
+        name="job", direction="write", bandwidth=450 * MB, processes=processes,
+        pattern=msgspec.structs.replace(counted, **change),
+    )  # fmt: skip
+    [told] = found([point])
+    assert len(advice(told)) == count
+
+
+def test_near_the_easy_corner_nothing_is_advised() -> None:
+    [told] = found([Placed(name="job", direction="write", bandwidth=880 * MB, processes=4)])
+    assert told.severity == "ok" and not told.remedy
+
+
+def test_the_interval_of_the_place_grows_with_those_of_corners_and_job() -> None:
+    point = Placed(name="job", direction="write", bandwidth=600 * MB, processes=4)
+    wide = msgspec.structs.replace(point, ci95=(500 * MB, 700 * MB))
+    told = [found([one], share)[0].title for one, share in ((point, 0.01), (point, 0.2), (wide, 0.01))]
+    assert len(set(told)) == 3 and all("95 % CI" in title for title in told)
+
+
+def recording(directory: Path, rates: Sequence[float], user_s: float = 0.1) -> Path:
+    """A workload that writes in runs of 2 s."""
+    path = directory / "work.jsonl"
+    head = ev.Began(
+        t=0.0, schema=ev.SCHEMA, version="0", scenario="workload", command=[], host="h", wall="", seed=1, pid=1,
+        pid_start=1, boot_id="",
+    )  # fmt: skip
+    blocks = [
+        ev.Block(
+            t=float(n), workload="command", variant="a", group=n, index=0, seconds=2.0,
+            values={"wall time": 2.0, "written": 2.0 * rate, "read": 0.0, "user CPU": user_s},
+        )
+        for n, rate in enumerate(rates, 1)
+    ]  # fmt: skip
+    path.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in (head, *blocks)))
+    return path
+
+
+def test_a_recording_of_workload_is_a_point_with_the_interval_of_its_runs(tmp_path: Path) -> None:
+    path = recording(tmp_path, [100 * MB + n * MB for n in range(12)])
+    assert is_recording(str(path))
+    events = [event for blocks in load(path).blocks.values() for event in blocks]
+    [point] = of_recording("work", events)
+    assert point.bandwidth == pytest.approx(105.5 * MB) and point.direction == "write"
+    assert point.ci95 is not None and point.ci95[0] < 105.5 * MB < point.ci95[1]
+    assert point.computing == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(("user_s", "advised"), [(0.2, True), (1.8, False)])
+def test_what_computes_most_of_its_time_is_not_held_up_by_its_files(
+    tmp_path: Path, user_s: float, advised: bool
+) -> None:
+    blocks = load(recording(tmp_path, [100 * MB] * 8, user_s)).blocks["command"]
+    [told] = found(list(of_recording("work", blocks)))
+    assert bool(told.remedy) is advised
+
+
+def test_runs_that_moved_nothing_and_other_scenarios_are_no_point(tmp_path: Path) -> None:
+    still = load(recording(tmp_path, [0.0] * 8)).blocks["command"]
+    assert list(of_recording("work", still)) == []
+    other = ev.Began(
+        t=0.0, schema=ev.SCHEMA, version="0", scenario="storage", command=[], host="h", wall="", seed=1, pid=1,
+        pid_start=1, boot_id="",
+    )  # fmt: skip
+    moved = load(recording(tmp_path, [100 * MB] * 8)).blocks["command"]
+    assert list(of_recording("work", [other, *moved])) == []
+
+
+def test_what_is_no_job_is_refused_in_the_plan(tmp_path: Path) -> None:
+    (tmp_path / "job").write_text("hello\n")
+    with pytest.raises(Unread):
+        of_file(str(tmp_path / "job"))
+    setup = BoxSetup(Host(Path("/")), Options({"dir": str(tmp_path), "job": [str(tmp_path / "job")]}, ()))
+    assert str(tmp_path / "job") in setup.refusal
+
+
+def test_a_job_is_drawn_in_the_box_of_its_direction() -> None:
+    boxes, _ = bounding(drawn(3), past(3))
+    point = Placed(name="job.darshan", direction="read", bandwidth=900 * MB, processes=4)
+    write, read = (box_lines(box, 80, 16) for box in placed(boxes, [point]))
+    assert not any("job.darshan" in line for line in write)
+    assert any(line.startswith("A: job.darshan") for line in read)
