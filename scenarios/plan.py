@@ -32,6 +32,7 @@ class Option(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     required: bool = False
     choices: tuple[str, ...] = ()
     hidden: bool = False
+    loads: bool = False  # its values are ids of the loads that are measured, where it is given: a shorter run
     secret: bool = False  # may hold secrets: with `--private` a digest of it is recorded
     least: Value | None = None
     most: Value | None = None

@@ -33,6 +33,7 @@ from probes.bench.measured import Measured, NotApplicable
 from probes.bench.workloads import MIB, Load
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
+from probes.system.processor.throttle import held_back, quota_files
 
 LEAD_S = 0.002
 COPIED_BYTES = 256 * MIB  # by all workers together: more than the caches of a socket hold
@@ -73,6 +74,7 @@ class Battery:
         self._processes = Pool(())
         self._names_fd: int | None = None
         self._files: dict[Slot, list[int]] = {}  # how many each worker made and has not deleted
+        self._host, self._quotas = host, quota_files(host)
         self._program = next((p for p in PROGRAMS if os.access(p, os.X_OK)), "")
         self._disk = (
             StorageBench(host, directory, private, size_bytes, seed, leaves, budget=budget, crew=self._crew)
@@ -122,12 +124,14 @@ class Battery:
         specs = [self._spec(call, slot, index, count) for index in range(count)]
         if call.call in ("stat", "delete") and not all(spec["most"] != 0 for spec in specs):
             raise NotApplicable("no file was created")
+        before = held_back(self._host, self._quotas)
         replies = await pool.block(specs, LEAD_S + 0.0002 * count)
+        held = held_back(self._host, self._quotas) != before
         if call.call == "create":
             self._files[slot] = [int(reply["n"]) for reply in replies]
         elif call.call == "delete":
             self._files.pop(slot, None)
-        return _measured(call, replies)
+        return _measured(call, replies, held=held)
 
     def _spec(self, call: Call, slot: Slot, index: int, count: int) -> Spec:
         most: int | None = None
@@ -164,10 +168,14 @@ class Battery:
             os.close(fd)
 
 
-def _measured(call: Call, replies: Sequence[BlockReply]) -> Measured:
-    """The workers' rates at their lower quartiles, summed."""
+def _measured(call: Call, replies: Sequence[BlockReply], *, held: bool) -> Measured:
+    """The workers' rates at their lower quartiles, summed. `held` back by a CPU quota: what was done, its stops
+    included, for no other process is in the way then, it is what this host gives."""
     pieces = [piece for reply in replies for piece in reply["slices"]]
-    rate = sum(1e9 / piece["q"] for piece in pieces if piece["q"] > 0)
+    if held:
+        rate = sum(1e9 * piece["n"] / piece["ns"] for piece in pieces if piece["ns"] > 0)
+    else:
+        rate = sum(1e9 / piece["q"] for piece in pieces if piece["q"] > 0)
     value = rate * call.bytes / 1e6 if call.unit == "MB/s" else rate * call.calls
     operations = sum(int(piece["n"]) for piece in pieces)
     return Measured(

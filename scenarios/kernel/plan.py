@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from probes.bench.battery import usable_cpus
-from probes.bench.battery_loads import CALLS, SLOTS, TURNS, Slot, disk_loads
+from probes.bench.battery_loads import CALLS, FILES, SLOTS, TURNS, Slot, disk_loads
 from probes.bench.workloads import prepared_bytes
 from probes.host import Host
 from probes.units import size
@@ -23,30 +23,39 @@ MOST_WRITTEN_BYTES = 4 << 30
 FILES_OF = ("randread-4k-qd1", "fsync-4k-qd1")  # the engine's loads that ask for both test files
 FINGERPRINT = "read the host's fingerprint and every read-only rule"
 FINGERPRINT_S = 2.0
+LOADS = tuple(load for turn in TURNS for load in turn) + tuple(load.id for load in disk_loads(1))
 ONE, ALL = SLOTS
 TITLES: dict[Slot, str] = {"one": "one CPU", "all": "all CPUs"}
 
 
 class KernelSetup(OwnDirectory):
-    """What is measured where. Without a suitable directory neither disk nor files are."""
+    """What is measured where. Without a suitable directory neither disk nor files are.
+
+    `turns`: loads that are measured one right after the other stand together. `round_s`: what a round of them takes.
+    """
 
     def __init__(self, host: Host, options: Options) -> None:
         super().__init__(host, options, SIZE_BYTES, FILES_OF)
         self.cpus = usable_cpus()
         self.most_bytes = options.integer("writes") or MOST_WRITTEN_BYTES
-        self.budget_s = options.number("budget") or DEFAULT_BUDGET_S
-        if self.budget_s < FEWEST_ROUNDS * ROUND_S:
+        only = frozenset(options.strings("only"))
+        turns = (*TURNS, *((load.id,) for load in disk_loads(1)))
+        asked = tuple(turn for turn in turns if not only or only & set(turn))
+        of_calls = {call.id for call in CALLS if call.call not in FILES}
+        if of_calls.issuperset(load for turn in asked for load in turn):
+            self.fit, self.refusal = None, ""  # no directory is needed
+        self.turns = tuple(turn for turn in asked if self.fit is not None or of_calls.issuperset(turn))
+        share = sum(map(len, self.turns)) / len(LOADS) if only else 1.0
+        self.round_s = ROUND_S * share
+        least = FEWEST_ROUNDS * self.round_s
+        self.budget_s = options.number("budget") or DEFAULT_BUDGET_S * share
+        if only:
+            self.budget_s = max(self.budget_s, least)
+        elif self.budget_s < least:
             raise Usage(
                 f"kernel: a budget of {self.budget_s:.0f} s is too short for {FEWEST_ROUNDS} rounds of all loads; "
-                f"give --budget {FEWEST_ROUNDS * ROUND_S:.0f} or more"
+                f"give --budget {least:.0f} or more"
             )
-
-    @property
-    def turns(self) -> tuple[tuple[str, ...], ...]:
-        """Loads that are measured one right after the other stand together."""
-        if self.fit is None:
-            return tuple(turn for turn in TURNS if not turn[0].startswith("file-"))
-        return (*TURNS, *((load.id,) for load in disk_loads(1)))
 
     @property
     def workloads(self) -> tuple[Workload, ...]:
@@ -126,6 +135,6 @@ def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Pl
         measuring_s=it.budget_s,
         sentences=it.sentences(),
         left_out=(f"disk and files: {it.refusal}",) if it.refusal else (),
-        refusal=it.refusal if it.explicit else "",
+        refusal=it.refusal if it.explicit or not it.turns else "",
     )
     return plan, it

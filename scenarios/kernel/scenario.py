@@ -28,8 +28,8 @@ from scenarios.kernel.plan import (
     DEFAULT_BUDGET_S,
     FEWEST_ROUNDS,
     FINGERPRINT,
+    LOADS,
     MOST_WRITTEN_BYTES,
-    ROUND_S,
     SIZE_BYTES,
     KernelSetup,
     make,
@@ -45,6 +45,7 @@ from scenarios.triage import suspects
     writes=units.size(MOST_WRITTEN_BYTES),
     orders=list(reboots.ORDERS),
     order=reboots.ORDERS[0],
+    loads=list(LOADS),
 )
 class Kernel(Scenario):
     takes_s: ClassVar[float] = DEFAULT_BUDGET_S + 5
@@ -120,7 +121,7 @@ class _Rounds:
         self.plan = plan
         self.battery = battery
         self.watch = watch
-        self.budget_s = layout.budget_s
+        self.budget_s, self.round_s = layout.budget_s, layout.round_s
         self.turns = [(turn, slot) for turn in layout.turns for slot in SLOTS]
         self.titles = {w.id: w.title for w in plan.workloads}
         self.figures = Figures()
@@ -136,7 +137,9 @@ class _Rounds:
                 left = self.budget_s - (self.run.clock.now() - began)
                 if number >= FEWEST_ROUNDS and left < longest:
                     break
-                owed = (FEWEST_ROUNDS - number) * (longest or ROUND_S)  # also where the budget is used up
+                owed = (FEWEST_ROUNDS - number) * (
+                    longest or self.round_s
+                )  # also where the budget is used up
                 step.progress(f"round {number + 1} of all loads", max(left, owed, 0.0))
                 at = self.run.clock.now()
                 await self._round(number)

@@ -65,13 +65,34 @@ def following(found: Screen, rounds: Sequence[Round]) -> tuple[str, ...]:
         return ()
     before = [name for name in found.suspects if name in rounds[-1]]
     far: dict[str, float] = {}
-    for one in standings(found, rounds):
-        off = abs(math.log(one.ratio)) if one.ratio is not None else 0.0
-        open_ = not one.decided or one.rounds < LEAST_ROUNDS
-        if one.node in rounds[-1] and open_ and off > margin_edge(found.margin) / 2:
-            far[one.node] = max(far.get(one.node, 0.0), off)
+    for one in _open(found, rounds):
+        if one.node in rounds[-1]:
+            far[one.node] = max(far.get(one.node, 0.0), _off(one))
     beyond = sum(off > margin_edge(found.margin) for off in far.values())
     return tuple(sorted(far, key=lambda name: -far[name])[: max(beyond, (len(before) + 1) // 2)])
+
+
+def loads_left(found: Screen, rounds: Sequence[Round], names: Sequence[str]) -> set[str]:
+    """The ids of the loads in which one of these suspects is still to be measured again."""
+    left = {(one.node, one.column) for one in _open(found, rounds)} if rounds else None
+    return {
+        found.columns[place].key.workload
+        for name in names
+        for place in found.suspects[name]
+        if left is None or (name, place) in left
+    }
+
+
+def _open(found: Screen, rounds: Sequence[Round]) -> list[RetestedSuspect]:
+    return [
+        one
+        for one in standings(found, rounds)
+        if _off(one) > margin_edge(found.margin) / 2 and not (one.decided and one.rounds >= LEAST_ROUNDS)
+    ]
+
+
+def _off(one: RetestedSuspect) -> float:
+    return abs(math.log(one.ratio)) if one.ratio is not None else 0.0
 
 
 def _beside(found: Screen, place: int, one: Round) -> list[float]:

@@ -10,7 +10,7 @@ from probes.types import Json
 from scenarios.compare.run_summary import FactKey, FigureKey, Load
 from scenarios.peers.facts import FactTable, spelt
 from scenarios.peers.node import Hardware, Node
-from scenarios.peers.retest import Round, following
+from scenarios.peers.retest import Round, following, loads_left
 from scenarios.peers.screen import Screen, peers_for, screen
 from scenarios.plan import Metric
 
@@ -72,7 +72,12 @@ class Nodes:
         done: list[Round] = []
         while names := following(found, done):
             beside = peers_for(found, names, self.rng.randrange(1 << 30))
-            done.append({node.name: node for node in self.measure([*names, *beside])})
+            loads = loads_left(found, done, names)
+            measured = self.measure([*names, *beside])
+            for node in measured:
+                for key in [key for key in node.logs if key.workload not in loads]:
+                    del node.logs[key]
+            done.append({node.name: node for node in measured})
         return done
 
 

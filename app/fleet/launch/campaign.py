@@ -131,8 +131,13 @@ class Campaign:
             )
         return {node: plan for node, plan in plans.items() if node in may}
 
-    def measure(self, round: int, plans: Mapping[str, Plan], arguments: Sequence[str]) -> None:
-        """Each node by its own plan, and by no other: it refuses where its plan is another one by then."""
+    def measure(
+        self, round: int, plans: Mapping[str, Plan], arguments: Sequence[str], *, as_planned: bool = True
+    ) -> None:
+        """Each node by its own plan, and by no other: it refuses where its plan is another one by then.
+
+        Not `as_planned`: by one that asks for nothing; the node refuses where it would.
+        """
         nodes = self.left(plans, round)
         shared = {what for node in nodes for what in plans[node].shares}
         begin_s = 0.0
@@ -155,7 +160,7 @@ class Campaign:
                     *arguments,
                     "--events=-",
                     "--quiet",
-                    f"--consent={plan.digest}",
+                    *([f"--consent={plan.digest}"] if as_planned else []),
                 ),
                 records=True,
                 begin_s=begin_s,

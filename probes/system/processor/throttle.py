@@ -86,6 +86,11 @@ def quota_files(host: Host) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def held_back(host: Host, files: tuple[str, ...]) -> tuple[int, ...]:
+    """How often the quota of each of these groups (`quota_files`) has stopped it."""
+    return tuple(_stat(host, file).get("nr_throttled", 0) for file in files)
+
+
 def quota_counts(host: Host, folder: str) -> tuple[int, int] | None:
     """Of one group: in how many of how many periods its quota stopped it; None: not told."""
     stat = _stat(host, f"{folder}/cpu.stat")

@@ -1,12 +1,11 @@
 """`fleet run kernel` over ssh to twelve name spaces of this machine, measured one at a time: is the odd one found?
 
-    python -m tests.benchmarks.nodes.name_spaces planted like planted … (root; a control group of its own a node)
-
-In a copy of the tree that nobody works on: it takes 40 minutes a run of `planted` on a machine with a load of 15.
+    python -m tests.benchmarks.nodes.name_spaces planted disk like … (root; a control group of its own a node)
 
 `planted`: one drawn node has a fifth of a CPU, another one a receive buffer of 16 KiB (net.ipv4.tcp_rmem, its own name
-space's). `like`: nothing. `limit`: the fifth of a CPU alone, by `null` (a third of the time). Each
-line says who was named, and the setting that stands first.
+space's). `disk`: one may make 100 reads a second, another one has that buffer. `like`: nothing. Each line says who was
+named, and the setting that stands first. In a copy of the tree that nobody works on. Three nodes at a time make their
+plans: all of them are this one machine.
 """
 
 from __future__ import annotations
@@ -27,20 +26,35 @@ from tests.app.bundle.conftest import made
 from tests.real.node_spaces import NodeSpaces
 
 NODES = [f"node{number:02}" for number in range(1, 13)]
-GROUPS = Path("/sys/fs/cgroup/cpu")
+PLACE = "/var/tmp"
 BUFFER = "sysctl -qw net.ipv4.tcp_rmem='4096 16384 16384'"
-KERNEL = ("kernel", "--budget", "12", "--size", "64M", "--writes", "1G", "--at-once", "1", "--yes")
-NULL = ("null", "--budget", "5", "--size", "64M", "--at-once", "1", "--yes")
-FIRST = {"limit": ("cgroup", "cpu"), "buffer": ("sysctl", "net.ipv4.tcp_rmem")}
+LOADS = ("cpu-integer", "syscall", "pipe", "exec", "tcp-stream", "udp-echo")
+HOW = ("--budget", "4", "--at-once", "1", "--fanout", "3", "--yes")
+DISK = ("--only", "randread-4k", "--size", "64M", "--writes", "1G")
+KINDS = {"planted": ("cpu", "buffer"), "disk": ("blkio", "buffer"), "like": ()}
+
+
+def first(what: str) -> tuple[str, str]:
+    """The fact that is to be found first."""
+    device = Path(PLACE).stat().st_dev
+    return {
+        "cpu": ("cgroup", "cpu"),
+        "blkio": ("cgroup", f"io {os.major(device)}:{os.minor(device)} riops"),
+        "buffer": ("sysctl", "net.ipv4.tcp_rmem"),
+    }[what]
 
 
 @contextmanager
-def groups(limited: str) -> Iterator[dict[str, str]]:
-    found = {node: GROUPS / f"hostdx-fleet-{os.getpid()}-{node}" for node in NODES}
+def groups(planted: dict[str, str]) -> Iterator[dict[str, str]]:
+    controller = "blkio" if "blkio" in planted else "cpu"
+    found = {node: Path(f"/sys/fs/cgroup/{controller}/hostdx-fleet-{os.getpid()}-{node}") for node in NODES}
     for folder in found.values():
         folder.mkdir()
-    if limited:
-        (found[limited] / "cpu.cfs_quota_us").write_text("20000")
+    if "cpu" in planted:
+        (found[planted["cpu"]] / "cpu.cfs_quota_us").write_text("20000")
+    elif "blkio" in planted:
+        device = first("blkio")[1].split()[1]
+        (found[planted["blkio"]] / "blkio.throttle.read_iops_device").write_text(f"{device} 100")
     try:
         yield {node: str(folder) for node, folder in found.items()}
     finally:
@@ -50,17 +64,20 @@ def groups(limited: str) -> Iterator[dict[str, str]]:
             folder.rmdir()
 
 
-def run(place: Path, bundle: Path, what: tuple[str, ...], planted: dict[str, str]) -> dict[str, Any]:
+def run(place: Path, bundle: Path, kind: str, planted: dict[str, str]) -> dict[str, Any]:
     extra = dict.fromkeys(NODES, "ip link set lo up")
     if "buffer" in planted:
         extra[planted["buffer"]] += f"; {BUFFER}"
     command = [sys.executable, "-P", "-m", "app.cli", "fleet"]
     environment = {**os.environ, "HOSTDX_STARTED_AS": str(bundle), "XDG_STATE_HOME": str(place)}
     (place / "data").mkdir()
-    with groups(planted.get("limit", "")) as own, NodeSpaces(place, extra, own) as nodes:
+    what = [*(word for load in LOADS for word in ("--only", load)), *HOW]
+    if kind == "disk":
+        what += [*DISK, "--dir", str(place / "data")]
+    with groups(planted) as own, NodeSpaces(place, extra, own) as nodes:
         how = ["-w", "node[01-12]", "--rsh", f"ssh -F {nodes.config}", "--python", sys.executable]
         done = subprocess.run(
-            [*command, "run", *what, "--dir", str(place / "data"), *how, "-o", str(place / "answers")],
+            [*command, "run", "kernel", *what, *how, "-o", str(place / "answers")],
             env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
         )  # fmt: skip
         left = nodes.in_memory()
@@ -76,34 +93,36 @@ def run(place: Path, bundle: Path, what: tuple[str, ...], planted: dict[str, str
     return found
 
 
+def told(kind: str, planted: dict[str, str], found: dict[str, Any]) -> str:
+    named = {one["node"]: one for one in found["odd"]}
+    words = []
+    for what, node in planted.items():
+        setting = next(iter(named[node]["settings"]), {}) if node in named else {}
+        right = (setting.get("subject"), setting.get("name")) == first(what)
+        said = f"setting {'first' if right else setting}" if node in named else "not named"
+        words.append(f"{what} {'named' if node in named else ''} {said}")
+    innocent = {
+        node: [(found["measures"][s["column"]]["title"], round(s["ratio"], 2)) for s in one["standings"]]
+        for node, one in named.items()
+        if node not in planted.values()
+    }
+    return (
+        f"{kind}: {'; '.join(words)}; others named {innocent or 'none'}; {len(found['suspects'])} still open, "
+        f"{len(found['cleared'])} cleared, {found['rounds']} rounds, {len(found['missing'])} missing"
+    )
+
+
 def main() -> None:
     draw = random.Random()
-    for kind in sys.argv[1:] or ["planted", "like"]:
-        odd = draw.sample(NODES, {"planted": 2, "limit": 1}.get(kind, 0))
-        planted = dict(zip(FIRST, odd, strict=False))
+    for kind in sys.argv[1:] or list(KINDS):
+        planted = dict(zip(KINDS[kind], draw.sample(NODES, len(KINDS[kind])), strict=True))
         began = time.monotonic()
-        with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-fleet-") as made_here:
+        with tempfile.TemporaryDirectory(dir=PLACE, prefix="hostdx-fleet-") as made_here:
             bundle = Path(made_here) / "hostdx.pyz"
             bundle.write_bytes(made())
-            found = run(Path(made_here), bundle, NULL if kind == "limit" else KERNEL, planted)
-        named = {one["node"]: one for one in found["odd"]}
-        told = []
-        for what, node in planted.items():
-            first = next(iter(named[node]["settings"]), {}) if node in named else {}
-            right = (first.get("subject"), first.get("name")) == FIRST[what]
-            told.append(
-                f"{what} {'named' if node in named else 'not named'}, setting {'first' if right else first}"
-            )
-        innocent = {
-            node: [(found["measures"][s["column"]]["title"], round(s["ratio"], 2)) for s in one["standings"]]
-            for node, one in named.items() if node not in odd
-        }  # fmt: skip
-        print(
-            f"{kind}: {'; '.join(told)}; others named {innocent or 'none'}; {len(found['suspects'])} still open, "
-            f"{len(found['cleared'])} cleared, {found['rounds']} rounds, {len(found['missing'])} missing, "
-            f"{time.monotonic() - began:.0f} s at a load of {os.getloadavg()[0]:.0f}",
-            flush=True,
-        )
+            found = run(Path(made_here), bundle, kind, planted)
+        took, load = time.monotonic() - began, os.getloadavg()[0]
+        print(f"{told(kind, planted, found)}, {took:.0f} s at a load of {load:.0f}", flush=True)
 
 
 if __name__ == "__main__":

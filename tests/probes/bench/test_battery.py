@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from probes.bench.battery import Battery
 from probes.bench.battery_loads import CALLS, SLOTS, TURNS, disk_loads
+from probes.bench.engine.loads.pinned_loads import SYSTEM_CALLS
 from probes.host import Host
 from tests.fakes.held import held
 
@@ -38,6 +41,23 @@ async def test_a_planted_delay_shows(tmp_path: Path) -> None:
     finally:
         await plain.close()
         await slowed.close()
+
+
+async def test_a_slice_that_a_quota_stopped_counts_what_was_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Operations of which most are quick: the quartile does not see the stops."""
+    stops = iter((0, 0, 0, 1))
+    monkeypatch.setattr("probes.bench.battery.held_back", lambda host, files: (next(stops),))
+    piece = {"n": 20, "q": 1e6, "ns": 100_000_000, "cpu": 0.02}
+    battery = Battery(Host(), None, None, 8 << 20, 1, (), [0])
+
+    async def replied(specs: object, lead_s: float) -> object:
+        return [{"slices": [piece]}]
+
+    monkeypatch.setattr(battery._crew.pool, "block", replied)
+    assert [(await battery.slice("syscall", "one")).values["calls/s"] / SYSTEM_CALLS for _ in "ab"] == [
+        1000,
+        200,
+    ]
 
 
 def test_the_loads_are_told_apart() -> None:

@@ -8,7 +8,14 @@ import math
 import pytest
 
 from scenarios.peers.node import Node
-from scenarios.peers.retest import LEAST_ROUNDS, MOST_ROUNDS, RetestedSuspect, following, standings
+from scenarios.peers.retest import (
+    LEAST_ROUNDS,
+    MOST_ROUNDS,
+    RetestedSuspect,
+    following,
+    loads_left,
+    standings,
+)
 from scenarios.peers.screen import DRAWN, LEAST_PEERS, peers_for, screen
 from tests.fakes.many_nodes import HARDWARE, Nodes, heavy, screened, usual
 
@@ -84,6 +91,18 @@ def test_rounds_end_and_shrink() -> None:
     assert len(rounds) <= MOST_ROUNDS
     assert all(later <= (before + 1) // 2 + 2 for before, later in itertools.pairwise(asked))
     assert following(found, [*rounds, *rounds, *rounds, *rounds]) == ()
+
+
+def test_only_what_is_open_is_measured_again() -> None:
+    nodes = Nodes(40, 14, measures=6)
+    nodes.slow(["node0001"], 0.7, 2)
+    found = screen(nodes.all())
+    mine = {found.columns[place].key.workload for place in found.suspects["node0001"]}
+    assert loads_left(found, [], ["node0001"]) == mine and "load-2" in mine
+    assert loads_left(found, [], tuple(found.suspects)) > mine
+    rounds = nodes.rounds(found)
+    assert [key.workload for key in rounds[-1]["node0001"].logs] == ["load-2"], "what came back is not"
+    assert not loads_left(found, rounds, ["node0001"]) and named(standings(found, rounds)) == {"node0001"}
 
 
 def test_many_slow_nodes_are_all_kept_until_they_are_decided() -> None:

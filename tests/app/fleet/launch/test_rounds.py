@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from app.fleet.launch.rounds import drawn
+from app.fleet.launch.rounds import drawn, shorter
+from probes.action import Action
+from probes.types import Json
 from scenarios.peers.screen import screen
+from scenarios.plan import Option, Plan, Workload
 from tests.fakes.many_nodes import Nodes
 
 
@@ -16,3 +19,29 @@ def test_suspects_do_not_all_run_first() -> None:
     assert all(set(suspects) < set(names) for names in orders)
     assert any(set(names[: len(suspects)]) != set(suspects) for names in orders)
     assert drawn(found, suspects, 3) == drawn(found, suspects, 3)
+
+
+ONLY = Option(name="only", kind="choice", help="", multiple=True, choices=("a", "b", "c", "d"), loads=True)
+
+
+def planned(*actions: Action) -> Plan:
+    loads = tuple(Workload(id=id, title=id, metrics=()) for id in ONLY.choices)
+    return Plan(scenario="x", title="", question="", workloads=loads, actions=actions)
+
+
+def test_a_retest_measures_what_is_open_in_its_share_of_the_time() -> None:
+    words, count = shorter([ONLY], {"budget": 60.0, "size": 1}, {"c", "b"}, [planned()])
+    assert count == 2 and words == ["--budget=30.0", "--size=1", "--only=b", "--only=c"]
+    assert shorter([ONLY], {"budget": 2.0}, {"c"}, [planned()])[0][0] == "--budget=1.0", "the least there is"
+
+
+def test_a_retest_is_whole_where_it_cannot_be_shorter() -> None:
+    asks = planned(Action(kind="attribute", title="", target="/sys/x", new="b", consent=True))
+    whole = (["--budget=60"], 0)
+    chosen: dict[str, Json] = {"budget": 60}
+    assert shorter([], chosen, {"a"}, [planned()]) == whole, "no such option"
+    assert shorter([ONLY], chosen, {"a", "b", "c", "d"}, [planned()]) == whole, "all are open"
+    assert shorter([ONLY], chosen, {"a"}, [planned(), asks]) == whole, (
+        "another plan would have to be agreed to"
+    )
+    assert shorter([ONLY], {"only": ["a", "b"]}, {"a"}, [planned()]) == (["--only=a"], 1)

@@ -43,7 +43,7 @@ def run(fleet: FakeFleet) -> Path:
     )  # fmt: skip
     plans = made.agreed(made.plans(NODES, []))
     made.measure(0, plans, [])
-    retested(made, plans, [])
+    retested(made, (), plans)
     return made.folder.path
 
 
