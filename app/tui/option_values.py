@@ -117,13 +117,14 @@ def parsed(option: Option, words: str) -> Json:
         return None
     if option.kind == "flag":
         return True
+    several = shlex.split(words) if option.multiple else [words]
+    if option.choices and not set(option.choices).issuperset(several):
+        raise ValueError(f"one of {', '.join(option.choices)}")
     if option.multiple:
-        return list(shlex.split(words))
+        return [*several]
     if option.kind in ("integer", "number"):
         try:
             return int(words) if option.kind == "integer" else _whole(float(words))
         except ValueError:
             raise ValueError(f"{words!r} is not a number") from None
-    if option.choices and words not in option.choices:
-        raise ValueError(f"one of {', '.join(option.choices)}")
     return words
