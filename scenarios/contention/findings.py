@@ -81,19 +81,9 @@ def _curve(curve: Curve, control: Curve) -> Evidence:
 def _why(curve: Curve) -> list[Evidence]:
     found: list[Evidence] = []
     if curve.usl is not None:
-        usl = curve.usl
-        coherence = "" if not usl.coherence else f", coherence {usl.coherence:.3g}"
-        low, high = (f"{end:.3g}" for end in usl.contention_ci95)
-        found.append(
-            SAYS.evidence(
-                "usl",
-                load=curve.name,
-                contention=f"{usl.contention:.3g}",
-                low=low,
-                high=high,
-                coherence=coherence,
-            )
-        )
+        contention, *rest = curve.usl.words
+        coherence = f", coherence {rest[0]}" if rest else ""
+        found.append(SAYS.evidence("usl", load=curve.name, contention=contention, coherence=coherence))
     if curve.waits and curve.waits[0].stack:
         stack = [name for name in curve.waits[0].stack if name not in PLUMBING]
         holder = " < ".join(curve.waits[0].holder)

@@ -59,6 +59,13 @@ class Scalability(msgspec.Struct, frozen=True, kw_only=True):
     coherence_ci95: tuple[of.Rate, of.Rate] | None
     peak: of.Rate | None
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Of contention and, where it is told apart, of coherence."""
+        if self.coherence is None or self.coherence_ci95 is None:
+            return (_at_most(self.contention, self.contention_ci95),)
+        return _at_most(self.contention, self.contention_ci95), _at_most(self.coherence, self.coherence_ci95)
+
 
 class Wait(msgspec.Struct, frozen=True, kw_only=True):
     """Where the workers slept: the kernel's function (wchan) and the call. share: of the workers' time, sampled.
@@ -154,6 +161,11 @@ def _between(ends: tuple[float, float] | None, form: str = ".2f") -> str:
     return "–" if ends is None else f"{ends[0]:{form}} to {ends[1]:{form}}"
 
 
+def _at_most(value: float, ends: tuple[float, float]) -> str:
+    """Below 0 it cannot be: an interval that begins there says how much noise may still hide."""
+    return f"at most {ends[1]:.3g}" if ends[0] <= 0 else f"{value:.3g} ({_between(ends, '.3g')})"
+
+
 def _steps(curves: tuple[Curve, ...]) -> Table:
     header = ("load", "workers", "gain", "interval", "CPU alone", "scales", "reason")
     rows: list[tuple[Cell, ...]] = [
@@ -189,10 +201,7 @@ def _details(curves: tuple[Curve, ...]) -> Table:
                     units.percent(level.system_share),
                     f"{level.switches:.3g}",
                     *(units.percent(level.stalled[r]) if r in level.stalled else "–" for r in ("cpu", "io")),
-                    f"{usl.contention:.3f} ({_between(usl.contention_ci95, '.3f')})" if last and usl else "–",
-                    f"{usl.coherence:.4f} ({_between(usl.coherence_ci95, '.4f')})"
-                    if last and usl and usl.coherence is not None
-                    else "–",
+                    *((*usl.words, "–")[:2] if last and usl else ("–", "–")),
                 )
             )
     return Table(header, tuple(rows), frozenset(range(1, 11))).without_empty_columns()

@@ -35,16 +35,18 @@ class Usl(NamedTuple):
 
 
 class FittedUsl(NamedTuple):
-    """With 95 % intervals over groups: a bootstrap's percentiles, as much wider as few groups ask for."""
+    """With 95 % intervals over groups: a bootstrap's percentiles, as much wider as few groups ask for. Neither can be
+    below 0: each is fitted as if it could, so that an interval that begins at 0 ends where noise would still hide it.
+    """
 
     best: Usl
     contention_ci95: tuple[float, float]
     coherence_ci95: tuple[float, float] | None
 
 
-def fit(rates: Sequence[tuple[int, float]]) -> Usl:
+def fit(rates: Sequence[tuple[int, float]], free: int = 0) -> Usl:
     """(workers, operations/s), two counts or more. By least squares of N/X = a + b (N - 1) + c N (N - 1), relative to
-    N/X, with none of a, b, c below 0: so every error counts as a share of its point.
+    N/X, with none of a, b, c below 0: so every error counts as a share of its point. `free`: 1 or 2, b or c may be.
     """
     rows = [_row(n, x) for n, x in rates]
     columns = 3 if len({n for n, _ in rates}) >= LEAST_FOR_COHERENCE else 2
@@ -53,7 +55,9 @@ def fit(rates: Sequence[tuple[int, float]]) -> Usl:
         for more in combinations(range(1, columns), size):
             kept = (0, *more)
             solved = _solved([[row[k] for k in kept] for row in rows])
-            if solved is None or min(solved) < 0:
+            if (free and free not in kept) or solved is None:
+                continue
+            if any(value < 0 for k, value in zip(kept, solved, strict=True) if k != free):
                 continue
             whole = tuple(solved[kept.index(k)] if k in kept else 0.0 for k in range(3))
             apart = sum((sum(w * r for w, r in zip(whole, row, strict=True)) - 1) ** 2 for row in rows)
@@ -95,14 +99,20 @@ def fitted(groups: Sequence[Sequence[tuple[int, float]]], rng: Random) -> Fitted
     if len(groups) < 2 or len({n for group in groups for n, _ in group}) < 2:
         return None
     best = fit(_means(groups))
-    drawn = [fit(_means([rng.choice(groups) for _ in groups])) for _ in range(RESAMPLED)]
+    drawn = [_means([rng.choice(groups) for _ in groups]) for _ in range(RESAMPLED)]
     # Percentiles of n groups are those of a normal distribution of variance (n - 1)/n: with six they cover 80 %.
     wider = t_quantile(1 - _RANGE, len(groups) - 1) / normal_quantile(1 - _RANGE)
     wider *= math.sqrt(len(groups) / (len(groups) - 1))
-    contention = _ends([one.contention for one in drawn], best.contention, wider)
-    if best.coherence is None:
-        return FittedUsl(best, contention, None)
-    return FittedUsl(best, contention, _ends([one.coherence or 0.0 for one in drawn], best.coherence, wider))
+    contention, *rest = (
+        _ends([_value(rates, free) for rates in drawn], _value(_means(groups), free), wider)
+        for free in ((1,) if best.coherence is None else (1, 2))
+    )
+    return FittedUsl(best, contention, rest[0] if rest else None)
+
+
+def _value(rates: Sequence[tuple[int, float]], free: int) -> float:
+    found = fit(rates, free)
+    return found.contention if free == 1 else found.coherence or 0.0
 
 
 def _means(groups: Sequence[Sequence[tuple[int, float]]]) -> list[tuple[int, float]]:
@@ -118,4 +128,4 @@ def _ends(values: Sequence[float], best: float, wider: float) -> tuple[float, fl
     ranked = sorted(values)
     last = len(ranked) - 1
     low, high = ranked[round(_RANGE * last)], ranked[round((1 - _RANGE) * last)]
-    return max(0.0, best - wider * max(0.0, best - low)), best + wider * max(0.0, high - best)
+    return max(0.0, best - wider * max(0.0, best - low)), max(0.0, best) + wider * max(0.0, high - best)

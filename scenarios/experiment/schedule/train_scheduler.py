@@ -90,7 +90,7 @@ class TrainScheduler(Scheduler):
                 # Too slow to find out what a switch costs; but a cold start is not its pace either.
                 if not self._once_more:
                     return self._warmed(found)
-                self._once_more, left, length = False, 1, max(load.slice_s or LEAST_S, left_s)
+                self._once_more, left, length = False, 1, max(self._least_s, left_s)
             # groups: the warm-up takes a quarter of one in four
             afforded = self.trains.affordable_s(1) / length
             left = int(min(WARM_SLICES, left, max(1.0, afforded / 2)))
@@ -127,7 +127,7 @@ class TrainScheduler(Scheduler):
         order is drawn all the same.
         """
         least_s = self.workload.slice_operations / FEWER / self._rate if self._rate > 0 else self.slice_s
-        wanted_s = max(least_s, self.slice_s * factor, self.workload.slice_s or LEAST_S)
+        wanted_s = max(least_s, self.slice_s * factor, self._least_s)
         shorter = math.ceil(1000 * wanted_s) / 1000
         if not self._by_operations or shorter >= self.slice_s:
             return False

@@ -1,93 +1,130 @@
-"""What watching a command costs it, and us: bare, supervised (samples of its waits), and with call chains and locks.
+"""What watching a command costs it, and us: with samples of its waits, and with call chains and locks besides.
 
-    python -m tests.benchmarks.where.overhead [--groups 6] [--only loops,synced,directory]
+    python -m tests.benchmarks.where.overhead [--seconds 60] [--only loops,both,synced,directory] [--ways waits,chains]
 
-The same job in turns (A B C C B A), each time by fork and exec; the job's wall and CPU time of either way against bare,
-and the CPU time of the supervisor. As root at realtime priority, so that neighbours take no part; the job below the
-supervisor.
+One job that counts its work in a file that is mapped, and its supervisor, which rests in every other slice of 30 ms
+(ABBA): then it is stopped and its perf events are off. So what a shared host does to the job falls on both sides alike.
+The job's work a second of the clock, and a second of its own CPU time, watched against unwatched, with intervals over
+groups; the CPU time of the supervisor in the slices in which it watches (schedstat): who has no CPU to spare loses so
+much besides; how often it looked. At nice -20 as root.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
+import math
+import mmap
 import os
+import signal
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 
-from probes.bench.run.supervised import Order, Supervisors
+from probes.bench.engine.parent_death import adopt_orphans, tie_to
+from probes.bench.run import process_tree, supervisor
 from scenarios.experiment.statistics.stats import student
-from tests.benchmarks.where.planted import SOURCE, before_others
+from tests.benchmarks.where.planted import SOURCE
 
 JOBS = {
-    "loops": "loops 1500000000",
-    "synced": "synced {dir}/f 1 1500",
-    "directory": "directory {dir} 1 4 3000",
-    "faults": "faults 1 1000",
-    "mutex": "mutex 1 1500",
+    "loops": "loops 1000000000000",
+    "both": "mutex 0 1000000",
+    "synced": "synced {dir}/f 1 100000000",
+    "directory": "directory {dir} 1 4 100000000",
 }
-WAYS = ("bare", "supervised", "call paths")
+SLICE_S, SETTLE_S = 0.03, 0.003
+LEAST_GROUPS = 20
 
 
-def children_s(pid: int) -> float:
-    """CPU time of what a process has waited for."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
-    return sum(map(int, fields[13:15])) / os.sysconf("SC_CLK_TCK")
+def supervise(argv: list[str], chains: int, done: str, told: int) -> None:
+    """In a child: never returns. SIGUSR1: rest until SIGUSR2."""
+    tie_to(os.getppid())
+    adopt_orphans()
+    os.dup2(os.pipe()[0], 0)
+    supervisor._tell = lambda sample: None
+    order = {
+        **dict.fromkeys(("cpus", "ionice"), ()), **dict.fromkeys(("nice", "keep"), 0), "argv": argv, "cwd": "/",
+        "env": {"DONE": done}, "node": None, "chains": chains, "at_most_s": 3600.0,
+    }  # fmt: skip
+    one = supervisor.Supervisor(order)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR2})
+
+    def rest(*_: object) -> None:
+        where = one.where
+        rings = [
+            *(where._calls._rings if where._calls else ()),
+            *(where._locks._rings if where._locks else ()),
+        ]
+        for ring in rings:
+            ring.switch(on=False)
+        began = time.monotonic()
+        signal.sigwait({signal.SIGUSR2})
+        where._waits._paid_at += time.monotonic() - began
+        for ring in rings:
+            ring.switch(on=True)
+
+    signal.signal(signal.SIGUSR1, rest)
+    found = one.run()
+    os.write(told, f"{found['looks']}".encode())
+    os._exit(0)
 
 
-async def one(way: str, argv: tuple[str, ...], supervisors: Supervisors) -> tuple[float, float, float]:
-    """Wall seconds, CPU seconds, and the supervisor's CPU time beside the command."""
-    if way == "bare":
-        began = time.perf_counter()
-        child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        _, _, used = os.wait4(child.pid, 0)
-        child.returncode = 0
-        return time.perf_counter() - began, used.ru_utime + used.ru_stime, 0.0
-    server = supervisors._server
-    before = children_s(server.pid) if server is not None else 0.0
-    job = await supervisors.run(Order(argv=argv, cwd="/", env={}, chains=way == "call paths"))
-    await asyncio.sleep(0.05)
-    server = supervisors._server
-    assert server is not None and job.status == 0
-    return job.wall_s, job.cpu_s, children_s(server.pid) - before - job.cpu_s
+def ran_s(*pids: int) -> float:
+    """CPU time of processes, of all threads: pthread_getcpuclockid(3)."""
+    return sum(time.clock_gettime(~pid << 3 | 2) for pid in pids)
 
 
-async def measured(name: str, argv: tuple[str, ...], groups: int, empty: Path) -> None:
-    async with Supervisors() as supervisors:
-        took: dict[str, list[tuple[float, float]]] = {way: [] for way in WAYS}
-        own: dict[str, list[float]] = {way: [] for way in WAYS}
-        for way in WAYS:
-            await one(way, argv, supervisors)
-        for _ in range(groups):
-            sums = {way: [0.0, 0.0] for way in WAYS}
-            for way in (*WAYS, *WAYS[::-1]):
-                for file in empty.rglob("*-*"):
-                    file.unlink()
-                wall, cpu, ours = await one(way, argv, supervisors)
-                sums[way] = [sums[way][0] + wall, sums[way][1] + cpu]
-                own[way].append(ours / wall)
-            for way in WAYS:
-                took[way].append((sums[way][0], sums[way][1]))
-        for way in WAYS[1:]:
-            pairs = list(zip(took[way], took["bare"], strict=True))
-            found = [student([w[n] / b[n] - 1 for w, b in pairs], 0.05) for n in (0, 1)]
-            slower, more, share = (
-                f"{100 * s.estimate:.2f} ({100 * s.low:.2f} to {100 * s.high:.2f})"
-                for s in (*found, student(own[way], 0.05))
-            )
-            load = f"n {groups}, load {os.getloadavg()[0]:.1f}"
-            print(
-                f"{name:<10}{way:<12}wall +{slower} %, CPU +{more} %; {share} % of a core; {load}", flush=True
-            )
+def measured(name: str, argv: list[str], chains: int, seconds: float) -> str:
+    with tempfile.NamedTemporaryFile(dir="/var/tmp") as file:
+        file.truncate(8)
+        count = memoryview(mmap.mmap(file.fileno(), 8)).cast("Q")
+        told, tell = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            supervise(argv, chains, file.name, tell)
+        time.sleep(1.0)
+        job = process_tree.descendants(pid)
+        clock, cpu = list[float](), list[float]()
+        own_s = watched_s = 0.0
+        began = time.monotonic()
+        for group in range(100_000):
+            logs = {True: [0.0, 0.0], False: [0.0, 0.0]}
+            for on in (True, False, False, True) if group % 2 else (False, True, True, False):
+                os.kill(pid, signal.SIGUSR2 if on else signal.SIGUSR1)
+                time.sleep(SETTLE_S)
+                work, at, own, used = count[0], time.perf_counter(), ran_s(pid), ran_s(*job)
+                time.sleep(SLICE_S)
+                work, used, passed = count[0] - work, ran_s(*job) - used, time.perf_counter() - at
+                logs[on][0] += math.log(max(1, work) / passed) / 2
+                logs[on][1] += math.log(max(1, work) / max(1e-4, used)) / 2
+                if on:
+                    own_s, watched_s = own_s + ran_s(pid) - own, watched_s + passed
+            clock.append(logs[False][0] - logs[True][0])
+            cpu.append(logs[False][1] - logs[True][1])
+            if time.monotonic() - began > seconds and group >= LEAST_GROUPS:
+                break
+        os.kill(pid, signal.SIGUSR2)
+        os.kill(pid, signal.SIGTERM)
+        looks = int(os.read(told, 64))
+        os.waitpid(pid, 0)
+    slower, dearer = (
+        f"{100 * s.estimate:+.2f} ({100 * s.low:+.2f} to {100 * s.high:+.2f}) %"
+        for s in (student(clock, 0.05), student(cpu, 0.05))
+    )
+    return (
+        f"{name:<10}{'chains' if chains else 'waits':<8}slower by {slower}, CPU time {dearer}; "
+        f"{100 * own_s / watched_s:.2f} % of a core; {looks / (watched_s + 1):.0f} looks/s; "
+        f"n {len(clock)}, load {os.getloadavg()[0]:.1f}"
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--groups", type=int, default=6)
+    parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--only", default=",".join(JOBS))
+    parser.add_argument("--ways", default="waits,chains")
     asked = parser.parse_args()
+    supervisor.warm_up()
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         program = Path(folder) / "job"
         subprocess.run(["cc", "-O1", "-pthread", "-o", str(program), str(SOURCE)], check=True)
@@ -95,10 +132,11 @@ def main() -> None:
         for n in range(4):
             (place / f"directory{n}").mkdir(parents=True)
         if os.geteuid() == 0:
-            before_others(True)
+            os.setpriority(os.PRIO_PROCESS, 0, -20)
         for name in asked.only.split(","):
-            argv = (str(program), *JOBS[name].format(dir=place).split())
-            asyncio.run(measured(name, argv, asked.groups, place))
+            for way in asked.ways.split(","):
+                argv = [str(program), *JOBS[name].format(dir=place).split()]
+                print(measured(name, argv, way == "chains", asked.seconds), flush=True)
 
 
 if __name__ == "__main__":

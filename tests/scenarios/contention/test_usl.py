@@ -43,19 +43,36 @@ def test_the_peak_of_a_planted_law() -> None:
     assert found.peak == pytest.approx(math.sqrt(0.96 / 0.01), rel=1e-6)
 
 
-def test_its_intervals_cover_the_planted_values() -> None:
+@pytest.mark.parametrize("truth", [(0.1, 0.01), (0.05, 0.0), (0.0, 0.005), (0.0, 0.0)])
+def test_its_intervals_cover_the_planted_values_at_the_edge_too(truth: tuple[float, float]) -> None:
     """95 %: 35 and fewer of 40 come in one of 70 series of runs, and these are always the same."""
     covered = [0, 0]
     for seed in range(40):
         rng = Random(seed)
         groups = [
-            [(n, law(n, 1e4, 0.1, 0.01) * math.exp(rng.gauss(0, 0.05))) for n in COUNTS] for _ in range(6)
+            [(n, law(n, 1e4, *truth) * math.exp(rng.gauss(0, 0.05))) for n in COUNTS[:5]] for _ in range(6)
         ]
         found = fitted(groups, rng)
         assert found is not None and found.coherence_ci95 is not None
-        for at, (value, ends) in enumerate(((0.1, found.contention_ci95), (0.01, found.coherence_ci95))):
+        for at, (value, ends) in enumerate(
+            zip(truth, (found.contention_ci95, found.coherence_ci95), strict=True)
+        ):
             covered[at] += ends[0] <= value <= ends[1]
+            assert ends[1] > 0, "noise would hide something"
+        assert found.contention_ci95[0] <= found.best.contention <= found.contention_ci95[1]
     assert min(covered) >= 36
+
+
+def test_more_than_linear_is_at_most_something_and_not_nothing() -> None:
+    groups = [
+        [(n, 1e4 * n**1.1 * math.exp(Random(seed * n).gauss(0, 0.05))) for n in COUNTS[:4]]
+        for seed in range(1, 7)
+    ]
+    found = fitted(groups, Random(1))
+    assert found is not None and found.coherence_ci95 is not None
+    assert (found.best.contention, found.best.coherence) == (0.0, 0.0)
+    for low, high in (found.contention_ci95, found.coherence_ci95):
+        assert low == 0.0 < high < 0.5
 
 
 def test_one_group_or_one_count_tells_nothing() -> None:
