@@ -64,6 +64,7 @@ class _Triage(msgspec.Struct):
 
 
 _triage = msgspec.json.Decoder(_Triage)
+_loads: dict[FigureKey, Load] = {}
 
 
 def summary(path: Path) -> Summary:
@@ -77,12 +78,15 @@ def summary(path: Path) -> Summary:
 
 def _of_recording(path: Path) -> Summary:
     try:
-        run = take(events_of(path, _decoder), path.name)
+        run = take(events_of(path, _decoder), path.name, spread=False)
     except BrokenRecording as no_recording:
         run = another_tools(path, path.name, no_recording)
+    global _loads
     node = measured(run, run.host)
+    if _loads != (loads := loads_of(run)):
+        _loads = loads  # like nodes have them alike: one object crosses to another process once a batch
     return Summary(
-        host=run.host[:_NAME], what=run.scenario, logs=node.logs, loads=loads_of(run), hardware=node.hardware,
+        host=run.host[:_NAME], what=run.scenario, logs=node.logs, loads=_loads, hardware=node.hardware,
         findings=run.findings, looked=run.looked, facts=spelt(run.facts), unread=tuple(run.absent),
         skipped=run.status == "skipped" and not node.logs,
     )  # fmt: skip

@@ -48,8 +48,14 @@ _NO_TYPE: dict[type, Callable[[Any], Json]] = {  # values of any type, by their 
     ev.Began: lambda e: e.options,
     ev.Planned: lambda e: e.plan.options,
     ev.Offer: lambda e: [option.default for option in e.options],
-    ev.FactRead: lambda e: e.value,
 }
+
+
+def _is_sound(event: ev.AnyEvent) -> bool:
+    if isinstance(event, ev.FactRead):  # the many
+        return isinstance(event.value, str) or sound(event.value)
+    loose = _NO_TYPE.get(type(event))
+    return loose is None or sound(loose(event))
 
 
 class BrokenRecording(Failure):
@@ -137,7 +143,7 @@ class Follower:
             self._check_head(data[: data.index(b"\n")])
         try:
             events: list[ev.AnyEvent] = self._decoder.decode_lines(data)
-            if all(sound(_NO_TYPE[type(e)](e)) for e in events if type(e) in _NO_TYPE):
+            if all(map(_is_sound, events)):
                 self.line += data.count(b"\n")
                 self._time = events[-1].t if events else self._time
                 return events
@@ -152,8 +158,7 @@ class Follower:
                 continue
             try:
                 event = self._decoder.decode(line)
-                loose = _NO_TYPE.get(type(event))
-                if loose is not None and not sound(loose(event)):
+                if not _is_sound(event):
                     raise msgspec.ValidationError("value out of range - at `$.value`, `$.options`, ...")
                 self._time = event.t
                 yield event

@@ -6,14 +6,16 @@ A pure function of the events, read once and forgotten: a thousand recordings ar
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from probes.types import Json
 from scenarios import events as ev
+from scenarios.disturbance import Disturbance
 from scenarios.experiment.schedule.recorded_trains import blocks_in
 from scenarios.plan import Metric, Plan, Workload
 from scenarios.ranges import Number, Value
@@ -33,6 +35,9 @@ class FigureKey(msgspec.Struct, frozen=True, order=True):
     workload: str
     metric: str
     variant: str = ""
+
+
+_key = lru_cache(4096)(FigureKey)  # of a thousand recordings the same few
 
 
 class LoadFigure(msgspec.Struct, frozen=True):
@@ -94,8 +99,35 @@ class BlockValues(ev.Event, frozen=True, tag="block"):
     phase: ev.Phase = "steady"
 
 
-# Every event as it is, but blocks.
-READ = tuple(BlockValues if kind is ev.Block else kind for kind in ev.Common.__args__)
+class GroupSeen(ev.Event, frozen=True, tag="group"):
+    workload: str
+    index: Number
+    disturbed: tuple[Disturbance, ...] = ()
+
+
+class _FindingId(msgspec.Struct, frozen=True):
+    id: str
+
+
+class FoundId(ev.Event, frozen=True, tag="finding"):
+    finding: _FindingId
+
+
+def _tag(kind: type[ev.Event]) -> str:
+    return str(kind.__struct_config__.tag)
+
+
+_KINDS = (
+    ev.Began, ev.Planned, ev.FactRead, ev.AbsentFact, ev.Checked, BlockValues, ev.Train, GroupSeen, FoundId, ev.LeftOut,
+    ev.Ended,
+)  # fmt: skip
+_BY_TAG = {_tag(kind): kind for kind in _KINDS}
+# Of every event what is looked at here: of many kinds nothing but their time.
+READ = tuple(
+    _BY_TAG.get(tag := _tag(kind))
+    or msgspec.defstruct(kind.__name__, (), bases=(ev.Event,), frozen=True, tag=tag)
+    for kind in ev.Common.__args__
+)
 
 
 class _Blocks:
@@ -111,8 +143,12 @@ class _Blocks:
             self.values.setdefault(metric, []).append(value)
 
 
-def take(events: Iterable[ev.AnyEvent | BlockValues], name: str) -> Take:
-    """Sums up one recording. `name` is the file's. Raises ValueError where the first event is not `run`."""
+def take(
+    events: Iterable[ev.AnyEvent | BlockValues | GroupSeen | FoundId], name: str, *, spread: bool = True
+) -> Take:
+    """Sums up one recording. `name` is the file's; `spread`: with each figure's own. Raises ValueError where the first
+    event is not `run`.
+    """
     began: ev.Began | None = None
     ended: ev.Ended | None = None
     plan: Plan | None = None
@@ -129,27 +165,29 @@ def take(events: Iterable[ev.AnyEvent | BlockValues], name: str) -> Take:
             case BlockValues() | ev.Block():
                 if event.phase == "steady":
                     blocks[event.workload, event.variant].add(event)
-            case ev.FactRead() | ev.AbsentFact() if len(facts) + len(absent) >= MOST_FACTS:
-                left_out += 1
             case ev.FactRead():
-                facts[event.subject, event.name] = event.value
-            case ev.Pulse() | ev.Progress():
-                pass
+                if len(facts) + len(absent) < MOST_FACTS:
+                    facts[event.subject, event.name] = event.value
+                else:
+                    left_out += 1
+            case GroupSeen() | ev.Group():
+                groups.add((event.workload, event.index))
+                if event.disturbed:
+                    disturbed.add((event.workload, event.index))
             case ev.Train(phase="steady"):
                 for block in blocks_in(event):
                     blocks[event.workload, block.variant].add(block)
                     groups.add((event.workload, block.group))
                     if event.disturbed:
                         disturbed.add((event.workload, block.group))
-            case ev.Group():
-                groups.add((event.workload, event.index))
-                if event.disturbed:
-                    disturbed.add((event.workload, event.index))
             case ev.AbsentFact():
-                absent.add((event.subject, event.name))
+                if len(facts) + len(absent) < MOST_FACTS:
+                    absent.add((event.subject, event.name))
+                else:
+                    left_out += 1
             case ev.Checked():
                 looked = True
-            case ev.Found() if len(findings) < MOST_FINDINGS:
+            case FoundId() | ev.Found() if len(findings) < MOST_FINDINGS:
                 findings[event.finding.id] = None
             case ev.Began():
                 began = event
@@ -162,7 +200,7 @@ def take(events: Iterable[ev.AnyEvent | BlockValues], name: str) -> Take:
     if began is None:
         raise ValueError(f"{name}: does not begin with a run event")
     facts |= _run_facts(began, plan)
-    figures, loads = _figures(blocks, plan, disturbed)
+    figures, loads = _figures(blocks, plan, disturbed, spread=spread)
     return Take(
         name=name,
         host=began.host,
@@ -194,20 +232,28 @@ def _run_facts(began: ev.Began, plan: Plan | None) -> dict[FactKey, Json]:
 
 
 def _figures(
-    blocks: dict[tuple[str, str], _Blocks], plan: Plan | None, disturbed: set[tuple[str, int]]
+    blocks: dict[tuple[str, str], _Blocks],
+    plan: Plan | None,
+    disturbed: set[tuple[str, int]],
+    *,
+    spread: bool,
 ) -> tuple[dict[FigureKey, LoadFigure], dict[FigureKey, Load]]:
     workloads = {w.id: w for w in plan.workloads} if plan is not None else {}
-    many = {w for w, v in blocks for other, u in blocks if w == other and v != u}
+    variants = Counter(workload for workload, _ in blocks)
     figures: dict[FigureKey, LoadFigure] = {}
     loads: dict[FigureKey, Load] = {}
     for (workload, variant), measured in blocks.items():
-        kept = [n for n, group in enumerate(measured.groups) if (workload, group) not in disturbed]
+        kept: Sequence[int] = range(len(measured.groups))
+        if disturbed:
+            kept = [n for n in kept if (workload, measured.groups[n]) not in disturbed]
         for metric in _judged(workloads.get(workload)):
             values = measured.values.get(metric.name, [])
             if len(values) != len(measured.groups):
                 continue
-            key = FigureKey(workload, metric.name, variant if workload in many else "")
-            figure = _figure(values if len(kept) == len(values) else [values[n] for n in kept], metric)
+            key = _key(workload, metric.name, variant if variants[workload] > 1 else "")
+            figure = _figure(
+                values if len(kept) == len(values) else [values[n] for n in kept], metric, spread=spread
+            )
             if figure is not None:
                 figures[key] = figure
                 planned = workloads[workload]
@@ -219,7 +265,7 @@ def _judged(workload: Workload | None) -> tuple[Metric, ...]:
     return tuple(m for m in workload.metrics if m.judged) if workload is not None else ()
 
 
-def _figure(values: list[float], metric: Metric) -> LoadFigure | None:
+def _figure(values: list[float], metric: Metric, *, spread: bool) -> LoadFigure | None:
     """None without values, or where the run as a whole gave nothing: a stand-still has no ratio."""
     total = math.fsum(values)
     if not values or not total > 0 or not math.isfinite(total):
@@ -228,7 +274,7 @@ def _figure(values: list[float], metric: Metric) -> LoadFigure | None:
     mean, figure = total / len(values), metric.figure(values)
     if not figure > 0:
         return None
-    parts = min(STRETCHES, len(values))
+    parts = min(STRETCHES, len(values)) if spread else 0
     means = []
     for part in range(parts):
         stretch = values[part * len(values) // parts : (part + 1) * len(values) // parts]

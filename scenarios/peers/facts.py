@@ -138,10 +138,19 @@ class FactTable:
 
 
 def spelt(facts: Mapping[FactKey, Json]) -> dict[FactKey, str]:
-    """As they are compared: what is known to say nothing is left out, a long value cut."""
-    return {
-        key: encode(value).decode()[:_MOST_CHARACTERS] for key, value in facts.items() if not _ignored(key)
-    }
+    """As they are compared: what is known to say nothing is left out, a long value cut.
+
+    What a thousand nodes have alike is one object: so it crosses to another process once a batch.
+    """
+    if len(_same) > MOST_VALUES:
+        _same.clear()
+    found = {}
+    for key, value in facts.items():
+        own, left_out = _known.get(key) or _looked_up(key)
+        if not left_out:
+            spelling = encode(value).decode()[:_MOST_CHARACTERS]
+            found[own] = _same.setdefault(spelling, spelling)
+    return found
 
 
 def value_of(spelling: str) -> Json:
@@ -152,17 +161,15 @@ def value_of(spelling: str) -> Json:
         return spelling
 
 
-_known: dict[FactKey, bool] = {}
+_same: dict[str, str] = {}
+_known: dict[FactKey, tuple[FactKey, bool]] = {}  # kept: the patterns are many, and nodes have the same facts
 
 
-def _ignored(key: FactKey) -> bool:
-    """Kept: the patterns are many, and a thousand nodes have the same facts."""
-    found = _known.get(key)
-    if found is None:
-        if len(_known) > MOST_FACTS:
-            _known.clear()
-        found = _known[key] = ignored("/".join(key))
-    return found
+def _looked_up(key: FactKey) -> tuple[FactKey, bool]:
+    """The same object each time, and whether the fact says nothing."""
+    if len(_known) > MOST_FACTS:
+        _known.clear()
+    return _known.setdefault(key, (key, ignored("/".join(key))))
 
 
 def _classes(key: FactKey, spellings: Sequence[str]) -> list[object]:
