@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     class Order(TypedDict):
         """`path`: of a bundle that lies here; else `size` bytes of it follow. `records`: a run, tied to us.
-        `begin_s`: seconds since 1970, 0 is at once."""
+        `begin_s`: seconds since 1970, 0 is at once. `ahead`: a command whose output nobody reads: it makes
+        ready (the bundle is unpacked and compiled); then a byte is waited for."""
 
         node: str
         argv: list[str]
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         records: bool
         most: int
         begin_s: float
+        ahead: list[str]
 
 
 MARK = b"#hostdx-fleet "
@@ -155,19 +157,27 @@ def environment(folder: str, node: str) -> tuple[dict[str, str], str]:
 class Command:
     """The `hostdx` that was asked for, and its output on its way."""
 
-    def __init__(self, argv: list[str], env: dict[str, str], held: int, most: int) -> None:
+    def __init__(
+        self, argv: list[str], env: dict[str, str], held: int, most: int, *, told: bool = True
+    ) -> None:
+        """`told`: its output is handed on."""
         # its pipes are read to the end; the lock goes with it, should this process be killed
         self._process = subprocess.Popen(
             argv, env=env, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             pass_fds=(held,), start_new_session=True,
         )  # fmt: skip
         self._left = most
+        self._told = told
         self._said = b""
         self._fresh = True  # the last byte handed on ended a line
         self._stop_s: float | None = None
 
+    @property
+    def stopped(self) -> bool:
+        return self._stop_s is not None
+
     def stop(self) -> None:
-        if self._stop_s is None:
+        if not self.stopped:
             self._stop_s = time.monotonic()
             self._process.send_signal(signal.SIGINT)
 
@@ -199,7 +209,7 @@ class Command:
         self._left -= len(data)
         if self._left < 0:
             self.stop()
-        elif data:
+        elif data and self._told:
             emit(data)
             self._fresh = data.endswith(b"\n")
         elif not self._fresh:
@@ -234,7 +244,14 @@ def main(source: IO[bytes]) -> None:
         else:
             bundle = taken_in(source, asked, folder)
         env, state = environment(folder, asked["node"])
-        argv = [sys.executable, "-I", bundle, *asked["argv"]]
+        start = [sys.executable, "-I", bundle]
+        if asked["ahead"]:
+            first = Command([*start, *asked["ahead"]], env, held, asked["most"], told=False)
+            first.pumped(wake)
+            say(ready=1)
+            if first.stopped or select.select([0, wake], [], [])[0] != [0] or not os.read(0, 1):
+                raise Trouble("told to stop before it began")
+        argv = [*start, *asked["argv"]]
         if asked["records"]:  # told to stop where this process is killed
             argv += ["--recording", f"{folder}/recording.jsonl", "--tied", str(os.getpid())]
         say(began=1)

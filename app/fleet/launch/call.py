@@ -18,7 +18,7 @@ from app.fleet.launch.agent import MARK
 from app.fleet.launch.errand import Errand
 from probes.units import size
 
-Phase: TypeAlias = Literal["waiting", "connecting", "looking", "sending", "running", "over"]
+Phase: TypeAlias = Literal["waiting", "connecting", "looking", "sending", "ready", "running", "over"]
 
 SSH_FAILED = 255  # ssh(1), EXIT STATUS
 REASON = 300  # characters
@@ -55,6 +55,7 @@ class _Word(msgspec.Struct):
     absent: int = 0
     hello: int = 0
     python: str = ""
+    ready: int = 0
     began: int = 0
     exit: int | None = None
     said: str = ""
@@ -93,6 +94,7 @@ class Call:
     ) -> None:
         self.node = node
         self.errand = errand
+        self.going = not errand.ahead  # else it waits for its turn
         self.answer: CallAnswer | None = None
         self._into = into
         self._judge = judge
@@ -121,6 +123,12 @@ class Call:
         self._began_s = self._sign_s = self._now()
         self._phase = "connecting"
         wire.send(self.errand.head(self.node))
+
+    def go(self) -> None:
+        """Its turn has come: it begins, at once or when it is ready."""
+        self.going = True
+        if self._phase == "ready" and self._wire is not None:
+            self._wire.send(b"g")
 
     def wrote(self) -> None:
         """A part of the bundle went out."""
@@ -156,6 +164,8 @@ class Call:
     def tick(self) -> None:
         """Gives up where nothing comes any more."""
         now = self._now()
+        if self._phase == "ready" and not self.going and self._stop_s is None:
+            self._began_s = self._sign_s = now
         if self._verdict is not None or self._phase in ("waiting", "over"):
             return
         if self._stop_s is not None and now > self._stop_s + PATIENCE_S:
@@ -211,7 +221,11 @@ class Call:
             self._phase = "sending"
             if self._wire is not None and self.errand.bundle:
                 self._wire.send(self.errand.bundle)
-        elif word.began and self._phase == "sending":
+        elif word.ready and self._phase == "sending":
+            self._phase = "ready"
+            if self.going:
+                self.go()
+        elif word.began and self._phase in ("sending", "ready"):
             self._phase, self._bytes = "running", 0
         elif word.last:
             self._last = word
@@ -245,7 +259,7 @@ class Call:
         if word.absent:
             return "no_python", "no Python from 3.11 on was found; name one with --python"
         if word.trouble:
-            return "refused", word.trouble
+            return ("interrupted" if self._stop_s is not None else "refused"), word.trouble
         if word.left:
             return "interrupted", f"its run (pid {word.left}) was told to stop and has not ended yet"
         if word.cut:
@@ -279,6 +293,7 @@ _DOING = {
     "connecting": "logging in",
     "looking": "starting its Python",
     "sending": "receiving the bundle",
+    "ready": "waiting for its turn",
     "running": "running",
 }
 

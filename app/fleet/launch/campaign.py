@@ -149,6 +149,7 @@ class Campaign:
         if shared and not (self.manner.at_once or self._racks) and len(nodes) > 1:
             names = ", ".join(sorted(shared)[:3])
             say(f"one node at a time: all of them load {names}; --at-once N measures more, --per one a rack")
+        in_turn = at_once < len(nodes) and not self.manner.together and not self._engine.tree
 
         def errand(node: str) -> Errand:
             plan = plans[node]
@@ -164,6 +165,7 @@ class Campaign:
                 ),
                 records=True,
                 begin_s=begin_s,
+                ahead=("plan", self.head.scenario, *arguments, "--json") if in_turn else (),
                 most_bytes=MOST_RECORDING,
                 most_s=self.manner.most_s or min(LONGEST_S, 2 * plan.seconds + 300),
                 silence_s=SILENT_S,

@@ -244,8 +244,8 @@ class Engine(EventHandler):  # type: ignore[misc]
         self._task.set_info("connect_timeout", connect_s)
         self._task.set_info("command_timeout", 0)
         routes = not srun and any(Path(path).exists() for path in Task.TOPOLOGY_CONFIGS)
-        self._tree = routes and shared
-        self._task.set_default("auto_tree", self._tree)
+        self.tree = routes and shared  # nothing can be sent to a node once it began
+        self._task.set_default("auto_tree", self.tree)
         if routes and not shared:
             say("topology.conf is not followed, each node is called from here: gateways need --bundle PATH")
         self._waiting: dict[str, list[Call]] = {}  # by rack
@@ -257,7 +257,8 @@ class Engine(EventHandler):  # type: ignore[misc]
     def make(self, calls: Sequence[Call], most: int, at_once: int, racks: Mapping[str, str]) -> None:
         """All of them, to their answers; after a Ctrl-C those under way are asked to stop, the others not begun.
 
-        `most` at a time, and `at_once` of each rack; nodes of which nobody said a rack are one.
+        `most` at a time, and `at_once` of each rack; nodes of which nobody said a rack are one. As many more are made
+        ready meanwhile, where their errand says how.
         """
         self._task.set_info("fanout", most)
         self._waiting = {}
@@ -284,7 +285,7 @@ class Engine(EventHandler):  # type: ignore[misc]
         for call in list(self._open.values()):
             call.tick()
         self._every()
-        if self._tree and not self._open:
+        if self.tree and not self._open:
             self._task.abort()
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
@@ -303,11 +304,19 @@ class Engine(EventHandler):  # type: ignore[misc]
     def _fill(self) -> None:
         busy = Counter(self._racks.get(node, "") for node in self._open)
         for rack, waiting in self._waiting.items():
-            while waiting and len(self._open) < self._most and busy[rack] < self._at_once:
+            while waiting and len(self._open) < self._most:
+                if busy[rack] >= (self._at_once if waiting[-1].going else 2 * self._at_once):
+                    break
                 call = waiting.pop()
                 busy[rack] += 1
                 self._open[call.node] = call
-                _Connection(call, self._closed, tree=self._tree).open(self._task)
+                _Connection(call, self._closed, tree=self.tree).open(self._task)
+        at_work = Counter(self._racks.get(node, "") for node, call in self._open.items() if call.going)
+        for node, call in list(self._open.items()):  # in the order in which they were begun
+            rack = self._racks.get(node, "")
+            if not call.going and at_work[rack] < self._at_once:
+                at_work[rack] += 1
+                call.go()
 
     def _closed(self, answer: CallAnswer) -> None:
         if self._open.pop(answer.node, None) is not None:

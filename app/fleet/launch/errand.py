@@ -23,7 +23,7 @@ MARKED = "#hostdx-fleet"
 class Errand(msgspec.Struct, frozen=True, kw_only=True):
     """The same for many nodes. `parts`: what the bundle has for which Python. `shared`: its path on the nodes, instead
     of its bytes over the connection. `silence_s`: how long a run that goes on says nothing at most. `begin_s`: by the
-    nodes' clocks, seconds since 1970.
+    nodes' clocks, seconds since 1970. `ahead`: what makes a node ready while others measure; it waits for its turn.
     """
 
     argv: tuple[str, ...]
@@ -34,6 +34,7 @@ class Errand(msgspec.Struct, frozen=True, kw_only=True):
     parts: frozenset[str] = frozenset()
     records: bool = False  # a run, whose recording is what it prints
     begin_s: float = 0.0
+    ahead: tuple[str, ...] = ()
     python: str = ""
     become: str = ""
     most_bytes: int = 64 << 20
@@ -74,6 +75,7 @@ class Errand(msgspec.Struct, frozen=True, kw_only=True):
             "records": self.records,
             "most": self.most_bytes,
             "begin_s": self.begin_s,
+            "ahead": self.ahead,
         }
         text = agent()
         return b"%d\n" % len(text) + text + msgspec.json.encode(order) + b"\n"

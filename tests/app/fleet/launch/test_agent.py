@@ -66,6 +66,30 @@ class Agent:
         )
 
 
+READY = b"""import sys
+print(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("goes", [True, False])
+def test_a_node_that_is_made_ready_ahead_waits_for_its_turn(goes: bool) -> None:
+    agent = Agent(errand(READY, argv=("run",), ahead=("plan",)), send=READY)
+    while not (line := agent.line()).startswith(MARK + b'{"ready"'):
+        assert line.startswith(MARK), "of what made it ready nothing is handed on"
+    stdin = agent.process.stdin
+    assert stdin is not None and not select.select([agent.process.stdout], [], [], 0.2)[0]
+    if goes:
+        stdin.write(b"g")
+        stdin.flush()
+        out, last = agent.rest()
+        assert out == [b"['run']"] and last["exit"] == 0
+    else:
+        stdin.close()
+        agent.process.stdin = None
+        out, last = agent.rest()
+        assert not out and last["trouble"]
+
+
 def at_work(agent: Agent) -> tuple[int, Path]:
     """The command's process and directory, once it says them."""
     while not (line := agent.line()).startswith(b"pid"):

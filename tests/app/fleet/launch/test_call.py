@@ -184,6 +184,34 @@ def test_a_connection_that_breaks_off(node: Node, tmp_path: Path) -> None:
     assert answer.state == "unreachable" and answer.file is None and not list(tmp_path.iterdir())
 
 
+def test_one_that_is_ready_waits_for_its_turn_however_long(tmp_path: Path) -> None:
+    node = Node(tmp_path, msgspec.structs.replace(ERRAND, ahead=("plan",))).up_to("sending")
+    node.words(ready=1)
+    for _ in range(10):
+        node.t += ERRAND.most_s
+        node.call.tick()
+    assert node.call.phase == "ready" and not node.call.going and node.wire.sent[2:] == []
+    node.call.go()
+    assert node.wire.sent[2:] == [b"g"] and not node.wire.aborted
+    node.t += 3.0
+    node.words(began=1).call.line(b"{}")
+    assert node.words(exit=0).end().seconds == pytest.approx(3.0), "the wait is none of its time"
+
+
+def test_one_whose_turn_comes_before_it_is_ready_begins_at_once(tmp_path: Path) -> None:
+    node = Node(tmp_path, msgspec.structs.replace(ERRAND, ahead=("plan",))).up_to("sending")
+    node.call.go()
+    assert node.wire.sent[2:] == []
+    node.words(ready=1)
+    assert node.wire.sent[2:] == [b"g"]
+
+
+def test_a_stop_before_its_turn(tmp_path: Path) -> None:
+    node = Node(tmp_path, msgspec.structs.replace(ERRAND, ahead=("plan",))).up_to("sending")
+    node.words(ready=1).call.stop()
+    assert node.wire.ended and node.words(trouble="told to stop").end().state == "interrupted"
+
+
 def test_a_stop_asks_and_waits_for_what_the_node_says(node: Node) -> None:
     node.up_to("running").call.line(b"{}")
     node.call.stop()

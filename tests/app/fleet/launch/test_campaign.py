@@ -113,7 +113,7 @@ def test_one_of_each_rack_at_a_time(
 ) -> None:
     from ClusterShell.NodeSet import set_std_group_resolver_config
 
-    from app.fleet.launch.engine import Engine, _Connection, racks
+    from app.fleet.launch.engine import Engine, racks
 
     (tmp_path / "groups.conf").write_text(GROUPS)
     set_std_group_resolver_config(str(tmp_path / "groups.conf"))
@@ -132,17 +132,22 @@ def test_one_of_each_rack_at_a_time(
     }
     plans = found.plans(found.head.nodes, [])
     seen: list[Counter[str]] = []
-    begin = _Connection.open
+    ready: list[Counter[str]] = []
+    fill = Engine._fill
 
-    def opened(self: _Connection, task: object) -> None:
-        engine: Engine = found._engine
-        seen.append(Counter(found._racks.get(node, "") for node in engine._open))
-        begin(self, task)  # type: ignore[arg-type]
+    def filled(self: Engine) -> None:
+        fill(self)
+        of = {node: found._racks.get(node, "") for node in self._open}
+        seen.append(Counter(rack for node, rack in of.items() if self._open[node].going))
+        ready.append(Counter(of.values()))
 
-    monkeypatch.setattr(_Connection, "open", opened)
+    monkeypatch.setattr(Engine, "_fill", filled)
     found.measure(0, plans, [])
     assert set(states(found).values()) == {"answered"} and len(states(found)) == 7
-    assert max(max(one.values()) for one in seen) == (at_once or 1)
+    assert max(max(one.values()) for one in seen if one) == (at_once or 1)
+    assert max(max(one.values()) for one in ready if one) == min(3, 2 * (at_once or 1)), (
+        "as many are made ready"
+    )
     assert max(len(one) for one in seen) == 3, "each rack for itself; those in none are one"
 
 
