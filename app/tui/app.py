@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -24,6 +25,16 @@ def prepare_environment() -> None:
     if "SSH_CONNECTION" in os.environ:
         os.environ.setdefault("TEXTUAL_FPS", REMOTE_FPS)
     os.environ.setdefault("TEXTUAL_SMOOTH_SCROLL", "0")
+    if (
+        sys.__stdout__ is not None
+        and sys.__stdout__.isatty()
+        and all(os.get_terminal_size(sys.__stdout__.fileno()))
+    ):
+        for exported in (
+            "COLUMNS",
+            "LINES",
+        ):  # by a profile: they would hide the true size, and each change of it
+            os.environ.pop(exported, None)
 
 
 def open_app(

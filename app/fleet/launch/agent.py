@@ -207,13 +207,15 @@ class Command:
 
     def _hand_on(self, data: bytes) -> None:
         self._left -= len(data)
-        if self._left < 0:
+        if (
+            not data and not self._fresh
+        ):  # our last word begins a line, also where the output was cut within one
+            emit(b"\n")
+        elif self._left < 0:
             self.stop()
         elif data and self._told:
             emit(data)
             self._fresh = data.endswith(b"\n")
-        elif not self._fresh:
-            emit(b"\n")
 
     def _words(self) -> str:
         return self._said.decode("utf-8", "backslashreplace")

@@ -29,13 +29,13 @@ class Terminal:
         self.began = time.perf_counter()
         self._stream = pyte.ByteStream(self.screen)
         self.pid, self.fd = pty.fork()
-        if self.pid == 0:
+        if self.pid == 0:  # sets the size itself: nobody knows how far it is by when its parent would
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", self.height, self.width, 0, 0))
             os.environ.update({"TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **(env or {})})
             try:
                 os.execvp(argv[0], list(argv))
             finally:
                 os._exit(127)
-        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", self.height, self.width, 0, 0))
 
     @property
     def shown(self) -> str:

@@ -141,8 +141,9 @@ def test_a_signal_stops_the_command_too(number: int) -> None:
     assert out == [b"undone"] and last["exit"] == 130 and not folder.exists()
 
 
-def test_it_hands_on_so_much_and_no_more() -> None:
-    program = b"import sys\nwhile True: print('x' * 99)"
+@pytest.mark.parametrize("line", ["'x' * 99", "'x' * 99, end=''"])
+def test_it_hands_on_so_much_and_no_more(line: str) -> None:
+    program = f"while True: print({line})".encode()
     out, last = Agent(errand(program, most_bytes=100_000), send=program).rest()
     assert last["cut"] is True and 0 < sum(len(line) + 1 for line in out) <= 100_001
 

@@ -60,6 +60,20 @@ def test_a_terminal_without_unicode_gets_ascii_only(env: dict[str, str], tmp_pat
 
 @pytest.mark.real
 @pytest.mark.beside
+def test_a_profile_that_exports_a_size_does_not_hide_the_terminals(tmp_path: Path) -> None:
+    places = {"XDG_STATE_HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path / "run")}
+    exported = {"COLUMNS": "60", "LINES": "20"}
+    terminal = Terminal([*HOSTDX, "replay", STORAGE], (120, 40), {**places, **exported})
+    try:
+        terminal.wait("live")
+        terminal.until(lambda: terminal.screen.display[-1].strip() != "", "the last row")
+        assert max(len(line) for line in terminal.shown.splitlines()) > 100
+    finally:
+        terminal.close()
+
+
+@pytest.mark.real
+@pytest.mark.beside
 def test_termination_restores_the_terminal(tmp_path: Path) -> None:
     terminal = replayed(tmp_path)
     terminal.wait("live")
