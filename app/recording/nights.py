@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 
@@ -21,12 +22,14 @@ from app.state import private
 from probes.lossless_json import Decoder, encode
 from probes.safe_read import read_named
 from scenarios.compare.run_summary import Take
-from scenarios.nights.fleet import without_common
+from scenarios.nights.fleet import OtherNight, without_common
 from scenarios.nights.history import History, history
 from scenarios.nights.night import NightRun, night_run
 
 SCHEMA = "hostdx-nights/1"
 INDEX = "index.json"
+Others: TypeAlias = Mapping[str, Sequence[OtherNight]]  # by host
+NONE: Others = {}
 MOST_INDEX_BYTES = 64 << 20
 _NAME = re.compile(r"(\d{6})-(\d)-[0-9TZ]{16}\.jsonl")
 
@@ -68,8 +71,8 @@ class Nights:
         chosen = {run.name for run in runs if run.state == "measured" and run.night in numbers}
         return tuple(path for path in self.files if path.name in chosen)
 
-    def history(self, fleet: Iterable[Path] = ()) -> History:
-        """`fleet`: recordings of other hosts' nights, of which what they have in common is taken off."""
+    def history(self, fleet: Others = NONE) -> History:
+        """`fleet`: other hosts' nights, of which what they have in common is taken off."""
         return _history(_own(self.runs(), fleet))
 
     def runs(self) -> list[NightRun]:
@@ -148,12 +151,7 @@ def _history(runs: Sequence[NightRun]) -> History:
     return history(runs[-1].host if runs else os.uname().nodename, runs)
 
 
-def below(folder: str) -> list[Path]:
-    """Recordings at any depth: a fleet's answers have a directory each. No link is followed."""
-    return [path for at, _, _ in os.walk(folder) for path in sorted(store.files(Path(at)))]
-
-
-def of_recordings(paths: Iterable[Path], host: str = "", fleet: Iterable[Path] = ()) -> History | None:
+def of_recordings(paths: Iterable[Path], host: str = "", fleet: Others = NONE) -> History | None:
     """Of any recordings in the order of their dates: each is a night. `host`: only that one's; None without any."""
     found = sorted(takes(list(paths)), key=lambda take: take.wall)
     runs = _runs([take for take in found if take.host == host] if host else found)
@@ -170,15 +168,8 @@ def _runs(nights: Iterable[Take]) -> list[NightRun]:
     return runs
 
 
-def _own(runs: Sequence[NightRun], fleet: Iterable[Path]) -> Sequence[NightRun]:
-    """Without what the other hosts' nights among these recordings have in common. What cannot be read is none."""
-    others: dict[str, list[NightRun]] = {}
-    for path in fleet:
-        try:
-            (take,) = takes([path])
-        except (OSError, Failure, ValueError):
-            continue
-        others.setdefault(take.host, []).append(night_run(0, take, None))
-    for run in runs:
-        others.pop(run.host, None)
+def _own(runs: Sequence[NightRun], fleet: Others) -> Sequence[NightRun]:
+    """Without what the other hosts' nights have in common."""
+    own = {run.host for run in runs}
+    others = {host: nights for host, nights in fleet.items() if host not in own}
     return without_common(runs, others) if others else runs

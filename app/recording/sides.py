@@ -52,14 +52,15 @@ def takes(files: Sequence[Path], beside: Sequence[Path] = ()) -> list[Take]:
     names = dict(zip((*files, *beside), told_apart([str(p) for p in (*files, *beside)]), strict=True))
     names |= {path: f"{label} ({names[path]})" for path in files if (label := store.label_of(path))}
     with uncollected():
-        return [_take(path, names[path]) for path in files]
+        return [take_of(path, names[path]) for path in files]
 
 
-def _take(path: Path, name: str) -> Take:
+def take_of(path: Path, name: str, *, spread: bool = True) -> Take:
+    """`spread`: with each figure's own. Raises Failure."""
     if parts := _column(str(path)):
         return _of_table(*parts, name)
     try:
-        return take(events_of(path, _decoder), name)
+        return take(events_of(path, _decoder), name, spread=spread)
     except BrokenRecording as no_recording:
         return another_tools(path, name, no_recording)
 

@@ -16,11 +16,12 @@ import msgspec
 from app import locks
 from app.failure import Failure
 from app.recording import baselines
-from app.recording.nights import Nights, below
+from app.recording.nights import Nights
 from app.run.execution import Execution, Request
 from app.undo import killed_ending, undo
 from app.undo.journal import Busy
 from app.watch.battery import Wanted, battery, options
+from app.watch.fleet_nights import FleetNights, fleet_nights
 from app.watch.openmetrics import write
 from probes.host import Host
 from probes.number_text import real
@@ -84,8 +85,9 @@ def night(
             complain(
                 f"watch: {nights.folder}: {why.strerror}; the nights are kept, their index is made again later"
             )
-        history = nights.history(below(wanted.fleet) if wanted.fleet else ())
-        for trouble in nights.troubles:
+        fleet = fleet_nights(wanted.fleet) if wanted.fleet else FleetNights()
+        history = nights.history(fleet.others)
+        for trouble in filter(None, (*nights.troubles, fleet.trouble)):
             complain(trouble)
         if wanted.textfile:
             write(history, Path(wanted.textfile), ended.status)

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from statistics import median
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -18,7 +19,15 @@ from scenarios.nights.night import NightFigure, NightRun
 LEAST_OTHERS = 5  # nodes that have the load on that night; with fewer nothing is taken off
 
 
-def without_common(runs: Sequence[NightRun], others: Mapping[str, Sequence[NightRun]]) -> list[NightRun]:
+class OtherNight(NamedTuple):
+    """Of another node: `wall` is UTC, ISO 8601; a load's log is turned so that more is better."""
+
+    host: str
+    wall: str
+    logs: Mapping[FigureKey, float]
+
+
+def without_common(runs: Sequence[NightRun], others: Mapping[str, Sequence[OtherNight]]) -> list[NightRun]:
     """`others`: the nights of each other node."""
     common = _common(others.values())
 
@@ -32,13 +41,14 @@ def without_common(runs: Sequence[NightRun], others: Mapping[str, Sequence[Night
     ]
 
 
-def _common(nodes: Iterable[Sequence[NightRun]]) -> dict[tuple[FigureKey, str], float]:
+def _common(nodes: Iterable[Sequence[OtherNight]]) -> dict[tuple[FigureKey, str], float]:
     apart: dict[tuple[FigureKey, str], list[float]] = {}
-    for runs in nodes:
+    for nights in nodes:
         logs: dict[FigureKey, dict[str, list[float]]] = {}
-        for run in runs:
-            for figure in run.figures:
-                logs.setdefault(figure.key, {}).setdefault(_evening(run.wall), []).append(figure.log)
+        for night in nights:
+            evening = _evening(night.wall)
+            for key, log in night.logs.items():
+                logs.setdefault(key, {}).setdefault(evening, []).append(log)
         for key, evenings in logs.items():
             level = median(median(values) for values in evenings.values())
             for evening, values in evenings.items():

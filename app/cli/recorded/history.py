@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ import msgspec
 from app.cli.color_option import color_option
 from app.cli.options import form_option, output_option
 from app.failure import USAGE, Failure
+from app.output import complain
 from app.output_file import deliver
 from app.report.json_document import encoded
 from scenarios import events as ev
@@ -20,6 +22,7 @@ from scenarios.nights.findings import findings
 from scenarios.nights.history import History
 
 if TYPE_CHECKING:
+    from app.recording.nights import Others
     from app.recording.store import Listed
 
 
@@ -46,9 +49,12 @@ def history(
     Of HOST: its recordings that are kept here. NAME: a baseline's recordings. Recordings and directories: each
     recording is a night.
     """
-    from app.recording.nights import below
+    from app.watch.fleet_nights import FleetNights, fleet_nights
 
-    found, troubles = _folded(of, below(fleet) if fleet else [])
+    nights = fleet_nights(os.path.abspath(fleet)) if fleet else FleetNights()  # noqa: PTH100 (a Path would keep `..`)
+    if nights.trouble:
+        complain(f"history: {nights.trouble}")
+    found, troubles = _folded(of, nights.others)
     if form == "json":
         told = [msgspec.to_builtins(finding) for finding in findings(found)]
         document = {"schema": ev.SCHEMA, **msgspec.to_builtins(found, str_keys=True), "findings": told}
@@ -76,9 +82,7 @@ def fails(found: History, fail_on: str | None) -> bool:
     return any(finding.severity in bad for finding in findings(found))
 
 
-def _folded(of: Sequence[str], fleet: Sequence[Path]) -> tuple[History, Sequence[str]]:
-    import os
-
+def _folded(of: Sequence[str], fleet: Others) -> tuple[History, Sequence[str]]:
     from app.recording import baselines, store
     from app.recording.nights import Nights, of_recordings
     from app.recording.sides import paths

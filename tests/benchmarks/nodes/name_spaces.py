@@ -69,7 +69,10 @@ def run(place: Path, bundle: Path, kind: str, planted: dict[str, str]) -> dict[s
     if "buffer" in planted:
         extra[planted["buffer"]] += f"; {BUFFER}"
     command = [sys.executable, "-P", "-m", "app.cli", "fleet"]
-    environment = {**os.environ, "HOSTDX_STARTED_AS": str(bundle), "XDG_STATE_HOME": str(place)}
+    tree = str(Path(__file__).parents[3])
+    environment = {
+        **os.environ, "PYTHONPATH": tree, "HOSTDX_STARTED_AS": str(bundle), "XDG_STATE_HOME": str(place),
+    }  # fmt: skip
     (place / "data").mkdir()
     what = [*(word for load in LOADS for word in ("--only", load)), *HOW]
     if kind == "disk":

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from scenarios.nights.fleet import LEAST_OTHERS, without_common
+from scenarios.nights.fleet import LEAST_OTHERS, OtherNight, without_common
 from scenarios.nights.history import history
 from scenarios.nights.night import NightRun, night_run
 from tests.scenarios.nights.test_history import RATE, TIME, steady, taken
@@ -21,12 +21,16 @@ def node(name: str, level: float, worse: float, seed: int) -> list[NightRun]:
     return [replace(night_run(n, take, None), host=name) for n, take in enumerate(takes, 1)]
 
 
+def other(runs: Sequence[NightRun]) -> list[OtherNight]:
+    return [OtherNight(run.host, run.wall, {f.key: f.log for f in run.figures}) for run in runs]
+
+
 def slower(runs: Sequence[NightRun]) -> int:
     return sum(load.slow for load in history("n1", runs).loads)
 
 
 def test_a_night_that_was_bad_for_all_is_taken_off_and_the_nodes_own_is_left() -> None:
-    fleet = {f"n{n}": node(f"n{n}", 900.0 + 40 * n, 0.8, n) for n in range(2, 10)}
+    fleet = {f"n{n}": other(node(f"n{n}", 900.0 + 40 * n, 0.8, n)) for n in range(2, 10)}
     like_all, worse = node("n1", 1000.0, 0.8, 1), node("n1", 1000.0, 0.8 * 0.85, 1)
     assert slower(like_all) == 3 and slower(without_common(like_all, fleet)) == 0
     assert slower(without_common(worse, fleet)) == 3
@@ -36,7 +40,7 @@ def test_a_night_that_was_bad_for_all_is_taken_off_and_the_nodes_own_is_left() -
 
 def test_of_too_few_others_nothing_is_taken_off() -> None:
     runs = node("n1", 1000.0, 0.8, 1)
-    few = {f"n{n}": node(f"n{n}", 1000.0, 0.8, n) for n in range(2, 1 + LEAST_OTHERS)}
+    few = {f"n{n}": other(node(f"n{n}", 1000.0, 0.8, n)) for n in range(2, 1 + LEAST_OTHERS)}
     assert without_common(runs, few) == runs
 
 
@@ -46,6 +50,6 @@ def test_where_less_is_better_and_nights_begin_before_or_after_midnight() -> Non
         found = [night_run(n, take, None) for n, take in enumerate(takes)]
         return [replace(run, host=name, wall=run.wall.replace("T02:30", hour)) for run in found]
 
-    fleet = {f"n{n}": nights(f"n{n}", f"T{n:02}:10") for n in range(6)}
+    fleet = {f"n{n}": other(nights(f"n{n}", f"T{n:02}:10")) for n in range(6)}
     last = without_common(nights("own", "T02:30"), fleet)[-1].figures[0]
     assert last.value == pytest.approx(10.0) and last.metric == TIME != RATE
