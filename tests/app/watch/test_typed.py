@@ -139,6 +139,16 @@ def test_history_of_recordings_and_of_a_host(slowed: Clocked, capsys: pytest.Cap
     assert (status, out) == (2, "") and len(err.splitlines()) == 1
 
 
+def test_a_fleets_recordings_that_cannot_be_read_are_one_line(
+    slowed: Clocked, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "fleet").mkdir()
+    for name in "ab":
+        (tmp_path / f"fleet/{name}.jsonl").write_text("nonsense\n")
+    status, out, err = typed(capsys, "history", "--fleet", str(tmp_path / "fleet"))
+    assert (status, out != "") == (0, True) and len(err.splitlines()) == 1 and "a.jsonl" in err
+
+
 def test_without_a_night_the_way_to_one_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = typed(capsys, "history")
     assert (status, out) == (2, "") and "hostdx watch" in err
