@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -18,8 +19,10 @@ from scenarios import events as ev
 from scenarios.card import Role, with_role
 from scenarios.finding import LOUD, SEVERITIES, Finding, NextStep, Remedy
 from scenarios.option_value import arguments
+from scenarios.rules.texts import Texts
 
 # of the options beside numbers and flags; the others may hold what is no reader's business
+SAYS = Texts(Path(__file__).with_name("findings.toml"))
 SAID_AGAIN = frozenset({"dir", "size", "most-bytes", "scheduler", "order"})
 DRAWN_ANEW = ("seed",)
 NEEDED = ("cmd", "variant", "pid", "cgroup", "user")  # no run without them, and the reader has them
@@ -149,12 +152,8 @@ def _kept(session: Session, recording: str) -> tuple[Remedy, ...]:
         return ()
     if "/" in recording:  # a file that somebody keeps already
         return ()
-    name = shlex.quote(recording or "last")
-    page = Remedy(title="Write the page for a ticket", commands=(f"hostdx report {name} -o report.md",))
-    if session.card.role == "import":
-        return (page,)
-    baseline = f"hostdx baseline save NAME {name}"
-    return (page, Remedy(title="Keep it, to see later what changed", commands=(baseline,)))
+    page, keep = (SAYS.remedy(what, recording=recording or "last") for what in ("page", "keep"))
+    return (page,) if session.card.role == "import" else (page, keep)
 
 
 def control_differs(session: Session) -> bool:

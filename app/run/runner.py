@@ -23,9 +23,11 @@ from probes.host import Host
 from probes.system.running.processes import family_of
 from probes.types import Json
 from scenarios import events as ev
-from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.finding import Finding
 from scenarios.model import Applied, AResult, Clock, Options, Outcome, Prepared, Refused, Run, Scenario, Usage
+from scenarios.rules.texts import Texts
 
+SAYS = Texts(Path(__file__).with_name("findings.toml"))
 PULSE_S = 1.0
 LATER = "its supervisor undoes it as soon as the device answers, else `hostdx undo` does"
 CANCELLED = "the scenario cancelled itself"
@@ -241,18 +243,4 @@ def listen_for_stops(loop: asyncio.AbstractEventLoop, stops: Stops) -> None:
 
 
 def _left_behind(action: Action, reason: str) -> Finding:
-    return Finding(
-        id="hostdx.not-undone",
-        severity="critical",
-        confidence="measured",
-        title=f"could not be undone: {action.title}",
-        subject=action.target,
-        evidence=(Evidence(text=reason, source=action.target),),
-        remedy=(
-            Remedy(
-                title="try again when the cause is removed; the change is still in the undo journal",
-                commands=("hostdx undo",),
-                verify=("hostdx undo --dry-run",),
-            ),
-        ),
-    )
+    return SAYS.finding("not-undone", subject=action.target, change=action.title, reason=reason)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from probes.units import counted
 from scenarios.compare.comparison import ComparedRecordings
 from scenarios.compare.effects import Effect, named, size, sized
-from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.finding import Evidence, Finding
+from scenarios.rules.texts import texts
 
+SAYS = texts("compare")
 MOST_LOADS = 12  # named in the evidence; `compare` has all of them
 
 
@@ -20,47 +22,44 @@ def finding(found: ComparedRecordings, baseline: str, recording: str) -> Finding
 
     The finding's id is `storage.worse` for a run of storage.
     """
-    lost = worse(found)
+    lost, loads = worse(found), len(found.effects)
     id = f"{', '.join(found.b.scenarios)}.worse"
     command = f"hostdx compare --against {baseline} {recording}"
+    rest = (*_better(found), *_changed(found))
     if not lost:
         seen = sum(effect.undecided for effect in found.effects)
         unsure = f" ({seen} inconclusive)" if seen else ""
-        return Finding(
-            id=id,
-            severity="ok",
-            confidence="measured",
-            title=f"none of {len(found.effects)} loads is slower than in the baseline {baseline}{unsure}",
-            evidence=(Evidence(_when(found), command), *_better(found), *_changed(found)),
+        evidence = (_when(found, command), *rest)
+        return SAYS.finding(
+            "none-worse", id=id, loads=loads, baseline=baseline, unsure=unsure, evidence=evidence
         )
-    first = lost[0]
-    return Finding(
+    named_lost = (
+        SAYS.evidence("lost", load=named(one), size=sized(one), command=command) for one in lost[:MOST_LOADS]
+    )
+    return SAYS.finding(
+        "worse",
         id=id,
-        severity="warning",
-        confidence="measured",
-        title=f"{len(lost)} of {len(found.effects)} loads are slower than in the baseline {baseline}, "
-        f"most of all {named(first)} ({size(first)})",
-        evidence=(
-            Evidence(_when(found), command),
-            *(Evidence(f"{named(effect)}: {sized(effect)}", command) for effect in lost[:MOST_LOADS]),
-            *_better(found),
-            *_changed(found),
-        ),
-        remedy=(Remedy(title="Show every load and every difference", commands=(command,)),),
+        lost=len(lost),
+        loads=loads,
+        baseline=baseline,
+        recording=recording,
+        worst=named(lost[0]),
+        size=size(lost[0]),
+        evidence=(_when(found, command), *named_lost, *rest),
     )
 
 
-def _when(found: ComparedRecordings) -> str:
-    runs = counted(found.a.runs, "run")
+def _when(found: ComparedRecordings, command: str) -> Evidence:
     hosts = "" if found.a.hosts == found.b.hosts else f" of {', '.join(found.a.hosts)} (another host)"
-    return f"the baseline has {runs}{hosts}, the last of {found.a.last[:10] or 'an unknown day'}"
+    day = found.a.last[:10] or "an unknown day"
+    return SAYS.evidence("baseline", runs=counted(found.a.runs, "run"), hosts=hosts, day=day, command=command)
 
 
 def _better(found: ComparedRecordings) -> tuple[Evidence, ...]:
     gained = [effect for effect in found.effects if effect.faster]
     if not gained:
         return ()
-    return (Evidence(f"faster: {len(gained)}, most of all {named(gained[-1])} ({size(gained[-1])})"),)
+    return (SAYS.evidence("faster", count=len(gained), load=named(gained[-1]), size=size(gained[-1])),)
 
 
 def _changed(found: ComparedRecordings) -> tuple[Evidence, ...]:
@@ -69,4 +68,4 @@ def _changed(found: ComparedRecordings) -> tuple[Evidence, ...]:
     if not attribution.components:
         return ()
     several = "; this cannot be attributed to one of them" if attribution.word == "several" else ""
-    return (Evidence(f"changed since: {', '.join(attribution.components)}{several}"),)
+    return (SAYS.evidence("changed", what=", ".join(attribution.components), several=several),)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from probes.units import counted, listed
 from scenarios.compare.effects import interval_of_metric, of_metric
-from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.finding import Finding
 from scenarios.nights.history import Dated, History, LoadNights, Slowdown, Turn
+from scenarios.rules.texts import texts
 
+SAYS = texts("nights")
 _MOST_LOADS = 12
 _MOST_SUSPECTS = 6
 _MOST_TEXT = 80
@@ -20,19 +22,17 @@ def _slower(found: History, event: Slowdown) -> Finding:
     worst = event.turns[0]
     more = len(event.turns) - 1
     others = f" and {counted(more, 'other load')}" if more else ""
-    commands = (f"hostdx history {found.host}", "hostdx compare --against watch last")
-    return Finding(
-        id="watch.slower",
-        severity="warning",
-        confidence="measured",
+    turns = event.turns[:_MOST_LOADS]
+    return SAYS.finding(
+        "slower",
         subject=found.host,
-        title=f"since {event.since[:10]} {named(worst)}{others} slower than before: {sized(worst)}",
+        since=event.since[:10],
+        worst=named(worst),
+        others=others,
+        size=sized(worst),
         evidence=(
-            *(Evidence(f"{named(turn)}: {sized(turn)}") for turn in event.turns[:_MOST_LOADS]),
-            Evidence(f"suspect: {suspects(event)}"),
-        ),
-        remedy=(
-            Remedy(title="Show the nights and what changed; compare with a run of now", commands=commands),
+            *(SAYS.evidence("turn", load=named(turn), size=sized(turn)) for turn in turns),
+            SAYS.evidence("suspect", suspects=suspects(event)),
         ),
     )
 

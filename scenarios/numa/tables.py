@@ -12,7 +12,7 @@ from probes.system.processor.cpulist import as_list
 from probes.types import Absent, present
 from scenarios import events as ev
 from scenarios.cpus.slot import pin, slot
-from scenarios.finding import SEVERITIES, Finding, Severity
+from scenarios.finding import SEVERITIES, Finding
 from scenarios.numa.measurement.cpu import CpuResult, CpuRow
 from scenarios.numa.measurement.figures import RoundsFigure
 from scenarios.numa.measurement.memory import MemoryResult
@@ -182,13 +182,9 @@ def with_answer(layout: NumaSetup, found: Sequence[Finding], still_open: str) ->
         return [told if f is worst else msgspec.structs.replace(f, answers=False) for f in found]
     noticed = [f.title for f in found if f.severity == "notice"]
     sure = f"nothing is sure to slow them, but {noticed[0]}" if noticed else "nothing found that slows them"
-    title = (
-        f"CPUs and memory: {sure}{tail}"
-        if layout.measures
-        else f"topology and settings were read; no measurement{tail}"
-    )
-    severity: Severity = (
-        "notice" if still_open or noticed or not layout.measures else "ok"
-    )  # no green for what is not known
-    calm = Finding(id="numa.answer", severity=severity, confidence="measured", title=title, answers=True)
+    if layout.measures:
+        unsure = bool(still_open or noticed)  # no green for what is not known
+        calm = SAYS.finding("answer", severity="notice" if unsure else "ok", sure=sure, tail=tail)
+    else:
+        calm = SAYS.finding("settings-alone", tail=tail)
     return [calm, *(msgspec.structs.replace(f, answers=False) for f in found)]

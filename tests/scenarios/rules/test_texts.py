@@ -17,7 +17,11 @@ from scenarios.rules.texts import Texts, texts
 
 ROOT = Path(__file__).parents[3] / "scenarios"
 FILES = {path.parent.name: texts(path.parent.name) for path in sorted(ROOT.glob("*/findings.toml"))}
+FILES |= {
+    f"app/{folder}": Texts(ROOT.parent / "app" / folder / "findings.toml") for folder in ("run", "report")
+}
 ENTRIES = [(folder, *key) for folder, file in FILES.items() for key in file.entries]
+SAYING = ("scenarios", "probes/imports", "app/run", "app/report")
 OWN = frozenset(Finding.__struct_fields__)
 KINDS = {"finding": "finding", "remedy": "remedy", "evidence": "line", "text": "line"}
 
@@ -83,7 +87,7 @@ def _strings() -> tuple[set[str], set[str]]:
     """That stand in the code: whole ones, and how those begin that are filled in."""
     spoken: set[str] = set()
     begun: set[str] = set()
-    for path in (*ROOT.rglob("*.py"), *(ROOT.parent / "probes/imports").rglob("*.py")):
+    for path in (one for place in SAYING for one in (ROOT.parent / place).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
                 begun.add(node.values[0].value)
