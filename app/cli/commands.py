@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import keyword
 from difflib import get_close_matches
-from importlib import import_module
 from importlib.util import find_spec
 
 import click
 
 from app import __version__
+from app.cli.lazy_group import LazyGroup
 from app.failure import USAGE, Failure
 from app.output import out
 
@@ -70,16 +69,11 @@ def screen_exists() -> bool:
     return find_spec("app.tui.app") is not None
 
 
-class Lazy(click.Group):
+class Commands(LazyGroup):
+    named = COMMANDS
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for name in COMMANDS if name not in NEED_THE_APP or screen_exists()]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
-            return None
-        attribute = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
-        found: click.Command = getattr(import_module(COMMANDS[cmd_name][0]), attribute)
-        return found
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -95,11 +89,6 @@ class Lazy(click.Group):
             )
             raise Failure(f"{args[0]}: no such command; {instead}", USAGE)
         return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            named = [name for name in self.list_commands(ctx) if name not in FOR_THE_SCREEN]
-            formatter.write_dl([(name, COMMANDS[name][1]) for name in named])
 
 
 def _hand_on(ctx: click.Context, command: str, **look: object) -> None:
@@ -118,8 +107,20 @@ def _version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> No
         ctx.exit()
 
 
+def look_options() -> list[click.Parameter]:
+    """How the app looks: of each command that opens it."""
+    return [
+        click.Option(("--ascii", "ascii_only"), is_flag=True, help="Draw with ASCII characters only."),
+        click.Option(("--no-mouse",), is_flag=True, help="Leave the mouse to the terminal."),
+        click.Option(
+            ("--theme",), type=click.Choice(THEMES), help="Colours of the app (default: dark; Ctrl-T changes them)."
+        ),
+    ]  # fmt: skip
+
+
 @click.command(
-    cls=Lazy,
+    cls=Commands,
+    params=look_options(),
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -131,20 +132,15 @@ def _version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> No
     callback=_version,
     help="Show the version; with --json also Python and where the code lies.",
 )
-@click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters only.")
-@click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
-@click.option(
-    "--theme", type=click.Choice(THEMES), help="Colours of the app (default: dark; Ctrl-T changes them)."
-)
 @click.pass_context
-def hostdx(ctx: click.Context, ascii_only: bool, no_mouse: bool, theme: str | None) -> int | None:
+def hostdx(ctx: click.Context, /, **look: object) -> int | None:
     """Finds out why this host is slower than it should be, and proves it. Without a command: the app."""
     if ctx.invoked_subcommand is not None:
-        _hand_on(ctx, ctx.invoked_subcommand, ascii_only=ascii_only, no_mouse=no_mouse, theme=theme)
+        _hand_on(ctx, ctx.invoked_subcommand, **look)
         return None
     if not screen_exists():
         out(ctx.get_help())
         return 0
     from app.cli.screen import open_screen
 
-    return open_screen("home", None, ascii_only=ascii_only, mouse=not no_mouse, theme=theme)
+    return open_screen("home", None, look)

@@ -59,7 +59,8 @@ def _usage_line(error: click.UsageError) -> str:
     path = error.ctx.command_path if error.ctx is not None else "hostdx"
     group = error.ctx.command if error.ctx is not None else None
     if isinstance(error, click.exceptions.NoArgsIsHelpError) and isinstance(group, click.Group):
-        what = f"which command? {', '.join(group.commands)}"  # its message would be the whole help
+        # its message would be the whole help
+        what = f"which command? {', '.join(group.commands or group.list_commands(error.ctx))}"
     else:
         what = " ".join(error.format_message().split()).rstrip(".")
     what = what[:1].lower() + what[1:] if what[1:2].islower() else what

@@ -23,6 +23,12 @@ class Undone(msgspec.Struct, frozen=True):
     entry: JournalEntry
     outcome: Outcome
 
+    @property
+    def told(self) -> UndoneChange:
+        return UndoneChange(
+            title=self.entry.action.title, state=self.outcome.state, reason=self.outcome.reason
+        )
+
 
 class Leftover(msgspec.Struct, frozen=True):
     """A journal that still has open entries. `living`: its runner is still there."""

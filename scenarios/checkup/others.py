@@ -6,8 +6,6 @@ What a part's own guards notice is what disturbed it; here it is a cause of its 
 from __future__ import annotations
 
 import asyncio
-import os
-import pwd
 from collections import defaultdict
 from collections.abc import Sequence
 from statistics import fmean
@@ -18,7 +16,7 @@ from probes import units
 from probes.host import Host
 from probes.system.pulse import Counters, Rates, pulse, read_counters
 from probes.system.running.culprit import Resource, ranking, used_by_others
-from probes.system.running.processes import ProcessTable, look, own_family
+from probes.system.running.processes import ProcessTable, look, own_family, owner_of
 from scenarios.cpus import priority
 from scenarios.finding import NextStep
 from scenarios.model import Run
@@ -175,16 +173,5 @@ def gap(
         )
         for one in resources
     }
-    owners = {pid: _owner(pid) for users in named.values() for _, pid, _ in users[:MOST_NAMED]}
+    owners = {pid: owner_of(pid) for users in named.values() for _, pid, _ in users[:MOST_NAMED]}
     return Gap(pulse(before[0], after[0]), after[0].cpus, used_by_others(*tables, ours)[0], named, owners)
-
-
-def _owner(pid: int) -> str:
-    try:
-        uid = os.stat(f"/proc/{pid}").st_uid  # noqa: PTH116 (a process may be gone)
-    except OSError:
-        return ""
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return f"uid {uid}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 import re
 import time
 from typing import Literal, TypeAlias
@@ -14,7 +13,7 @@ from probes import units
 from probes.host import Host
 from probes.number_text import whole
 from probes.system.running.culprit import ranking
-from probes.system.running.processes import ProcessTable, look, own_family
+from probes.system.running.processes import ProcessTable, look, own_family, owner_of
 from probes.types import Absent, present
 from scenarios.finding import Remedy
 from scenarios.rules.texts import texts
@@ -44,7 +43,7 @@ def top_users(host: Host, kind: str) -> tuple[User, ...]:
         User(
             one.pid,
             one.name,
-            _owner(one.pid),
+            owner_of(one.pid) or "no longer known",
             f"{one.rate:.1f} CPUs over {BETWEEN_S:g} s"
             if kind == "cpu"
             else f"{units.rate(one.rate)} read and written over {BETWEEN_S:g} s",
@@ -77,20 +76,9 @@ def _by_memory(host: Host) -> tuple[User, ...]:
         if resident is not None and resident > LEAST_SHARE * all_pages:
             sizes.append((resident, pid, process.name))
     return tuple(
-        User(pid, name, _owner(pid), f"{units.size(pages * page)} of memory")
+        User(pid, name, owner_of(pid) or "no longer known", f"{units.size(pages * page)} of memory")
         for pages, pid, name in sorted(sizes, reverse=True)[:MOST]
     )
-
-
-def _owner(pid: int) -> str:
-    try:
-        uid = os.stat(f"/proc/{pid}").st_uid  # noqa: PTH116 (a process may be gone)
-    except OSError:
-        return "no longer known"
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return f"uid {uid}"
 
 
 SAYS = texts("host")

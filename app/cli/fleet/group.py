@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import click
+
+from app.cli.lazy_group import LazyGroup
 
 # name -> (module, what its line in --help says); a command that does not work yet is not here
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -18,21 +18,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
-class Lazy(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        found: click.Command = getattr(import_module(COMMANDS[cmd_name][0]), cmd_name)
-        return found
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+class Commands(LazyGroup):
+    named = COMMANDS
 
 
-@click.command(cls=Lazy, short_help="Many nodes: which is the odd one, and what it alone has.")
+@click.command(cls=Commands, short_help="Many nodes: which is the odd one, and what it alone has.")
 def fleet() -> None:
     """Many nodes: which of them is slower than its peers, and which setting it alone has."""

@@ -134,14 +134,11 @@ def _install(at: str, wanted: Wanted, *, yes: bool, dry_run: bool, units: bool) 
 
 
 def _remove() -> int:
-    from app.undo.change_report import UndoneChange
     from app.watch.timer import remove
 
     failed = False
     for one in remove():
-        change = UndoneChange(
-            title=one.entry.action.title, state=one.outcome.state, reason=one.outcome.reason
-        )
+        change = one.told
         failed = failed or change.state == "failed"
         (complain if change.state == "failed" else out)(printable(change.line))
     return COULD_NOT if failed else 0

@@ -166,10 +166,7 @@ def _undone(leftover: undoing.Leftover) -> list[UndoneChange]:
         done = killed_ending.undone(leftover.path)
     except Busy:
         raise Failure(f"undo: {leftover.header.run}: {_hanging(leftover)}") from None
-    told = [
-        UndoneChange(title=one.entry.action.title, state=one.outcome.state, reason=one.outcome.reason)
-        for one in done
-    ]
+    told = [one.told for one in done]
     for change in told:
         if change.state == "failed":
             complain(f"undo: {change.line}; it stays in {leftover.path}")

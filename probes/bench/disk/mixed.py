@@ -28,7 +28,7 @@ from probes.bench.engine.summary import slice_ends, summed
 from probes.bench.measured import BenchRefused, Measured, NotApplicable, Within
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
-from probes.system.disk.diskstats import DiskCounters, leaf_counters, moved_bytes
+from probes.system.disk.diskstats import grown, leaf_counters, moved_bytes
 from probes.system.disk.scheduler import inflight
 from probes.types import present
 
@@ -101,11 +101,10 @@ class MixedBench:
         self.budget.check(self._expected(mix, seconds))
         ends = slice_ends(seconds, onset_s)
         specs = [self._spec(role, n, ends) for role in mix.roles for n in range(role.load.workers)]
-        before = self._counters()
+        before = self._moved()
         replies = await self._pool.block(specs, LEAD_S + 0.0002 * len(specs))
         await self.settle()
-        after = self._counters()
-        moved = [_moved(before, after, kind) for kind in ("read", "write")]
+        moved = [grown(a, b) for a, b in zip(before, self._moved(), strict=True)]
         measured = self._combined(mix, replies, ends, onset_s > 0, moved[0])
         read, written = (_bytes(mix, replies, kind) for kind in ("read", "write"))
         theirs = sum(m for m in moved if m is not None) - read - written
@@ -180,10 +179,10 @@ class MixedBench:
                     "it hangs or is very slow, and nothing more is measured or switched on it; see dmesg"
                 )
         until = time.monotonic() + SILENCE_AT_MOST_S
-        before = self._counters()
+        before = leaf_counters(self.host, self.leaves)
         while busy := self._in_flight():
             if time.monotonic() >= until:
-                hangs = before is not None and before == self._counters()
+                hangs = before is not None and before == leaf_counters(self.host, self.leaves)
                 what = "nothing of what is in flight comes back" if hangs else "others' I/O never pauses"
                 after = "it hangs; see dmesg" if hangs else "try again when the device is quieter"
                 raise BenchRefused(
@@ -196,8 +195,8 @@ class MixedBench:
         held = ((leaf, inflight(self.host, leaf)) for leaf in self.leaves)
         return next((leaf for leaf, now in held if present(now) and any(now)), "")
 
-    def _counters(self) -> list[DiskCounters] | None:
-        return leaf_counters(self.host, self.leaves)
+    def _moved(self) -> list[int | None]:
+        return [moved_bytes(self.host, self.leaves, kind) for kind in ("read", "write")]
 
     async def close(self) -> None:
         """Closes the files and ends the workers, which frees their space. May be called twice.
@@ -246,16 +245,6 @@ def _second_by_second(lead: Measured) -> list[Within]:
     """The leading metric inside the block; a long one once a second, which is enough to see an onset fade."""
     own = [w for w in lead.within if w.series in lead.values]
     return own[1::2] if len(own) > 10 else own
-
-
-def _moved(before: list[DiskCounters] | None, after: list[DiskCounters] | None, kind: str) -> int | None:
-    """What the leaves' counters moved in one direction, in bytes."""
-    if before is None or after is None:
-        return None
-    pairs = zip(before, after, strict=True)
-    if kind == "read":
-        return max(0, sum(a.read_bytes - b.read_bytes for b, a in pairs))
-    return max(0, sum(a.write_bytes - b.write_bytes for b, a in pairs))
 
 
 def _without_direct(fd: int) -> None:

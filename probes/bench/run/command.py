@@ -14,7 +14,7 @@ from probes.bench.measured import BenchRefused, Measured, NotApplicable
 from probes.bench.run.supervised import JobRun, Order, Supervisors
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
-from probes.system.disk.diskstats import grown, leaf_counters
+from probes.system.disk.diskstats import grown, moved_bytes
 
 LOOK_S = 0.02  # between two looks at what a bounded command has written
 
@@ -54,7 +54,7 @@ class CommandBench:
         Killed, and NotApplicable raised, when `most_bytes` are about to be passed: by what the kernel accounts to it
         and its children, or by what the devices' counters show meanwhile, whichever is more.
         """
-        device = self._device_bytes()
+        device = moved_bytes(self.host, self.leaves, "both")
         env = os.environ | {"TMPDIR": self.private.link, "LC_ALL": "C"}
         order = Order(argv=self.argv, cwd=self.private.link, env=env, at_most_s=self.at_most_s)
         async with Supervisors() as supervisors:
@@ -77,7 +77,7 @@ class CommandBench:
             seconds=run.wall_s,
             values={"seconds": run.wall_s},
             operations=1,
-            device_bytes=grown(device, self._device_bytes()),
+            device_bytes=grown(device, moved_bytes(self.host, self.leaves, "both")),
             cpu_s=run.cpu_s,
         )
 
@@ -105,11 +105,7 @@ class CommandBench:
         await flush(self.private, 2.0)
 
     def _device_written(self) -> int:
-        return sum(c.write_bytes for c in leaf_counters(self.host, self.leaves) or ())
-
-    def _device_bytes(self) -> int | None:
-        found = leaf_counters(self.host, self.leaves)
-        return None if found is None else sum(c.bytes for c in found)
+        return moved_bytes(self.host, self.leaves, "write") or 0
 
 
 def _stopped(name: str, most: int, by_itself: int, by_disk: int) -> str:

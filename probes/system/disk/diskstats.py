@@ -94,8 +94,10 @@ def grown(before: int | None, now: int | None) -> int | None:
 
 
 def moved_bytes(host: Host, leaves: Sequence[str], kind: str) -> int | None:
-    """What these devices count in a direction ("read", "write"), all together; None where one does not tell."""
+    """What these devices count in a direction ("read", "write", "both"), all together; None where one does not tell."""
     found = leaf_counters(host, leaves)
     if found is None:
         return None
-    return sum(c.read_bytes if kind == "read" else c.write_bytes for c in found)
+    return sum(
+        c.bytes if kind == "both" else c.read_bytes if kind == "read" else c.write_bytes for c in found
+    )

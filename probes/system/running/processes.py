@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import pwd
 
 import msgspec
 
@@ -184,3 +185,15 @@ def _read(host: Host, path: str) -> bytes | Absent:
 def _cpus(host: Host) -> int:
     stat = proc_stat(host)
     return 0 if isinstance(stat, Absent) else len(stat.cpus)
+
+
+def owner_of(pid: int) -> str:
+    """The user that a process belongs to, by name; "" where it has ended."""
+    try:
+        uid = os.stat(f"/proc/{pid}").st_uid  # noqa: PTH116 (it costs a tenth, and a process may be gone)
+    except OSError:
+        return ""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"uid {uid}"

@@ -15,7 +15,7 @@ from probes.bench.measured import Measured, NotApplicable
 from probes.bench.run.command import CommandBench
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
-from probes.system.disk.diskstats import leaf_counters
+from probes.system.disk.diskstats import moved_bytes
 
 CHURN_ID = "churn"
 COMMAND_ID = "command"
@@ -128,4 +128,4 @@ class OwnCommand(BuiltIn):
         self.budget.spend(self._last_bytes, self._last_bytes)
 
     def _written(self) -> int:
-        return sum(c.write_bytes for c in leaf_counters(self.host, self.leaves) or ())
+        return moved_bytes(self.host, self.leaves, "write") or 0

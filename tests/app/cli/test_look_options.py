@@ -11,7 +11,7 @@ from app.cli.entry import run_command_line
 def test_the_look_may_stand_before_the_command(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[dict[str, object]] = []
 
-    def opened(*_mode: object, **look: object) -> int:
+    def opened(_mode: str, _path: str, look: dict[str, object], _speed: float = 1.0) -> int:
         asked.append(look)
         return 0
 

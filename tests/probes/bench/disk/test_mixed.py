@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import msgspec
 import pytest
@@ -122,13 +121,11 @@ class Busy(MixedBench):
 
         monkeypatch.setattr("probes.bench.disk.mixed.asyncio", SimpleNamespace(sleep=later))
         monkeypatch.setattr("probes.bench.disk.mixed.time", SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr("probes.bench.disk.mixed.leaf_counters", lambda *_: [self.looked * self.moving])
 
     def _in_flight(self) -> str:
         self.looked += 1
         return "loop7" if self.looked <= self.looks else ""
-
-    def _counters(self) -> Any:
-        return [self.looked if self.moving else 0]
 
 
 async def test_settling_waits_for_a_moment_without_io(monkeypatch: pytest.MonkeyPatch) -> None:
