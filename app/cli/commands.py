@@ -9,6 +9,7 @@ import click
 
 from app import __version__
 from app.cli.lazy_group import LazyGroup
+from app.cli.look import look_options
 from app.failure import USAGE, Failure
 from app.output import out
 
@@ -62,7 +63,6 @@ FOR_THE_SCREEN = frozenset({"pulse", "places"})  # what it asks a child for; nob
 
 
 LIKE = 0.7  # below it a name is another word: `nosuch` was taken for `iosched`
-THEMES = ("dark", "light", "terminal")
 
 
 def screen_exists() -> bool:
@@ -105,17 +105,6 @@ def _version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> No
     if value:
         out(f"hostdx {__version__}")
         ctx.exit()
-
-
-def look_options() -> list[click.Parameter]:
-    """How the app looks: of each command that opens it."""
-    return [
-        click.Option(("--ascii", "ascii_only"), is_flag=True, help="Draw with ASCII characters only."),
-        click.Option(("--no-mouse",), is_flag=True, help="Leave the mouse to the terminal."),
-        click.Option(
-            ("--theme",), type=click.Choice(THEMES), help="Colours of the app (default: dark; Ctrl-T changes them)."
-        ),
-    ]  # fmt: skip
 
 
 @click.command(

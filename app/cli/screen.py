@@ -8,7 +8,7 @@ from importlib import import_module
 
 import click
 
-from app.cli.commands import look_options
+from app.cli.look import look_options
 from app.cli.recording_argument import recording_argument
 from app.failure import USAGE, Failure
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from typing import Any
 
 from probes.bench.engine.loops import cost_ns
 from probes.bench.workloads import load_of
@@ -18,7 +19,6 @@ from scenarios.finding import Evidence, Finding
 from scenarios.knowledge.disks import disk_class, link_share
 from scenarios.rules.texts import texts
 from scenarios.storage.results import DirectoryLevel
-from scenarios.storage.rules import link_fields
 
 SAYS = texts("storage")
 # A stream that reaches this share of its link's payload rate is held by the link, not by the medium.
@@ -85,7 +85,12 @@ def degraded(one: ComparedDirectory, device: BlockDevice, levels: Sequence[Direc
         for v in levels
         if v.variant == one.letter and v.link_share is not None
     ]
-    fields = link_fields(link)
+    fields: dict[str, Any] = {
+        "now": link.now,
+        "most": link.at_most,
+        "source": link.source,
+        "width_source": link.source.replace("link_speed", "link_width"),
+    }
     return SAYS.finding(
         "link-measured",
         id=f"storage.{link.kind}-link",

@@ -229,6 +229,9 @@ OF_TESTS |= {
     "storage.sata-downshift",
     "storage.raid-busy",
     "storage.smart",
+    "storage.pcie-link",
+    "storage.sata-link",
+    "storage.slot",
 }  # storage/test_rules.py
 
 

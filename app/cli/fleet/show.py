@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from app.cli.commands import look_options
+from app.cli.look import look_options
 from app.cli.screen import open_screen
 from app.failure import USAGE, Failure
 

@@ -73,6 +73,12 @@ def _disk(host: Host, d: BlockDevice) -> SubjectRow:
             "iostats": lambda: host.integer(f"{base}/queue/iostats"),
             "read_only": d.read_only,
             "link": part(d.link, "now"),
+            "link_most": part(d.link, "at_most"),
+            "link_source": part(d.link, "source"),
+            "degraded": _degraded(d),
+            "device_most": part(d.link, "device_most"),
+            "port_most": part(d.link, "port_most"),
+            "limited_by": part(d.link, "limited_by"),
             "controller": lambda: _ata(host, d, "controller"),
             "queues": lambda: _ata(host, d, "queues"),
             "downshifts": lambda: _ata(host, d, "downshifts"),
@@ -85,6 +91,13 @@ def _disk(host: Host, d: BlockDevice) -> SubjectRow:
         },
         base,
     )
+
+
+def _degraded(d: BlockDevice) -> Value:
+    if isinstance(d.link, Absent) or d.link.degraded:
+        return part(d.link, "degraded")
+    both = d.link.device_most and d.link.port_most
+    return False if both else Absent("one end of its link does not report its maximum", "unsupported")
 
 
 def _kib(found: int | Absent) -> Value:

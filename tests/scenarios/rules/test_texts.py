@@ -32,11 +32,17 @@ class Call:
     def __init__(self, where: str, folder: str, node: ast.Call, kind: str) -> None:
         self.where, self.folder, self.kind = f"{where}:{node.lineno}", folder, KINDS[kind]
         said = node.args[0]
-        either = (said.body, said.orelse) if isinstance(said, ast.IfExp) else (said,)
-        self.names = [one.value for one in either if isinstance(one, ast.Constant)]
+        self.names = [one.value for one in _either(said) if isinstance(one, ast.Constant)]
         self.open = any(word.arg is None for word in node.keywords)
         given = {word.arg for word in node.keywords if word.arg}
         self.given = given - OWN if kind == "finding" else given
+
+
+def _either(said: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(said, ast.IfExp):
+        yield from (*_either(said.body), *_either(said.orelse))
+    else:
+        yield said
 
 
 def calls() -> Iterator[Call]:

@@ -40,6 +40,18 @@ def asked_downshifts(host: Host) -> list[Finding]:
     return _asked(host, "storage.sata-downshift")
 
 
+def asked_pcie_link(host: Host) -> list[Finding]:
+    return _asked(host, "storage.pcie-link")
+
+
+def asked_sata_link(host: Host) -> list[Finding]:
+    return _asked(host, "storage.sata-link")
+
+
+def asked_slot(host: Host) -> list[Finding]:
+    return _asked(host, "storage.slot")
+
+
 def _asked(host: Host, id: str) -> list[Finding]:
     return list(check(next(rule for rule in written().rules if rule.id == id), host))
 
@@ -75,18 +87,18 @@ def nvme(root: Path, width: str) -> Host:
 
 
 def test_a_link_with_half_its_lanes_is_named(tmp_path: Path) -> None:
-    found = list(storage.pcie_link(nvme(tmp_path, "2")))
+    found = list(asked_pcie_link(nvme(tmp_path, "2")))
     assert [(f.id, f.subject, f.severity) for f in found] == [("storage.pcie-link", "nvme0n1", "warning")]
     assert "x2" in found[0].title and "x4" in found[0].title
 
 
 def test_a_full_link_is_not_accused(tmp_path: Path) -> None:
-    assert list(storage.pcie_link(nvme(tmp_path, "4"))) == []
+    assert list(asked_pcie_link(nvme(tmp_path, "4"))) == []
 
 
 def test_no_nvme_disk_is_said_not_guessed(tmp_path: Path) -> None:
     with pytest.raises(Inapplicable):
-        list(storage.pcie_link(Host(str(tmp_path))))
+        list(asked_pcie_link(sata(tmp_path)))
 
 
 def sata(root: Path, **files: str) -> Host:
@@ -276,8 +288,8 @@ def test_an_optical_drive_and_an_emulated_disk_are_not_accused(tmp_path: Path) -
 def test_a_link_of_which_one_end_is_silent_is_unknown(tmp_path: Path) -> None:
     sata(tmp_path)
     put(tmp_path, "sys/class/ata_link/link1/sata_spd", "6.0 Gbps\n")
-    with pytest.raises(Unreadable, match="SATA link of sda"):
-        list(storage.sata_link(Host(str(tmp_path))))
+    with pytest.raises(Unreadable, match="sda: one end of its link"):
+        list(asked_sata_link(Host(str(tmp_path))))
 
 
 def ata_link(root: Path, count: str, now: str = "6.0 Gbps") -> Host:
@@ -306,11 +318,11 @@ def test_a_link_that_never_came_down_is_not_accused_and_one_without_a_count_unre
 def test_a_slot_that_is_slower_than_its_disk_is_a_notice_and_no_broken_link(tmp_path: Path) -> None:
     host = nvme(tmp_path, "2")
     put(tmp_path, f"{Path(PCI).parent}/max_link_width", "2\n")
-    (found,) = storage.slow_slot(host)
+    (found,) = asked_slot(host)
     assert (found.id, found.severity) == ("storage.slot", "notice")
     assert "x4" in found.title and "x2" in found.title
-    assert list(storage.pcie_link(host)) == []
+    assert list(asked_pcie_link(host)) == []
 
 
 def test_a_slot_as_fast_as_its_disk_is_not_accused(tmp_path: Path) -> None:
-    assert list(storage.slow_slot(nvme(tmp_path, "4"))) == []
+    assert list(asked_slot(nvme(tmp_path, "4"))) == []
