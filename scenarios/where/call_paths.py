@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
 from typing import NamedTuple, TypeAlias
+
+from msgspec.structs import asdict
 
 from probes.bench.profile.call_profile import OFF, ON, RUNNABLE
 from probes.bench.profile.symbols import Symbols
 from probes.bench.run.supervised import Calls, JobRun, Locks
-from scenarios.experiment.statistics.stats import Spread, student
-from scenarios.where.results import Node, PathTree
+from scenarios.experiment.statistics.stats import student
+from scenarios.where.results import Compared, Node, PathTree
 
 MOST_NODES = 2000
 LEAST = 0.002  # of all seconds of the larger side: smaller nodes are left out
@@ -122,19 +125,10 @@ def compared(
     nodes: list[Node] = []
     for path in chosen:
         one, other = ([group.get(path, 0.0) for group in side] for side in sides)
-        spread, differs = difference(one, other, judged)
+        found = asdict(difference(one, other, judged))
+        found["differs"] = found["differs"] and everything[path] >= JUDGED * whole
         numbers[path] = len(nodes)
-        nodes.append(
-            Node(
-                name=path[-1],
-                up=numbers.get(path[:-1], -1),
-                baseline_s=means[0].get(path, 0.0),
-                variant_s=means[1].get(path, 0.0),
-                difference_s=spread.estimate,
-                ci95_s=(spread.low, spread.high),
-                differs=differs and everything[path] >= JUDGED * whole,
-            )
-        )
+        nodes.append(Node(**found, name=path[-1], up=numbers.get(path[:-1], -1)))
     return PathTree(
         baseline=baseline,
         variant=variant,
@@ -146,11 +140,17 @@ def compared(
     )
 
 
-def difference(one: Sequence[float], other: Sequence[float], judged: int) -> tuple[Spread, bool]:
-    """Of the groups' means, at 95 %; and whether it is none of chance, beside all that are `judged` with it."""
+def difference(one: Sequence[float], other: Sequence[float], judged: int) -> Compared:
+    """Of the groups' means; `judged`: how many are, all together."""
     differences = [b - a for a, b in zip(one, other, strict=True)]
-    wide = student(differences, 0.05 / max(1, judged))
-    return student(differences, 0.05), not wide.low <= 0 <= wide.high
+    spread, wide = student(differences, 0.05), student(differences, 0.05 / max(1, judged))
+    return Compared(
+        baseline_s=fmean(one),
+        variant_s=fmean(other),
+        difference_s=spread.estimate,
+        ci95_s=(spread.low, spread.high),
+        differs=not wide.low <= 0 <= wide.high,
+    )
 
 
 def _nodes(runs: Iterable[Paths]) -> dict[Path, float]:

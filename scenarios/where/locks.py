@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from statistics import fmean
 from typing import NamedTuple, TypeAlias
+
+from msgspec.structs import asdict
 
 from probes.bench.profile.call_profile import KERNEL
 from probes.bench.profile.symbols import Symbols
@@ -96,14 +97,10 @@ def lock_table(
             [math.fsum(_seconds(run, key) for run in sides[n]) / len(sides[n]) for sides in groups]
             for n in (0, 1)
         )
-        spread, differs = difference(one, other, len(judged))
-        rows.append(
-            Lock(
-                kind=key[0], place=key[1], path=longest(some, False), holder=longest(some, True),
-                baseline_s=fmean(one), variant_s=fmean(other), difference_s=spread.estimate,
-                ci95_s=(spread.low, spread.high), differs=differs and key in judged,
-            )
-        )  # fmt: skip
+        found = asdict(difference(one, other, len(judged)))
+        found["differs"] = found["differs"] and key in judged
+        found |= {"path": longest(some, False), "holder": longest(some, True)}
+        rows.append(Lock(**found, kind=key[0], place=key[1]))
     rows.sort(key=lambda row: -max(row.baseline_s, row.variant_s))
     shown = tuple(row for row in rows if max(row.baseline_s, row.variant_s) >= LEAST_S)[:MOST_ROWS]
     return LockTable(baseline=baseline, variant=variant, groups=len(groups), lost=lost, locks=shown)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
 
 import msgspec
@@ -11,21 +12,31 @@ from scenarios import ranges as of
 from scenarios.results.document import Cell, Mono, Part, Table, say
 from scenarios.results.result import Result
 
+MOST_CALLS = 8
+# The kernel's function for a call: __x64_sys_fsync; ksys_read where __x64_sys_read ended by jumping to it.
+SYSTEM_CALL = re.compile(r"(?:__\w+?_|k)?sys_(\w+)")
 
-class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A function on the way from the first caller, with all that it calls: thread seconds a run, of either side.
 
-    `up`: the number of its caller among the nodes, which comes before it; -1: none. `differs`: the difference's
-    interval, adjusted for the number of nodes that are large enough to be judged, does not hold 0.
+class Compared(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds a run: mean of either side, difference (variant - baseline) with its 95 % interval. `differs`: another
+    interval, adjusted for the number of all that are judged beside it, does not hold 0.
     """
 
-    name: str
-    up: of.Number
     baseline_s: of.Value
     variant_s: of.Value
     difference_s: of.Value
     ci95_s: tuple[of.Value, of.Value]
     differs: bool = False
+
+
+class Node(Compared, frozen=True, kw_only=True, omit_defaults=True):
+    """A function on the way from the first caller, with all that it calls, in thread seconds.
+
+    `up`: the number of its caller among the nodes, which comes before it; -1: none.
+    """
+
+    name: str
+    up: of.Number
 
 
 class PathTree(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,14 +57,40 @@ class PathTree(msgspec.Struct, frozen=True, kw_only=True):
             found.append(found[node.up] + 1 if 0 <= node.up < n else 0)
         return found
 
+    @property
+    def inside_calls(self) -> tuple[Part, ...]:
+        """Thread seconds within each system call: `strace -w` and `perf trace` count them so, computing included."""
+        within: list[tuple[str, str]] = []  # of each node: the first caller of all, the call that it lies in
+        sums: dict[str, dict[str, list[float]]] = {}
+        for n, node in enumerate(self.nodes):
+            first, call = within[node.up] if 0 <= node.up < n else (node.name, "")
+            if not call and (entry := SYSTEM_CALL.fullmatch(node.name)):
+                call = entry[1]
+                spent = sums.setdefault(call, {}).setdefault(first, [0.0, 0.0])
+                spent[0] += node.baseline_s
+                spent[1] += node.variant_s
+            within.append((first, call))
+        rows: list[tuple[Cell, ...]] = []
+        for call in sorted(sums, key=lambda call: -max(map(sum, zip(*sums[call].values(), strict=True))))[
+            :MOST_CALLS
+        ]:
+            whole = [sum(side) for side in zip(*sums[call].values(), strict=True)]
+            for name, (one, other) in (
+                (call, whole),
+                *((f"{call}, {how}", s) for how, s in sums[call].items()),
+            ):
+                rows.append((Mono(name), number(one), number(other), signed(other - one)))
+        header = ("inside system calls", f"{self.baseline} s", f"{self.variant} s", "difference s")
+        return (Table(header, tuple(rows), frozenset({1, 2, 3})),) if rows else ()
+
 
 class CallPaths(Result, frozen=True, tag="where.calls/1"):
     name: ClassVar[str] = "call paths"
     value: tuple[PathTree, ...]
 
 
-class Lock(msgspec.Struct, frozen=True, kw_only=True):
-    """Thread seconds a run of waiting for the locks of a kind at a place. `path`: the way there that took most of it,
+class Lock(Compared, frozen=True, kw_only=True):
+    """Thread seconds of waiting for the locks of a kind at a place. `path`: the way there that took most of it,
     `holder`: of who had taken it before (as far as that one had waited too), both from the place to the system call.
     """
 
@@ -61,11 +98,6 @@ class Lock(msgspec.Struct, frozen=True, kw_only=True):
     place: str
     path: tuple[str, ...]
     holder: tuple[str, ...]
-    baseline_s: of.Value
-    variant_s: of.Value
-    difference_s: of.Value
-    ci95_s: tuple[of.Value, of.Value]
-    differs: bool = False
 
 
 class LockTable(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,22 +5,15 @@ from __future__ import annotations
 import msgspec
 
 from scenarios import ranges as of
+from scenarios.where.results import Compared
 
 
-class TimePart(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds of wall time a run: mean of either side, difference (variant - baseline) with its 95 % interval.
-
-    `differs`: on logarithms, as waits have long tails, an interval that is adjusted for the number of all parts and
-    waits does not hold 0. `unmoved`: the sum over all threads moved less than half as much: it takes another part of
-    the wall time as less (or more) runs at once.
+class TimePart(Compared, frozen=True, kw_only=True):
+    """Of the wall time. `differs`: on logarithms, as waits have long tails. `unmoved`: the sum over all threads moved
+    less than half as much: it takes another part of the wall time as less (or more) runs at once.
     """
 
     name: str
-    baseline_s: of.Value
-    variant_s: of.Value
-    difference_s: of.Value
-    ci95_s: tuple[of.Value, of.Value]
-    differs: bool = False
     unmoved: bool = False
 
 
@@ -35,7 +28,7 @@ class BlockedOn(TimePart, frozen=True, kw_only=True):
 
 
 class Rate(msgspec.Struct, frozen=True, kw_only=True):
-    """What the CPU's counters say of a run, as `TimePart` has it, in `unit`."""
+    """What the CPU's counters say of a run, as `Compared` has it, in `unit` in place of seconds."""
 
     name: str
     unit: str

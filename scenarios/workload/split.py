@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import NamedTuple, TypeAlias
 
-import msgspec
+from msgspec.structs import asdict
 
 from probes.bench.profile.symbols import Symbols
 from probes.bench.run import perf_events, topdown
 from scenarios import events as ev
 from scenarios.experiment.statistics.stats import student
-from scenarios.where.call_paths import MOST_NODES, GroupPaths, RunCalls, compared, paths
+from scenarios.where.call_paths import MOST_NODES, GroupPaths, RunCalls, compared, difference, paths
 from scenarios.where.locks import by_lock, lock_table
 from scenarios.where.results import LockTable, PathTree
 from scenarios.where.waits import UNSEEN, Waited, leading
@@ -141,25 +142,18 @@ class Groups(NamedTuple):
         """These parts together."""
         one, other = (
             [
-                _mean([math.fsum(run.get(name, 0.0) for name in names) for run in sides[side]])
+                fmean([math.fsum(run.get(name, 0.0) for name in names) for run in sides[side]])
                 for sides in self.runs
             ]
             for side in (baseline, variant)
         )
-        differences = [b - a for a, b in zip(one, other, strict=True)]
-        mean, low, high = student(differences, 0.05)
+        found = asdict(difference(one, other, 1))
+        found["differs"] = self._differs(one, other, names[0] if names[0] in RATES else WALL)
         unmoved = False
         if names in ((USER,), (SYSTEM,)):
-            unmoved = abs(self.part(baseline, variant, _sum(names[0])).difference_s) < 0.5 * abs(mean)
-        return TimePart(
-            name=", ".join(names),
-            baseline_s=_mean(one),
-            variant_s=_mean(other),
-            difference_s=mean,
-            ci95_s=(low, high),
-            differs=self._differs(one, other, names[0] if names[0] in RATES else WALL),
-            unmoved=unmoved,
-        )
+            moved_s = self.part(baseline, variant, _sum(names[0])).difference_s
+            unmoved = abs(moved_s) < 0.5 * abs(found["difference_s"])
+        return TimePart(**found, name=", ".join(names), unmoved=unmoved)
 
     def _differs(self, one: Sequence[float], other: Sequence[float], of: str = WALL) -> bool:
         """Beside LEAST_WAIT of a run: what is smaller is no ratio."""
@@ -175,11 +169,10 @@ class Groups(NamedTuple):
         found = []
         for name, unit in RATES.items():
             if all(name in run for run in runs):
-                part = self.part(baseline, variant, name)
+                part = asdict(self.part(baseline, variant, name))
                 found.append(
                     Rate(
-                        name=name, unit=unit, baseline=part.baseline_s, variant=part.variant_s,
-                        difference=part.difference_s, ci95=part.ci95_s, differs=part.differs,
+                        **{key.removesuffix("_s"): value for key, value in part.items() if key != "unmoved"}, unit=unit
                     )
                 )  # fmt: skip
         return tuple(found)
@@ -189,7 +182,7 @@ class Groups(NamedTuple):
         found = []
         for key, calls in self.calls.items():
             part = self.part(baseline, variant, key)
-            fields = msgspec.structs.asdict(part) | {"name": key[2:]}
+            fields = asdict(part) | {"name": key[2:]}
             found.append(BlockedOn(**fields, calls=leading(calls), hard=key.startswith("D")))
         whole = self.part(baseline, variant, WALL)
         least = LEAST_WAIT * max(whole.baseline_s, whole.variant_s)
@@ -305,10 +298,6 @@ def profiles(
         if all(sides[name] and None not in sides[name] for name in pair)
     ]
     return Profiles(pair, whole)
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
 
 
 def at_limit(blocks: Sequence[ev.Block], baseline: str, variant: str) -> AtLimit | None:

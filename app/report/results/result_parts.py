@@ -33,7 +33,11 @@ def result_parts(session: Session, result: Result) -> tuple[Part, ...]:
         case CallPaths():
             from app.report.figures.flame import flame_lines, flame_svg
 
-            return tuple(Picture(tuple(flame_lines(tree)), flame_svg(tree)) for tree in result.value)
+            return tuple(
+                part
+                for tree in result.value
+                for part in (Picture(tuple(flame_lines(tree)), flame_svg(tree)), *tree.inside_calls)
+            )
     return _fields(session, result.plain)
 
 

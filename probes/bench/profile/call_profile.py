@@ -28,7 +28,7 @@ from probes.bench.profile.perf_records import (
 HERTZ = 99  # not 100: what happens each tick is not seen each time
 MOST_HERTZ = 2000  # on all CPUs together
 CLOCK_PAGES, SWITCH_PAGES = 16, 32
-EVERY_S = 0.4
+EVERY_S = 0.1
 HELD_BYTES = 32 << 20  # until the command has ended; with more the oldest are decoded meanwhile, and then
 COST = 400  # that takes 0.25 % of a core at most: what does not fit into the rings is lost, and told
 MOST_STACKS, MOST_FILES, MOST_PROCESSES = 1500, 1000, 2000

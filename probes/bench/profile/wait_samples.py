@@ -158,12 +158,34 @@ class WaitSamples:
     def rows(self, asleep_s: float | None) -> list[Wait]:
         """Divides `asleep_s`, the exact thread seconds of all waits; None: as sampled."""
         rows = [Wait(*key[:3], spent[0], spent[1], key[3]) for key, spent in self._seen.items()]
-        return scaled(rows, asleep_s)
+        return scaled(completed(rows), asleep_s)
 
     def close(self) -> None:
         for thread in self._threads.values():
             thread.close()
         self._threads.clear()
+
+
+def completed(rows: Sequence[Wait]) -> list[Wait]:
+    """Who woke up between two files of a look told no call or no place: that is divided as it is among those that did
+    tell, in the same state, call and place as far as these are known.
+    """
+    whole = [row for row in rows if row.call != UNKNOWN and row.place]
+    found: dict[Wait, list[float]] = {row: [row.thread_s, row.alone_s] for row in whole}
+    for row in rows:
+        if row in found:
+            continue
+        like = [
+            one
+            for one in whole
+            if one.state == row.state and row.call in (UNKNOWN, one.call) and row.place in ("", one.place)
+        ]
+        for one in like or [row]:
+            part = one.thread_s / total if (total := sum(o.thread_s for o in like)) else 1.0
+            spent = found.setdefault(one, [0.0, 0.0])
+            spent[0] += part * row.thread_s
+            spent[1] += part * row.alone_s
+    return [row._replace(thread_s=spent[0], alone_s=spent[1]) for row, spent in found.items()]
 
 
 def scaled(rows: Sequence[Wait], asleep_s: float | None) -> list[Wait]:

@@ -1,9 +1,11 @@
-"""The share of the wall time in the longest wait, by us, by `strace -c -w -f` and by `perf trace -s`, in turns.
+"""The share of the wall time in the longest call, by us, by `strace -c -w -f` and by `perf trace -s`, in turns.
 
     python -m tests.benchmarks.where.others [--runs 5]
 
-Each share is of the wall time that the job itself printed in that run: a tool that slows it slows both. Root, at
-realtime priority.
+Theirs is the time inside the call, computing included: ours twice, from the samples of waits (blocked in it alone) and
+from call chains (blocked, on a CPU and waiting for one within it). Each share is of the wall time that the job itself
+printed in that run, and held against the time inside the call by the job's own clock in the same run: what a tool slows
+and what the disk does from run to run is on both sides. Root, at realtime priority.
 """
 
 from __future__ import annotations
@@ -17,27 +19,41 @@ import tempfile
 from pathlib import Path
 from statistics import fmean
 
+from probes.bench.profile.symbols import Symbols
 from probes.bench.run.supervised import Order, Supervisors
+from scenarios.where.call_paths import kept, paths
+from scenarios.where.results import SYSTEM_CALL
 from scenarios.where.waits import waited
 from tests.benchmarks.where.planted import READ_S, SOURCE, before_others, own_mounts
 from tests.benchmarks.where.slow_fuse import mounted
 
-JOBS = {  # the call; the others' names of it
-    "fsync": ("synced {dir}/f 1 300", "fsync"),
-    "read": ("files {fuse} 40", "read"),
-    "nanosleep": ("asleep 100000000 0.3", "nanosleep"),
+JOBS = {  # the call; every how many context switches one with its chain, about 1000 a second
+    "fsync": ("synced {dir}/f 1 1500", "fsync", 5),
+    "read": ("files {fuse} 40", "read", 1),
+    "nanosleep": ("asleep 100000000 0.3", "nanosleep", 1),
 }
 
 
-async def ours(argv: list[str], call: str) -> float:
+async def ours(argv: list[str], call: str, symbols: Symbols, chains: int) -> tuple[float, float]:
+    """Blocked in the call, and inside it."""
     async with Supervisors() as supervisors:
-        job = await supervisors.run(Order(argv=tuple(argv), cwd="/", env={}, keep=4096))
-    found = sum(seconds for wait in waited(job.waits) for name, seconds in wait.calls.items() if call in name)
-    return found / wall_s(job.output)
+        job = await supervisors.run(Order(argv=tuple(argv), cwd="/", env={}, keep=4096, chains=chains))
+    blocked = sum(s for wait in waited(job.waits) for name, s in wait.calls.items() if call in name)
+    run = kept(job)
+    assert run is not None
+    inside = sum(
+        seconds
+        for path, seconds in paths(run, symbols).items()
+        if any((entry := SYSTEM_CALL.fullmatch(name)) and call in entry[1] for name in path)
+    )
+    truth, whole_s = told(job.output)
+    return 100 * (blocked / whole_s - truth), 100 * (inside / whole_s - truth)
 
 
-def wall_s(output: str) -> float:
-    return float(re.findall(r"whole ([0-9.]+)", output)[-1])
+def told(output: str) -> tuple[float, float]:
+    """The share inside the call, and the wall time."""
+    inside_s, whole_s = map(float, re.findall(r"inside ([0-9.]+) whole ([0-9.]+)", output)[-1])
+    return inside_s / whole_s, whole_s
 
 
 def strace(argv: list[str], call: str) -> float:
@@ -45,7 +61,8 @@ def strace(argv: list[str], call: str) -> float:
         ["strace", "-c", "-w", "-f", "-U", "name,total-time", *argv], capture_output=True, text=True
     )
     rows = re.findall(r"(?m)^\s*(\w+)\s+([0-9.]+)\s*$", done.stderr)
-    return sum(float(seconds) for name, seconds in rows if call in name) / wall_s(done.stdout)
+    truth, whole_s = told(done.stdout)
+    return 100 * (sum(float(seconds) for name, seconds in rows if call in name) / whole_s - truth)
 
 
 def perf(argv: list[str], call: str) -> float:
@@ -53,7 +70,8 @@ def perf(argv: list[str], call: str) -> float:
     rows = re.findall(r"(?m)^\s*(\w+)\s+\d+\s+\d+\s+([0-9.]+)", done.stderr)
     if not rows:
         raise OSError("perf trace does not run here")
-    return sum(float(ms) for name, ms in rows if call in name) / 1e3 / wall_s(done.stdout)
+    truth, whole_s = told(done.stdout)
+    return 100 * (sum(float(ms) for name, ms in rows if call in name) / 1e3 / whole_s - truth)
 
 
 def main() -> None:
@@ -63,29 +81,32 @@ def main() -> None:
     own_mounts()
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         place = Path(folder)
+        symbols = Symbols()
         program, words = place / "job", {"dir": str(place)}
         subprocess.run(["cc", "-O1", "-pthread", "-o", str(program), str(SOURCE)], check=True)
         with mounted(place / "fuse", READ_S) as fuse:
             words["fuse"] = str(fuse)
             before_others(True)
-            for name, (text, call) in JOBS.items():
+            for name, (text, call, chains) in JOBS.items():
                 argv = [str(program), *text.format(**words).split()]
-                shares: dict[str, list[float]] = {"ours": [], "strace": [], "perf trace": []}
+                shares: dict[str, list[float]] = {"blocked": [], "inside": [], "strace": [], "perf trace": []}
                 for _ in range(asked.runs):
-                    shares["ours"].append(100 * asyncio.run(ours(argv, call)))
+                    found = asyncio.run(ours(argv, call, symbols, chains))
+                    for what, share in zip(("blocked", "inside"), found, strict=True):
+                        shares[what].append(share)
                     for tool, run in (("strace", strace), ("perf trace", perf)):
                         try:
-                            shares[tool].append(100 * run(argv, call))
+                            shares[tool].append(run(argv, call))
                         except OSError:
                             continue
-                told = ", ".join(
-                    f"{tool} {fmean(found):.1f} ({min(found):.1f} to {max(found):.1f})"
-                    if found
+                line = ", ".join(
+                    f"{tool} {fmean(some):+.1f} ({min(some):+.1f} to {max(some):+.1f})"
+                    if some
                     else f"{tool} does not run"
-                    for tool, found in shares.items()
+                    for tool, some in shares.items()
                 )
                 print(
-                    f"{name:<10}{told} % of the wall time; n {asked.runs}, load {os.getloadavg()[0]:.1f}",
+                    f"{name:<10}{line} points off the job's own clock; n {asked.runs}, load {os.getloadavg()[0]:.1f}",
                     flush=True,
                 )
 

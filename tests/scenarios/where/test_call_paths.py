@@ -12,6 +12,8 @@ from app.report.figures.flame import boxes, flame_lines, flame_svg, folded, shar
 from probes.bench.profile.call_profile import KERNEL, OFF, ON, RUNNABLE
 from probes.bench.profile.symbols import Symbols
 from probes.bench.run.supervised import Calls
+from probes.units import number
+from scenarios.results.document import Mono, Table
 from scenarios.where.call_paths import (
     NOT_IN_KERNEL,
     ROOTS,
@@ -166,3 +168,15 @@ def test_a_function_of_less_than_a_hundredth_is_not_judged() -> None:
         "large": True,
         "tiny": False,
     }
+
+
+def test_the_time_inside_a_call_holds_what_it_computes_too() -> None:
+    runs = [{("on", "main", "__x64_sys_fsync", "write"): 0.3, ("waiting", "main", "__x64_sys_fsync"): 0.6,
+             ("on", "ksys_read", "sys_nested"): 0.2, ("on", "main"): 0.4}]  # fmt: skip
+    groups = [GroupPaths(runs, [{path: 2 * s for path, s in runs[0].items()}]) for _ in range(3)]
+    (table,) = tree_of(groups).inside_calls
+    assert isinstance(table, Table)
+    names = [row[0].text for row in table.rows if isinstance(row[0], Mono)]
+    assert names == ["fsync", "fsync, on", "fsync, waiting", "read", "read, on"]
+    assert [row[1:3] for row in table.rows] == [(number(s), number(2 * s)) for s in (0.9, 0.3, 0.6, 0.2, 0.2)]
+    assert tree_of([GroupPaths([{("on", "main"): 1.0}], [{("on", "main"): 1.0}])] * 2).inside_calls == ()

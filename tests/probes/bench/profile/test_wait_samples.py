@@ -13,6 +13,7 @@ from probes.bench.profile.wait_samples import (
     Wait,
     WaitSamples,
     call_number,
+    completed,
     place_name,
     scaled,
     wants_mutex,
@@ -156,6 +157,18 @@ def test_the_kernels_functions_are_read_where_they_are_wanted(tmp_path: Path, cl
         (row,) = samples.rows(None)
         samples.close()
         assert row.stack == (("xfs_ilock", "xfs_create") if stacks else ())
+
+
+def test_who_woke_up_while_it_was_looked_at_counts_as_those_that_told() -> None:
+    rows = [
+        Wait("D", 74, "a", 3.0, 0.0), Wait("D", 1, "b", 1.0, 0.5), Wait("S", 0, "c", 5.0, 5.0),
+        Wait("D", UNKNOWN, "", 0.4, 0.0), Wait("D", UNKNOWN, "b", 0.2, 0.0), Wait("D", 74, "", 0.1, 0.0),
+        Wait("S", 7, "", 1.0, 1.0),
+    ]  # fmt: skip
+    found = {(row.state, row.call): (row.thread_s, row.alone_s) for row in completed(rows)}
+    assert found["D", 74] == pytest.approx((3.4, 0.0)) and found["D", 1] == pytest.approx((1.3, 0.5))
+    assert found["S", 0] == (5.0, 5.0) and found["S", 7] == (1.0, 1.0), "of another call: it stays unknown"
+    assert completed(rows[3:4]) == rows[3:4]
 
 
 def test_samples_divide_what_is_exact_and_leave_the_wait_for_children_as_it_is() -> None:
