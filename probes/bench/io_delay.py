@@ -19,7 +19,7 @@ import msgspec
 from probes.bench import job_members
 from probes.host import Host
 from probes.process_stat import ProcessStat
-from probes.system.running.cgroup import group_pids
+from probes.system.running.cgroup import cgroup_folders, group_pids, no_cgroup
 from probes.system.software.kernel import kernel
 from probes.types import Absent, present
 
@@ -69,9 +69,9 @@ async def watch_job(
     clock = clock or Waiting()
     if cgroup is None:
         return await _by_tasks(host, lambda: job_members.descendants(host, tuple(pids)), seconds, clock, "")
-    folders = job_members.group_folders(host, cgroup)
-    if isinstance(folders, Absent):
-        return folders
+    folders = cgroup_folders(host, cgroup)
+    if not folders:
+        return no_cgroup(cgroup)
     why = ""
     for folder in folders:
         pressure = _waited_us(host, folder)

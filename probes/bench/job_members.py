@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from probes.host import Host
 from probes.process_stat import ProcessStat, stat_at
-from probes.system.disk.mounts import mounts
 from probes.types import Absent
 
 MOST_TASKS = 512  # threads looked at, twenty times a second
@@ -45,23 +44,3 @@ def tasks(host: Host, pids: tuple[int, ...]) -> tuple[str, ...]:
 def look(host: Host, paths: tuple[str, ...]) -> tuple[ProcessStat, ...]:
     """One look at each; those that have ended are left out."""
     return tuple(found for path in paths if (found := stat_at(host, path)) is not None)
-
-
-def group_folders(host: Host, name: str) -> tuple[str, ...] | Absent:
-    """A control group's folders, version 2 first: `name` is a path under /sys/fs/cgroup or the group's own name."""
-    table = mounts(host)
-    if isinstance(table, Absent):
-        return table
-    roots = [m.mountpoint for m in table if m.fstype == "cgroup2"]
-    roots += [m.mountpoint for m in table if m.fstype == "cgroup"]
-    if not roots:
-        return Absent("no cgroup file system is mounted", "unsupported", "/proc/self/mountinfo")
-    wanted = name.rstrip("/")
-    found = []
-    for root in roots:
-        under = wanted if wanted == root or wanted.startswith(root + "/") else f"{root}/{wanted.lstrip('/')}"
-        if ".." not in under.split("/") and host.exists(f"{under}/cgroup.procs"):
-            found.append(under.rstrip("/"))
-    if not found:
-        return Absent(f"no control group {name} (systemd-cgls lists them)", "missing", roots[0])
-    return tuple(dict.fromkeys(found))

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from probes import units
 from scenarios.experiment.statistics.distributions import t_quantile
 from scenarios.experiment.statistics.stats import Better
-from scenarios.experiment.trend import ASSUMED_CORRELATION
+from scenarios.experiment.trend import ASSUMED_CORRELATION, log_ratios
 from scenarios.verdict.verdict import Estimate, Verdict, Within, decide, interval_of, margin_edge, ratio_of
 
 LEAST_BLOCKS = 6
@@ -46,14 +46,6 @@ def mean_variance_share(n: int, correlation: float = ASSUMED_CORRELATION) -> flo
     return (n + 2 * math.fsum((n - k) * correlation**k for k in range(1, n))) / (n * n)
 
 
-def _logs(values: Sequence[float], references: Sequence[float] | None, better: Better) -> list[float] | None:
-    below = references if references is not None else [1.0] * len(values)
-    if any(not (0 < v < math.inf and 0 < r < math.inf) for v, r in zip(values, below, strict=True)):
-        return None
-    sign = 1.0 if better == "more" else -1.0
-    return [sign * math.log(v / r) for v, r in zip(values, below, strict=True)]
-
-
 def before_after(
     before: Sequence[float],
     idle: Sequence[float],
@@ -64,11 +56,9 @@ def before_after(
     alpha: float = 0.05,
 ) -> BeforeAfter:
     """Blocks' values of the three phases, each divided by its own interleaved reference block (or none)."""
-    given = references if references is not None else (None, None, None)
-    phases = [
-        _logs(values, reference, better)
-        for values, reference in zip((before, idle, after), given, strict=True)
-    ]
+    parts = (before, idle, after)
+    beside = references if references is not None else tuple([1.0] * len(part) for part in parts)
+    phases = [log_ratios(values, reference, better) for values, reference in zip(parts, beside, strict=True)]
     logs = [phase for phase in phases if phase is not None]
     blocks = len(before) + len(idle) + len(after)
     if len(logs) < 3 or min(map(len, logs)) < LEAST_BLOCKS:

@@ -89,7 +89,8 @@ def _a_round(log_slope: float, span: float) -> float:
     return math.expm1(min(50.0, log_slope * span)) / span
 
 
-def _ratios(values: Sequence[float], references: Sequence[float], better: Better) -> list[float] | None:
+def log_ratios(values: Sequence[float], references: Sequence[float], better: Better) -> list[float] | None:
+    """More is better; None where a value or a reference is none."""
     sign = 1.0 if better == "more" else -1.0
     pairs = list(zip(values, references, strict=True))
     if any(not (v > 0 and r > 0 and math.isfinite(v) and math.isfinite(r)) for v, r in pairs):
@@ -108,7 +109,7 @@ def trend(
     `bytes_written`: the total written before each round was measured, not decreasing.
     """
     n = len(values)
-    ys = _ratios(values, references, better)
+    ys = log_ratios(values, references, better)
     if ys is None or n < LEAST_ROUNDS:
         reason = (
             "a round without a value" if ys is None else f"{counted(n, 'round')}, {LEAST_ROUNDS} are needed"

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+from statistics import fmean
 
 from scenarios.compare.snapshot import Snapshot
 from scenarios.experiment.statistics.distributions import t_tail
@@ -81,7 +82,7 @@ def _clearest(logs: Sequence[float], alpha: float) -> tuple[int, float] | None:
         return None
     place = best[1]
     left, right = logs[: place + 1], logs[place + 1 :]
-    a, b = _mean(left), _mean(right)
+    a, b = fmean(left), fmean(right)
     size = b - a
     parts = (_error(left), _error(right))
     freedom = sum(parts) ** 2 / (parts[0] ** 2 / (len(left) - 1) + parts[1] ** 2 / (len(right) - 1))
@@ -106,12 +107,8 @@ def _inflation(left: Sequence[float], right: Sequence[float]) -> float:
     return (1 + rho) / (1 - rho)
 
 
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
-
-
 def _error(values: Sequence[float]) -> float:
     """The squared standard error of the mean."""
-    mean = _mean(values)
+    mean = fmean(values)
     variance = math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1)
     return max(variance, _FLOOR**2) / len(values)

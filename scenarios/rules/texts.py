@@ -32,13 +32,8 @@ class LineText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         yield from (self.text, self.source)
 
 
-class RemedyText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    title: str
-    commands: tuple[str, ...] = ()
-    persistent: tuple[str, ...] = ()
-    verify: tuple[str, ...] = ()
-    undo: tuple[str, ...] = ()
-    warning: str = ""
+class RemedyText(Remedy, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """As a remedy, of templates."""
 
     def templates(self) -> Iterator[str]:
         yield from (self.title, self.warning, *self.commands, *self.persistent, *self.verify, *self.undo)

@@ -12,9 +12,9 @@ import msgspec
 from probes import units
 from probes.bench.disk.budget import GIB, MOST_WRITTEN_A_RUN
 from probes.bench.disk.refusals import Suitability, keeps_inodes, suitability
-from probes.bench.job_members import group_folders
 from probes.bench.workloads import FEW_PLACES, LOADS, places, write_file_bytes
 from probes.host import Host
+from probes.system.running.cgroup import cgroup_folders, no_cgroup
 from probes.types import Absent, present
 from probes.units import size
 from scenarios.experiment.load_schedule import CONTROL_S, LEAST_LOAD_S, MAY_BE_LEFT_OUT
@@ -195,8 +195,8 @@ def job_refusal(host: Host, options: Options) -> str:
     for pid in pids:
         if not host.exists(f"/proc/{pid}/stat"):
             return f"--pid {pid}: no such process; `ps -e` lists them"
-    folders = group_folders(host, cgroup) if cgroup else ()
-    return f"--cgroup {cgroup}: {folders.reason}" if isinstance(folders, Absent) else ""
+    missing = cgroup and not cgroup_folders(host, cgroup)
+    return f"--cgroup {cgroup}: {no_cgroup(cgroup).reason}" if missing else ""
 
 
 def make(

@@ -15,12 +15,14 @@ ROOT = "/sys/class/powercap"
 
 
 class Package(msgspec.Struct, frozen=True, kw_only=True):
-    """One socket. `limit_w` is the long-term limit in force; the counter wraps at `wrap_uj` and needs root since
-    5.10.
+    """One socket. `limit_w` is the long-term limit in force, `most_w` the highest that its maker allows; the counter
+    wraps at `wrap_uj` and needs root since 5.10.
     """
 
     name: str
+    zone: str
     limit_w: float | Absent
+    most_w: float | Absent
     energy_uj: int | Absent
     wrap_uj: int | Absent
 
@@ -35,11 +37,12 @@ def packages(host: Host) -> tuple[Package, ...] | Absent:
     for zone in zones:
         name = host.text(f"{zone}/name", 256)
         if present(name) and name.startswith("package"):
-            limit = _limit(host, zone)
             found.append(
                 Package(
                     name=name.strip(),
-                    limit_w=limit,
+                    zone=zone,
+                    limit_w=_limit(host, f"{zone}/constraint_0_power_limit_uw"),
+                    most_w=_limit(host, f"{zone}/constraint_0_max_power_uw"),
                     energy_uj=host.integer(f"{zone}/energy_uj"),
                     wrap_uj=host.integer(f"{zone}/max_energy_range_uj"),
                 )
@@ -63,8 +66,8 @@ def watts(before: Package, after: Package, seconds: float) -> float | Absent:
     )
 
 
-def _limit(host: Host, zone: str) -> float | Absent:
-    number = host.integer(f"{zone}/constraint_0_power_limit_uw")
+def _limit(host: Host, path: str) -> float | Absent:
+    number = host.integer(path)
     if isinstance(number, Absent):
         return number
-    return number / 1e6 if number > 0 else Absent("no limit is set", "unsupported", zone)
+    return number / 1e6 if number > 0 else Absent("no limit is set", "unsupported", path)

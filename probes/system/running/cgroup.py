@@ -213,7 +213,8 @@ def cgroup_folders(host: Host, path: str) -> tuple[str, ...]:
     """Where a control group is, without symlinks; several where both versions, or two controllers, have one of that
     name. `path`: a folder, or as /proc/PID/cgroup tells it.
     """
-    roots = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/cpu")
+    hierarchies = ("", "/unified", "/cpu,cpuacct", "/cpu", "/blkio")
+    roots = [f"/sys/fs/cgroup{name}" for name in hierarchies]
     wanted = path.strip().rstrip("/")
     folders = (
         [wanted] if wanted.startswith("/sys/fs/cgroup") else [f"{r}/{wanted.lstrip('/')}" for r in roots]
@@ -227,9 +228,11 @@ def cgroup_processes(host: Host, path: str) -> tuple[int, ...] | Absent:
     it.
     """
     folder = next(iter(cgroup_folders(host, path)), None)
-    if folder is None:
-        return Absent(f"there is no control group {path}", "missing", path)
-    return group_pids(host, folder)
+    return no_cgroup(path) if folder is None else group_pids(host, folder)
+
+
+def no_cgroup(path: str) -> Absent:
+    return Absent(f"no control group {path} (systemd-cgls lists them)", "missing", path)
 
 
 def group_pids(host: Host, folder: str) -> tuple[int, ...]:

@@ -139,17 +139,7 @@ def package_rows(host: Host) -> list[SubjectRow] | Absent:
     found = packages(host)
     if isinstance(found, Absent):
         return [] if host.live or host.once(virtualisation).virtual else found
-    rows = []
-    for zone in host.glob("/sys/class/powercap/intel-rapl:*"):
-        name = host.text(f"{zone}/name", 256)
-        if not present(name) or not name.startswith("package"):
-            continue
-        limit = host.integer(f"{zone}/constraint_0_power_limit_uw")
-        most = host.integer(f"{zone}/constraint_0_max_power_uw")
-        told = most / 1e6 if present(most) and most > 0 else Absent("no highest limit is reported")
-        columns = {"limit_w": limit / 1e6 if present(limit) else limit, "most_w": told}
-        rows.append(SubjectRow(name.strip(), columns, zone))
-    return rows
+    return [SubjectRow(one.name, {"limit_w": one.limit_w, "most_w": one.most_w}, one.zone) for one in found]
 
 
 def throttle_rows(host: Host) -> list[SubjectRow] | Absent:

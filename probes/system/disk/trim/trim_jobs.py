@@ -10,8 +10,8 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from probes.host import Host
-from probes.system.disk.mounts import mounts, unescape
-from probes.types import Absent, present
+from probes.system.disk.mounts import mount_of, mounts, unescape
+from probes.types import present
 
 Reach: TypeAlias = Literal["all", "listed", "paths", "unknown"]
 FSTAB = "/etc/fstab"
@@ -90,14 +90,8 @@ def asked_not_to(host: Host, mountpoints: Sequence[str]) -> bool:
 
 def _mountpoint_of(host: Host, path: str) -> str:
     """FITRIM works on any directory of a file system."""
-    table = host.once(mounts)
-    path = path.rstrip("/") or "/"
-    holders = [
-        m.mountpoint
-        for m in (() if isinstance(table, Absent) else table)
-        if m.mountpoint in ("/", path) or path.startswith(f"{m.mountpoint}/")
-    ]
-    return max(holders, key=len, default=path)
+    mount = mount_of(mounts(host), path)
+    return mount.mountpoint if present(mount) else path
 
 
 def cron_jobs(host: Host) -> tuple[TrimJob, ...]:
@@ -121,13 +115,18 @@ def service_jobs(host: Host) -> tuple[TrimJob, ...]:
 
 
 def exec_starts(host: Host, name: str) -> tuple[str, ...]:
-    """The commands of a service, drop-ins last; an empty assignment clears those before (systemd.service(5))."""
+    """The commands of a service."""
+    return tuple(value.lstrip("-@:+!") for value in assigned(host, f"{name}.service", "ExecStart"))
+
+
+def assigned(host: Host, unit: str, key: str) -> list[str]:
+    """A unit's values of a key, drop-ins last; an empty assignment clears those before (systemd.syntax(7))."""
     found: list[str] = []
-    for text in unit_texts(host, f"{name}.service"):
+    for text in unit_texts(host, unit):
         joined = re.sub(r"\\\n", " ", text)
-        for value in re.findall(r"^[ \t]*ExecStart[ \t]*=[ \t]*(.*?)[ \t]*$", joined, re.MULTILINE):
-            found = [*found, value.lstrip("-@:+!")] if value else []
-    return tuple(found)
+        for value in re.findall(rf"^[ \t]*{key}[ \t]*=[ \t]*(.*?)[ \t]*$", joined, re.MULTILINE):
+            found = [*found, value] if value else []
+    return found
 
 
 def unit_texts(host: Host, unit: str) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from probes.host import Host
-from probes.system.disk.trim.trim_jobs import UNITS, TrimJob, cron_jobs, passed_over, service_jobs, unit_texts
+from probes.system.disk.trim.trim_jobs import UNITS, TrimJob, assigned, cron_jobs, passed_over, service_jobs
 from probes.types import Absent, present
 
 _WANTS = "/etc/systemd/system/timers.target.wants/fstrim.timer"
@@ -119,25 +118,21 @@ def stamp_time(host: Host) -> datetime | None:
 
 
 def timer_schedule(host: Host) -> str | Absent:
-    """The unit's OnCalendar, drop-ins last (systemd.timer(5): an empty assignment clears those before)."""
-    found: list[str] = []
-    for text in unit_texts(host, "fstrim.timer"):
-        for value in re.findall(r"^[ \t]*OnCalendar[ \t]*=[ \t]*(.*?)[ \t]*$", text, re.MULTILINE):
-            found = [*found, value] if value else []
+    """The unit's OnCalendar (systemd.timer(5))."""
+    found = assigned(host, "fstrim.timer", "OnCalendar")
     return ", ".join(found) if found else Absent("no fstrim.timer", "missing", f"{UNITS[2]}/fstrim.timer")
 
 
 def untrimmed_because(host: Host, timer: TrimTimer, mountpoints: Sequence[str]) -> str | Absent:
     """Why nothing trims the file system that is mounted at `mountpoints`; "" where something does, or may."""
-    called = timer.service or (TrimJob(where="fstrim.service", reach="listed"),)
     missed = [passed_over(host, job, mountpoints) for job in timer.jobs]
     if "" in missed:
         return ""
     if isinstance(timer.on, Absent):
         return timer.on
     if timer.on:
-        by_timer = [passed_over(host, job, mountpoints) for job in called]
-        return "" if "" in by_timer else "; ".join(dict.fromkeys((*by_timer, *missed)))
+        by_timer = timer_would_miss(host, timer, mountpoints)
+        return by_timer and "; ".join(dict.fromkeys((by_timer, *missed)))
     off = "fstrim.timer is off" if timer.exists else "no fstrim.timer runs here"
     cron = "; ".join(dict.fromkeys(missed)) or "no cron job calls fstrim"
     return f"{off}, {cron}, and it is mounted without online discard"
