@@ -17,6 +17,7 @@ from app.state import recordings_dir
 from probes import units
 from scenarios import events as ev
 from scenarios.card import Role, with_role
+from scenarios.experiment.wording import reckoned_s
 from scenarios.finding import LOUD, SEVERITIES, Finding, NextStep, Remedy
 from scenarios.option_value import arguments
 from scenarios.rules.texts import Texts
@@ -47,6 +48,8 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
         if found := _remedy(session, "critical", "warning"):
             return (found.step,)
         return (_again(session, "it was stopped: run it again"),)
+    if ended.status == "failed":
+        return (_again(session, "once that is mended, run it again"),)
     if ended.status == "done" and stopped_itself(session):
         return (_again(session, "run it again when others use the disk less: their I/O waited for this run"),)
     told = [v for v in session.verdicts.values() if not v.control]
@@ -77,9 +80,9 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
     resolution = session.card.role == "resolution"
     if undecided and not resolution:
         in_time = [v for v in undecided if v.bytes_to_decide is None]  # the others ended by their bytes
-        needed = [v.seconds_to_decide for v in in_time if v.seconds_to_decide is not None]
+        needed = [seconds for v in in_time if (seconds := reckoned_s(v)) is not None]
         whole = math.ceil(sum(v.seconds for v in told) + sum(needed))
-        if needed and whole <= MOST_S:
+        if needed and len(needed) == len(in_time) and whole <= MOST_S:
             return (
                 _again(
                     session,
@@ -91,7 +94,7 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
             return (longer, _other("resolution", SMALLEST))
         long = (
             f"; on this one {units.duration(sum(needed))} more of measuring would decide it"
-            if needed and whole <= units.DAY_S
+            if needed and len(needed) == len(in_time)
             else ""
         )
         return (

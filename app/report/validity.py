@@ -52,7 +52,7 @@ def trust(session: Session) -> list[Sign]:
         alone = session.blocks and session.watched
         return [*_disturbed(session), *_reached(session)] if alone else []
     signs = [*_controls(session), *_disturbed(session), *_reached(session), *_drift(session, told)]
-    return [*signs, *_resolution(told)]
+    return [*signs, *_resolution([v for v in told if not wording.too_few(session, v)])]
 
 
 def _controls(session: Session) -> list[Sign]:

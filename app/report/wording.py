@@ -64,6 +64,14 @@ def interval(pair: Interval | None) -> str:
     return "–" if pair is None else f"{units.number(pair[0])} to {units.number(pair[1])}"
 
 
+def too_few(session: Session, verdict: ev.Verdict) -> str:
+    """`3 of 8 groups`, where a verdict needs more of them than there are: its interval says nothing yet."""
+    load = session.load(verdict.workload)
+    least = load.min_groups if load is not None else 0
+    taken = verdict.groups * max(1, verdict.batch)
+    return f"{taken} of {least} groups" if verdict.undecided and 0 < taken < least else ""
+
+
 def small(verdict: ev.Verdict) -> bool:
     """Whether an effect may have been missed: half an interval far from 1 says nothing about small effects."""
     return verdict.equal or verdict.undecided
@@ -79,8 +87,9 @@ def resolution(verdict: ev.Verdict) -> str:
 def delta(verdict: ev.Verdict) -> str:
     if verdict.delta is None:
         return "–"
-    sign = "+" if verdict.delta > 0 else ""
-    return f"{sign}{units.number(verdict.delta)} {verdict.delta_unit}".rstrip()
+    return (
+        f"{'−' if verdict.delta < 0 else '+'}{units.amount(abs(verdict.delta), verdict.delta_unit)}".rstrip()
+    )
 
 
 def measured(verdict: ev.Verdict) -> bool:
@@ -114,7 +123,7 @@ def _sentence(session: Session, verdict: ev.Verdict, short: bool) -> str:
     metric = metric_title(verdict.metric)
     decided = verdict.differs
     _, interval = effect_cells(verdict)
-    within = f" (95 % CI {interval})" if interval else ""
+    within = f" (95 % CI {interval})" if interval and not too_few(session, verdict) else ""
     if decided:
         size = units.effect(verdict.ratio) if verdict.ratio else verdict.verdict
         if _cost(session, verdict):  # the interval is of the ratio, and stands beside it

@@ -14,6 +14,8 @@ from scenarios.experiment.places import Scatter
 from scenarios.experiment.statistics.drift import Drift
 from scenarios.experiment.statistics.stats import Spread
 
+FARTHEST = 10  # times what was measured
+
 
 def titled(title: str, *, control: bool) -> str:
     """A workload's title; the negative control is named as such wherever it stands among others."""
@@ -57,6 +59,14 @@ def groups_words(verdict: ev.Verdict) -> str:
     return f"{verdict.variant} was slower in {verdict.slower_in} of {groups}"
 
 
+def reckoned_s(verdict: ev.Verdict) -> float | None:
+    """The seconds that would decide it, where what was measured reaches so far: what a few groups scatter says nothing
+    about hours."""
+    seconds = verdict.seconds_to_decide
+    most = FARTHEST * verdict.seconds or units.DAY_S
+    return seconds if seconds is not None and seconds <= most else None
+
+
 def resolution_words(verdict: ev.Verdict) -> str:
     """What was too small to be decided, and how long it would take; empty where it was decided."""
     if not verdict.undecided:
@@ -64,8 +74,11 @@ def resolution_words(verdict: ev.Verdict) -> str:
     parts = []
     if verdict.smallest_effect is not None:
         parts.append(f"smallest detectable effect here: {units.smallest_effect(verdict.smallest_effect)}")
-    if verdict.seconds_to_decide is not None and verdict.seconds_to_decide <= units.DAY_S:
-        parts.append(f"about {units.duration(verdict.seconds_to_decide)} of measuring would decide it")
+    if seconds := reckoned_s(verdict):
+        parts.append(f"about {units.duration(seconds)} of measuring would decide it")
+    elif verdict.seconds_to_decide is not None:
+        groups = units.counted(verdict.groups, "group")
+        parts.append(f"how long it would take cannot be reckoned from {groups}")
     return "; ".join(parts)
 
 

@@ -16,7 +16,7 @@ from probes.system.disk.scheduler_origin import why
 from probes.types import present
 from probes.units import amount, counted, duration
 from scenarios import events as ev
-from scenarios.experiment.wording import effect_words, titled
+from scenarios.experiment.wording import effect_words, reckoned_s, titled
 from scenarios.finding import Evidence, Finding, Remedy, Severity
 from scenarios.iosched.remedies import throughput_of_bfq, use
 from scenarios.iosched.scheduler_setup import PairLoad
@@ -28,7 +28,6 @@ SAYS = texts("iosched")
 
 # The first seconds after a switch are called misleading from this factor on, either way.
 ONSET_MISLEADS = 2.0
-A_DAY_S = 86400.0
 # Writers at this share of the rate that they are held to were held by us and not by the disk.
 HELD = 0.93
 
@@ -94,9 +93,9 @@ def _loads(verdicts: Sequence[ev.Verdict]) -> str:
 def _line(verdict: ev.Verdict) -> str:
     title = titled(_loads([verdict]), control=verdict.control)
     text = f"{title}, {verdict.metric}: {effect_words(verdict)}, {counted(verdict.groups, 'group')}"
-    seconds = verdict.seconds_to_decide
+    seconds = reckoned_s(verdict)
     mix = next((m.id for m in MIXES if verdict.workload in (m.id, f"{m.id}-{verdict.variant}")), "")
-    if not verdict.undecided or seconds is None or seconds > A_DAY_S or not mix:
+    if not verdict.undecided or seconds is None or not mix:
         return text
     alone = f"--scheduler {verdict.variant} --load {mix} --budget {math.ceil(seconds / 10) * 10}"
     return f"{text}; to decide it, in about {duration(seconds)}: {alone}"

@@ -7,6 +7,7 @@ from statistics import median
 
 import msgspec
 
+from probes import units
 from probes.system.network.line_rate import Card
 from probes.system.network.packet_rates import PacketRates
 from probes.types import Absent
@@ -178,7 +179,9 @@ def _title(judged: Sequence[tuple[Trial, Sequence[ev.Verdict]]], costs: Sequence
     """What the host pays (`costs`) first, then all else that is not equal, what is decided before what is not."""
     parts = []
     if costs and costs[0].delta is not None:
-        parts = [f"rp_filter costs {costs[0].delta:.0f} ns on an IPv4 packet of no established flow"]
+        parts = [
+            f"rp_filter costs {units.amount(costs[0].delta, 'ns')} on an IPv4 packet of no established flow"
+        ]
     rest = [
         (trial, verdict)
         for trial, verdicts in judged

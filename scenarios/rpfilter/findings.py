@@ -149,11 +149,12 @@ def _title(found: CostAnswer, chosen: MeasuredCheck) -> str:
         "unknown": "whether a reverse-path check is loaded could not be read: ",
     }[chosen.here]
     if found.verdict.slower:
-        return f"{before}{name} {'costs' if chosen.here == 'loaded' else 'would cost'} {ns:.0f} ns on {whom}"
+        costs = "costs" if chosen.here == "loaded" else "would cost"
+        return f"{before}{name} {costs} {units.amount(ns, 'ns')} on {whom}"
     if found.verdict.undecided:
         return f"{before}inconclusive: the cost of {name}"
     makes = "makes" if chosen.here == "loaded" else "would make"
-    return f"{before}{name} {makes} no material difference to a packet's cost ({ns:+.0f} ns)"
+    return f"{before}{name} {makes} no material difference to a packet's cost ({units.signed(ns)} ns)"
 
 
 def _remedies(facts: Facts, chosen: MeasuredCheck) -> tuple[Remedy, ...]:

@@ -37,6 +37,11 @@ class VerdictRow(NamedTuple):
     interval: str
     verdict: ev.Verdict
 
+    @property
+    def estimate(self) -> float | None:
+        """None of too few groups, whose interval is not shown either."""
+        return self.verdict.ratio if self.interval or self.verdict.ci95 is None else None
+
 
 def counts(block: ev.Block) -> bool:
     """Onset, warm-up and disturbed blocks are in no number that is shown."""
@@ -47,7 +52,9 @@ def rows(session: Session) -> list[VerdictRow]:
     """What was measured: decided ones by their size, then the others, the controls last."""
     told = [v for v in session.verdicts.values() if wording.measured(v)]
     found = []
-    for v in sorted(told, key=lambda v: (v.control, not v.differs, -_distance(v))):
+    for v in sorted(
+        told, key=lambda v: (v.control, not v.differs, bool(wording.too_few(session, v)), -_distance(v))
+    ):
         unit = _metric(session, v).unit
         title = wording.workload_title(session, v.workload)
         several = len({o.metric for o in told if o.workload == v.workload}) > 1
@@ -55,7 +62,8 @@ def rows(session: Session) -> list[VerdictRow]:
         title = titled(title, control=v.control)
         sides = (side_median(session, v, side) for side in (v.baseline, v.variant))
         left, right = (None if value is None else units.amount(value, unit) for value in sides)
-        found.append(VerdictRow(title, left, right, *effect_cells(v), v))
+        few = wording.too_few(session, v)
+        found.append(VerdictRow(title, left, right, *((few, "") if few else effect_cells(v)), v))
     return found
 
 
@@ -134,9 +142,9 @@ def bars(found: Sequence[VerdictRow]) -> dict[int, Bar]:
         return pair(row.verdict) if one_load else f"{row.verdict.variant}: {row.load}"
 
     return {
-        n: Bar(named(row), row.verdict.ratio, drawable(row.verdict.ci95), Word(row.verdict.verdict), row.size)
+        n: Bar(named(row), ratio, drawable(row.verdict.ci95), Word(row.verdict.verdict), row.size)
         for n, row in enumerate(found)
-        if sound(row.verdict.ratio)
+        if sound(ratio := row.estimate)
     }
 
 

@@ -27,7 +27,8 @@ def course_lines(course: Histories, width: int) -> list[str]:
     """`ior easy     ▇▂▂▇▂▂  2.03 GB/s to 2.01 GB/s  inconclusive`, one line a workload."""
     name = min(_NAME, max(len(_title(h, course)) for h in course.workloads))
     tails = [
-        f"{said(h.values[0], h.unit)} to {said(h.values[-1], h.unit)}  {words(h)}" for h in course.workloads
+        f"{units.amount(h.values[0], h.unit)} to {units.amount(h.values[-1], h.unit)}  {words(h)}"
+        for h in course.workloads
     ]
     room = max(8, width - name - 4 - max(map(len, tails)))
     out = []

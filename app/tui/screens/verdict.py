@@ -22,6 +22,7 @@ from app.tui.widgets.answer import MOST_NEXT, Headline, Next, Preview, VerdictDe
 from app.tui.widgets.home.findings_panel import Suspects
 from app.tui.widgets.measuring.group_plot import GroupPlot, PlotSubject, ValuesPlot, pair_ratios
 from app.tui.widgets.measuring.transport import Transport
+from app.tui.widgets.on_top import on_top
 from app.tui.widgets.panel import Box
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.verdict_list import VerdictList
@@ -29,7 +30,7 @@ from scenarios.finding import Remedy
 
 AROUND = 3  # lines of head, transport and keys
 MOST_TABLE, LEAST_FOUND = 13, 4  # lines of the table, and of the findings with their border
-MOST_LOW_TABLE, MOST_FOUND = 10, 9  # on a low screen, as the rules below have it
+MOST_LOW_TABLE, MOST_FOUND, MOST_LOW_FOUND = 10, 9, 4  # on a low screen, as the rules below have it
 
 
 class VerdictScreen(RunScreen):
@@ -44,6 +45,8 @@ class VerdictScreen(RunScreen):
     VerdictScreen.-todo VerdictList { max-height: 10; }
     VerdictScreen.-todo Next { display: block; }
     VerdictScreen Suspects { height: auto; min-height: 2; max-height: 9; }
+    VerdictScreen.-figures Suspects { max-height: 4; }
+    VerdictScreen.-high.-figures Suspects { max-height: 9; }
     VerdictScreen GroupPlot { display: none; height: 1fr; min-height: 9; }
     VerdictScreen.-high.-compared GroupPlot { display: block; }
     VerdictScreen.-high.-compared #left { max-height: 76%; }
@@ -101,6 +104,7 @@ class VerdictScreen(RunScreen):
 
     def on_mount(self) -> None:
         self._arrange()
+        self.query_one(Transport).display = self.session().card.role != "import"  # nothing of it was live
         table = self.query_one(VerdictList)
         (table if table.rows() else self.query_one(Suspects)).focus()
 
@@ -114,10 +118,14 @@ class VerdictScreen(RunScreen):
         self.set_class(compared, "-compared")
         self.set_class(not compared, "-uncompared")
         figures = not compared and bool(self.session().blocks)  # as wide as the screen
-        beside_it = self.has_class("-todo") and not items(self.session()) and not figures
-        self.set_class(beside_it, "-beside")
+        tabled = compared and on_top(self.session(), self.app.size.width, self.app.size.height) is not None
+        beside_it = self.has_class("-todo") and not items(self.session()) and not figures and not tabled
+        self.set_class(figures, "-figures")
         middle = self.query_one("#middle")
         about = self.query_one(VerdictDetails)
+        about.display = compared or bool(about.rows(self.app.size.width))
+        beside_it = beside_it and about.display
+        self.set_class(beside_it, "-beside")
         if beside_it and about.boxed:
             half = (self.app.size.width * (62 if self.has_class("-broad") else 100) // 100 - 2) // 2 - 4
             need = max(len(about.rows(half)), len(next_lines(advice(self.feed), half, MOST_NEXT)))
@@ -135,7 +143,8 @@ class VerdictScreen(RunScreen):
             return
         size, found = self.app.size, self.query_one(Suspects)
         table = self.query_one(VerdictList)
-        parts = [(about, size.height), (steps, MOST_NEXT + 2), (found, MOST_FOUND)]
+        most_found = MOST_LOW_FOUND if self.has_class("-figures") else MOST_FOUND
+        parts = [(about, size.height), (steps, MOST_NEXT + 2), (found, most_found)]
         parts += [(table, MOST_LOW_TABLE)] if table.rows() else []
 
         def taken() -> int:
@@ -143,7 +152,8 @@ class VerdictScreen(RunScreen):
 
         room = size.height - len(headline_lines(self.session(), size.width)) - AROUND
         free = max(0, room - taken())
-        steps.free = free if table.rows() else free // 2  # what nothing else shows has its picture, too
+        low = 4 if self.has_class("-figures") else free // 2  # what nothing else shows has its picture, too
+        steps.free = free if table.rows() else min(low, free)
         about.free = max(0, room - taken())
 
     def _room(self) -> int:

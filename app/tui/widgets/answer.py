@@ -21,6 +21,7 @@ from app.tui.widgets.home.findings_panel import Suspects
 from app.tui.widgets.imported import imported_lines
 from app.tui.widgets.measuring.load_cards import battery_lines
 from app.tui.widgets.measuring.loads_panel import MOST_TRACE, about_lines
+from app.tui.widgets.measuring.run_bar import legend
 from app.tui.widgets.on_top import on_top, on_top_lines, trace_lines
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.verdict_list import VerdictList
@@ -111,7 +112,7 @@ class VerdictDetails(Panel):
             if found := on_top(session, width, self._most):
                 return found.title, found.note
             if session.blocks:
-                return text("FIGURES", "title"), text("medians of each side", "dim")
+                return text("FIGURES", "title"), _sides(session, width - 12)
         return text("CAN IT BE TRUSTED?", "title"), []
 
     @property
@@ -151,7 +152,8 @@ class VerdictDetails(Panel):
             out += [*trace_lines(session, width, free), *told, *signs]
         doubts = doubt_lines(session, width)
         out += doubts if not low or len(doubts) <= self.free else doubt_lines(session, width, brief=True)
-        return [*out, *imported_lines(session, width, self.screen.size.height)]
+        drawn = imported_lines(session, width, self.screen.size.height)
+        return [*out, *(drawn if out else drawn[1:])]
 
 
 class Next(Panel):
@@ -188,9 +190,13 @@ class Next(Panel):
 def _figures(session: Session, width: int, height: int) -> list[Line]:
     """What a battery measured, below a head of its own."""
     rows = battery_lines(session, width, height - 1)
-    return (
-        [ruled(text("FIGURES", "title"), text("medians of each side", "dim"), width), *rows] if rows else []
-    )
+    return [ruled(text("FIGURES", "title"), _sides(session, width - 12), width), *rows] if rows else []
+
+
+def _sides(session: Session, width: int) -> Line:
+    """Whose the columns are."""
+    several = len(session.variants) > 1
+    return crop([("medians", "dim"), *([("   ", "text"), *legend(session, width)] if several else [])], width)
 
 
 def advice(feed: RunFeed) -> tuple[Remedy, ...]:

@@ -198,7 +198,11 @@ def _line(view: FleetView, name: str, width: int) -> Line:
 
 
 def _change(ratio: float) -> str:
-    return f"{ratio:.2g} ×" if not 0.5 < ratio < 2 else f"{100 * (ratio - 1):+.1f} %"
+    return (
+        f"{ratio:.2g} ×"
+        if not 0.5 < ratio < 2
+        else f"{'−' if ratio < 0.9995 else '+'}{100 * abs(ratio - 1):.1f} %"
+    )
 
 
 def _gone(one: Missing) -> Line:
@@ -218,7 +222,11 @@ def _whole(view: FleetView, name: str, width: int) -> list[Line]:
         ]
         return [line for words in told for line in wrapped(clean(words), width)]
     mine = [one for one in (*view.found.suspects, *view.found.cleared) if one.node == name]
-    lines = [
-        line for one in mine[:1] for line in wrapped(clean(standing_words(view.found, one)), width, "dim")
-    ]
-    return lines or [BLANK]
+    told = [standing_words(view.found, one) for one in mine[:1]]
+    if not told and (ratios := {n: each[name] for n, each in enumerate(view.ratios) if name in each}):
+        at = max(ratios, key=lambda n: abs(math.log(ratios[n])))
+        measure = view.found.measures[at]
+        slow = measure.parts is not None and name in measure.parts.slow
+        group = "in the slower of two groups" if slow else "not told apart from its peers"
+        told = [f"{measure.title}: {_change(ratios[at])} against the median, {group}"]
+    return [line for words in told for line in wrapped(clean(words), width, "dim")] or [BLANK]

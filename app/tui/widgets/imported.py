@@ -8,7 +8,8 @@ from scenarios.compare.bounding_box import Boxed
 from scenarios.imported.results import HistoriesResult
 
 _WIDEST, _HIGHEST = 100, 16
-_NARROW_ROWS = 9
+_NARROW_ROWS = 8
+AROUND = 30  # lines of the screen that figures, steps and findings take
 
 
 def imported_lines(session: Session, width: int, height: int) -> list[Line]:
@@ -20,7 +21,7 @@ def imported_lines(session: Session, width: int, height: int) -> list[Line]:
     from app.report.results.history import course_lines, drawn
 
     room = min(width, _WIDEST)
-    rows = _HIGHEST if height > 24 else _NARROW_ROWS
+    rows = max(_NARROW_ROWS, min(_HIGHEST, height - AROUND))
     out: list[Line] = []
     for box in drawable(boxes.value) if boxes is not None else ():
         out += [BLANK, *(text(line) for line in box_lines(box, room, rows))]

@@ -20,15 +20,15 @@ class Whole(Panel):
     What is longer still ends in the way to the rest: Enter opens it, or says it on the last line.
     """
 
-    def __init__(self, measure: type[Picker]) -> None:
+    def __init__(self, measure: type[Picker], title: str = "WHAT IT ANSWERS") -> None:
         super().__init__(id="whole")
-        self._measure = measure
+        self._measure, self._title = measure, title
 
     def draw(self, width: int, height: int) -> list[Line]:
         if not self.boxed:
             return self._rows(width, height)
         rows = self._rows(width - 4, BOXED)
-        return framed(text("WHAT IT ANSWERS", "title"), [], rows, width, BOXED + 2)
+        return framed(text(self._title, "title"), [], rows, width, BOXED + 2)
 
     def _rows(self, width: int, height: int) -> list[Line]:
         measured = self.screen.query_one(self._measure)

@@ -79,17 +79,17 @@ def entries(session: Session) -> list[EffectRow]:
     """What was measured by its size, the controls, what was not measured, then the trends over rounds."""
     found = rows(session)
     many = len({(r.verdict.baseline, r.verdict.variant) for r in found}) > 1
-    one_baseline = len({r.verdict.baseline for r in found}) == 1
     one_load = len({r.verdict.workload for r in found}) == 1
     out = []
     for row in found:
         verdict = row.verdict
-        which = clean(verdict.variant if one_baseline else pair(verdict))
+        baselines = {r.verdict.baseline for r in found if r.verdict.workload == verdict.workload}
+        which = clean(verdict.variant if len(baselines) == 1 else pair(verdict))
         name = which if many and one_load else f"{which}: {row.load}" if many else row.load
         out.append(
             EffectRow(
                 key_of(verdict), clean(name), row.left or NONE, row.right or NONE, row.size, row.interval,
-                verdict_style.role_of(verdict), verdict.ratio, verdict.ci95, True, verdict,
+                verdict_style.role_of(verdict), row.estimate, verdict.ci95, True, verdict,
             )
         )  # fmt: skip
     for verdict in session.verdicts.values():

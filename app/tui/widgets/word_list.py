@@ -21,6 +21,8 @@ WORDS: tuple[Word, ...] = (
     Word("load", "what is done to the disk, the CPUs or the network"),
     Word("group", "A, B, B, A measured in turn: one comparison of both"),
     Word("block", "one measurement of one side, without a pause"),
+    Word("warming up", "the first blocks, which are in no figure"),
+    Word("disturbed", "others used the disk or the CPUs: the group is measured again"),
     Word("control", "a load that must not differ; if it does, trust nothing"),
     Word("margin", "the smallest effect that matters: 5 %, or --margin"),
     Word("slower", "the interval leaves out 1, the effect is beyond the margin"),

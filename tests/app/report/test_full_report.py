@@ -111,7 +111,7 @@ def test_the_answer_comes_first() -> None:
 def test_a_cost_is_told_by_its_difference() -> None:
     """ "0.703 times in ns/packet" would say that it got cheaper."""
     said = answer(load(DEMOS / "rpfilter.jsonl")).sentence
-    assert re.search(r"\d+ % .*\([\d.]+ .*\+[\d.]+ ns/packet|\d+ % .*\+[\d.]+ ns/packet", said)
+    assert re.search(r"\d+ % .*\([\d.]+ .*\+[\d.]+ [nµ]s/packet|\d+ % .*\+[\d.]+ [nµ]s/packet", said)
 
 
 @pytest.mark.parametrize(("events", "says"), [

@@ -24,7 +24,7 @@ READ_S = 600.0  # ten thousand recordings on a slow shared file system
 class FleetScreen(Base):
     """`folder` is what was judged; the judgement is a child's (`hostdx fleet judge`)."""
 
-    DEFAULT_CSS = "FleetScreen Picker { height: 1fr; } FleetScreen Whole { margin: 1 0 0 0; }"
+    DEFAULT_CSS = "FleetScreen Picker { height: 1fr; }"
     BINDINGS = [
         Binding("left,h", "measure(-1)", "previous measure", show=False),
         Binding("right,l", "measure(1)", "measures"),
@@ -50,7 +50,7 @@ class FleetScreen(Base):
         yield FleetLead(self.view)
         yield Strips(self.view)
         yield NodePicker(self.view)
-        yield Whole(NodePicker)
+        yield Whole(NodePicker, "THIS NODE")
 
     def on_mount(self) -> None:
         picker = self.query_one(NodePicker)

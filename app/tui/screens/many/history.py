@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from functools import partial
 
@@ -10,23 +11,28 @@ from textual.binding import Binding
 from textual.widget import Widget
 
 from app.glyphs import SIGNS, clean, spark
-from app.lines import BLANK, Line, crop, pad, split, text, wrapped
+from app.lines import BLANK, Line, crop, framed, pad, split, text, wrapped
+from app.report.figures.plot import plot
 from app.report.results.nights import headline, line_order, night_ratios, share_of_line
 from app.tui.children.command import Outcome, hostdx
 from app.tui.screens.base import Base, TopBar
 from app.tui.screens.report import ReportScreen
+from app.tui.widgets.measuring.block_plot import coloured
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker, PickerRow
+from probes import units
 from probes.units import counted, percent
 from scenarios.compare.effects import of_metric
 from scenarios.nights.findings import changed, named, sized, suspects
 from scenarios.nights.history import History, LoadNights, Slowdown, Turn
-from scenarios.results.document import Document
+from scenarios.results.document import Axis, Document, Series
 
 _CHANGED = "↓"
 _TAIL = 30  # cells right of the lines
 _LEAST_LINE = 10
 MOST_ABOUT = 8  # lines
+LEAST_COURSE = 8
+STEP = 5  # per cent, of the limits of its axis
 
 
 def ask(asking: Base, of: Sequence[str]) -> None:
@@ -132,10 +138,39 @@ class SlowdownDetails(Panel):
         return [*out[: MOST_ABOUT - 1], crop(out[MOST_ABOUT - 1], width)] if len(out) > MOST_ABOUT else out
 
 
+class LoadCourse(Panel):
+    """The load under the cursor night by night, in per cent of its baseline; `▲` since it is slower."""
+
+    DEFAULT_CSS = "LoadCourse { height: 1fr; }"
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        loads = self.screen.query_one(LoadList)
+        if not loads.selected or height < LEAST_COURSE:
+            return []
+        load = loads.loads[int(loads.selected)]
+        slow = min((turn.since for _, turn in loads.turns(load) if turn.lasting), default=None)
+        ratios = night_ratios(load)
+        first, last = ratios[0][0], ratios[-1][0]
+        nights: dict[str, list[tuple[float, float]]] = {"●": [], "▲": []}
+        for night, ratio in ratios:
+            nights["▲" if slow is not None and night >= slow else "●"].append(
+                (night - first + 1, 100 * ratio)
+            )
+        series = [Series(mark, tuple(points)) for mark, points in nights.items() if points]
+        low, high = min(100 * ratio for _, ratio in ratios), max(100 * ratio for _, ratio in ratios)
+        y = Axis(STEP * math.floor(min(low, 99) / STEP), STEP * math.ceil(max(high, 101) / STEP))
+        rows = plot(series, width - 4, height - 2, Axis(0.0, last - first + 1.0), y)
+        roles = {"●": "a", "▲": "warning"}
+        usual = units.amount(load.centre, load.metric.unit) if load.centre is not None else "–"
+        note = text(f"% of the baseline ({usual}), down is slower; across: nights", "dim")
+        name = text(clean(named(load)), "title")
+        return framed(name, note, [coloured(row, roles) for row in rows], width, height)
+
+
 class HistoryScreen(Base):
     """`of`: what the nights are of, as the command was asked."""
 
-    DEFAULT_CSS = "HistoryScreen Picker { height: 1fr; }"
+    DEFAULT_CSS = "HistoryScreen Picker { height: auto; max-height: 60%; }"
     BINDINGS = [
         Binding("o", "report", "report"),
         Binding("slash", "filter", "filter", priority=True),
@@ -152,12 +187,14 @@ class HistoryScreen(Base):
     def body(self) -> Iterable[Widget]:
         yield Lead(self._found)
         yield LoadList(self._found)
+        yield LoadCourse(id="values")
         yield SlowdownDetails(id="about")
 
     def on_mount(self) -> None:
         self.query_one(LoadList).focus()
 
     def on_picker_moved(self) -> None:
+        self.query_one(LoadCourse).redraw()
         self.query_one(SlowdownDetails).redraw()
 
     def on_picker_chosen(self) -> None:

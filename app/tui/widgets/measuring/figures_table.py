@@ -49,7 +49,8 @@ def figures(session: Session, width: int, most: int) -> tuple[Line, list[Line]]:
     note = f"{rounds} readings" if columns == [""] else f"median of {rounds} rounds"
     rows = _ordered(found)
     room = most - (columns != [""])
-    shown = rows if len(rows) <= room else sorted(rows, key=lambda row: row[1][-1].t)[-(room - 1) :]
+    newest = sorted(rows, key=lambda row: row[1][-1].t)[-(room - 1) :]
+    shown = rows if len(rows) <= room else [row for row in rows if row in newest]
     longest = max(len(clean(name)) for name, _ in shown)
     names = min(_MOST_NAME, longest, width // 2)
     out: list[Line] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import TypeAlias
 
 from app.glyphs import clean, columns
@@ -16,6 +17,7 @@ from app.lines import (
     half,
     merged,
     pad,
+    shortened,
     split,
     text,
     wrapped,
@@ -40,6 +42,7 @@ MOST_DEEP = 3  # of its times
 LEAST_COURSE, MOST_COURSE = 8, 12  # lines of a plot of all groups
 LEAST_FIGURE = 50  # cells of a battery's load
 _VALUE, _NAME, _LEAST_TRACE = 13, 11, 3
+_MARKS = ("✓", "?", "▶")
 Pairs = Sequence[tuple[Workload, list[Standing]]]
 DrawMore: TypeAlias = Callable[[int], list[Line]]
 
@@ -83,6 +86,7 @@ def card(
     """`more`: what stands below, for a width, where there is room."""
     inner, room = width - 4, height - 2
     said, now = state(session, load, found)
+    name, said = _edge(session, load, found, said, inner)
     drawn = sides(session, load.id, inner - _NAME - _VALUE - 3)
     below = [*_pairs(found, inner), *_groups(session, load, inner)]
     times = Times(session, load, inner)
@@ -103,8 +107,38 @@ def card(
     rest = [*_measured(session, load, inner), *(more(inner) if more is not None else [])]
     rows += [*why, *course, *rest][: max(0, room - len(rows))]
     frame = "accent" if now else "rule"
-    name: Line = [(title(load), "title" if now else "strong" if found else "text")]
-    return framed(name, said, rows, width, height, frame)
+    head = text(name, "title" if now else "strong" if found else "text")
+    return framed(head, said, rows, width, height, frame)
+
+
+def _edge(
+    session: Session, load: Workload, found: Sequence[Standing], said: Line, inner: int
+) -> tuple[str, Line]:
+    """The load's title and its state so short that both are whole: the card says the rest below."""
+    names, states = briefer(session, load), [said, _brief(said, found)]
+    for name, words in product(names, states):
+        if len(name) + cells(words) + 5 <= inner:
+            return name, words
+    return shortened(names[-1], inner - cells(states[-1]) - 5), states[-1]
+
+
+def briefer(session: Session, load: Workload) -> list[str]:
+    """Its title, then with less and less of what stands after a comma, as long as no other load is called so."""
+    parts = clean(load.title).split(", ")
+    others = [clean(one.title) for one in session.workloads if one.id != load.id]
+    names = [", ".join(parts[:n]) for n in range(len(parts), 0, -1)]
+    told = [one for n, one in enumerate(names) if not n or not any(other.startswith(one) for other in others)]
+    return [titled(one, control=load.control) for one in told]
+
+
+def _brief(said: Line, found: Sequence[Standing]) -> Line:
+    """`✓ 26.9 × ◂`: the mark, and of a difference its size and direction."""
+    mark, role = said[0]
+    verdict = found[0].verdict if len(found) == 1 else None
+    if verdict is not None and verdict.differs and verdict.ratio:
+        size = units.effect(verdict.ratio, ("◂", "▸"))
+        return [(f"✓ {size}", role)]
+    return [(mark[:1], role)] if mark[:1] in _MARKS else []
 
 
 def side_lines(side: SideLevels, width: int, height: int) -> list[Line]:
@@ -145,7 +179,9 @@ def _pairs(found: Sequence[Standing], width: int) -> list[Line]:
             whole: Line = [(f"{one.name}  ", "text"), (one.words, one.role), (f"  {one.figures}", "dim")]
             out.append(crop(whole if cells(whole) <= width else whole[:2], width))
         elif one.figures:
-            words = f"95 % CI {one.figures}" if one.bar else one.figures
+            way = one.verdict is not None and one.verdict.differs and one.verdict.ratio
+            figures = f"{one.figures} {units.direction(way)}" if way else one.figures
+            words = f"95 % CI {figures}" if one.bar else figures
             out.append(crop(text(words if len(words) <= width else one.figures, "dim"), width))
     return out
 
@@ -155,7 +191,11 @@ def _groups(session: Session, load: Workload, width: int) -> list[Line]:
     if not groups:
         return []
     again = sum(bool(g.disturbed) for g in groups)
-    head = units.counted(len(groups), "group") + (f", {again} again" if again else "")
+    short = 0 < len(groups) - again < load.min_groups
+    head = (
+        f"{len(groups) - again} of {load.min_groups} groups" if short else units.counted(len(groups), "group")
+    )
+    head += f", {again} again" if again else ""
     marks, _ = group_marks(session, load.id, width - len(head) - 1)
     spans: list[Span] = [(f"{head} ", "dim")]
     spans += [(sign, "warning" if sign == "!" else "ok") for sign in marks]
@@ -207,9 +247,10 @@ def card_lines(
 
 def row_lines(session: Session, pairs: Pairs, width: int, height: int, *, effects: bool = True) -> list[Line]:
     """One row a load; round the one under way where there is not room for all. `effects`: with how each stands."""
-    most = max(14, width * 27 // 100 if effects else width - 2 * (_VALUE + 2 + _LEAST_TRACE) - 4)
+    most = max(14, width * 3 // 10 if effects else width - 2 * (_VALUE + 2 + _LEAST_TRACE) - 4)
     names = min(max((len(title(load)) for load, _ in pairs), default=0), most)
-    at = next((n for n, (load, _) in enumerate(pairs) if load.id == session.workload), 0)
+    under_way = session.workload if session.ended is None else ""
+    at = next((n for n, (load, _) in enumerate(pairs) if load.id == under_way), 0)
     room = height if len(pairs) <= height else height - 1
     first = max(0, min(at - room // 2, len(pairs) - room))
     shown = pairs[first : first + room]
@@ -232,9 +273,10 @@ def _row(
     trace: int,
 ) -> Line:
     now = state(session, load, found)[1]
+    name = next((one for one in briefer(session, load) if len(one) <= names), title(load))
     head: Line = [
         ("▶ " if now else "  ", "accent"),
-        *pad(text(title(load), "strong" if now else "text"), names),
+        *pad(text(name, "strong" if now else "text"), names),
     ]
     body: Line = []
     for side in sides(session, load.id, trace)[:2]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.glyphs import SIGNS, clean
+from app.glyphs import MARKERS, SIGNS, clean
 from app.lines import Line, cells, crop, framed, split, text
 from app.recording.progress import share_done, time_left
 from app.recording.session import Session
@@ -35,8 +35,9 @@ def legend(session: Session, width: int) -> Line:
     marks = {one: mark for one, mark in variants(session).items() if one and (not planned or one in planned)}
     if not marks and session.plan is not None:  # nothing is compared
         return crop(text(clean(session.plan.question)), width)
-    for names in (40, 24, 14):
-        line: Line = []
+    line: Line = []
+    for names in (40, 24, 14) if len(marks) <= len(MARKERS) else ():
+        line = []
         for variant, (mark, role) in marks.items():
             line += [
                 ("   " if line else "", "text"),
@@ -45,7 +46,7 @@ def legend(session: Session, width: int) -> Line:
             ]
         if cells(line) <= width:
             return line
-    return crop(line, width)
+    return crop(line or text(", ".join(map(clean, marks))), width)
 
 
 class RunBar(SessionPanel):

@@ -8,7 +8,7 @@ from app.glyphs import clean
 from app.recording.session import Session
 from app.report.figures.interval_chart import MARGIN, drawable, sound
 from app.report.verdict_style import role_of
-from app.report.wording import load_title, measured, metric_title, workload_title
+from app.report.wording import load_title, measured, metric_title, too_few, workload_title
 from probes import units
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_cells, titled
@@ -69,6 +69,8 @@ def standings(session: Session, workload: str) -> list[Standing]:
 def _judged(session: Session, verdict: ev.Verdict, name: str) -> Standing:
     if not measured(verdict):
         return Standing(name, str(verdict.verdict), clean(verdict.reason or ""), "unknown", None, verdict)
+    if few := too_few(session, verdict):
+        return Standing(name, few, "", "unknown", None, verdict)
     words, figures = effect_cells(verdict)
     title = clean(load_title(session, verdict) + (f", {name}" if name else ""))
     bar = None
@@ -106,6 +108,9 @@ def planned_words(session: Session, load: Workload) -> str:
     step = session.steps.get(load.id)
     if step is not None and step.state in ("skipped", "failed"):
         return step.state
+    blocks = session.blocks.get(load.id, ())
+    if blocks and all(block.phase in ("warmup", "onset") for block in blocks):
+        return "warming up"
     taken = sum(not group.disturbed for group in session.groups.get(load.id, ()))
     if not _compared(session):
         begun = load.id in session.blocks

@@ -5,18 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from app.recording.reader import load
 from app.recording.session import Session
 from app.report.end_of_run import WIDE, summary
-from app.report.figures.verdict_table import EACH_ITS_OWN, MEDIANS, beside, rows, table
+from app.report.figures.verdict_table import EACH_ITS_OWN, MEDIANS, bars, beside, rows, table
 from app.report.next_steps import to_do
 from app.report.validity import trust
 from app.report.wording import resolution
 from probes import units
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
+from scenarios.experiment.wording import reckoned_s
 from scenarios.plan import Metric, Plan, Variant, Workload
 from scenarios.results.document import Toned
 
@@ -148,7 +150,7 @@ def test_a_value_has_its_unit(value: float, unit: str, shown: str) -> None:
         ),
         ((), "ok", "no side drifted"),
         (
-            (verdict("small", "inconclusive", 1.0, smallest_effect=0.03),),
+            (verdict("small", "inconclusive", 1.0, smallest_effect=0.03, groups=12),),
             "ok",
             "smallest detectable effect: ±3 %",
         ),
@@ -215,3 +217,15 @@ def test_what_the_headline_says_is_no_finding_below_it_and_a_hint_is_named_one()
         "".join(t for t, _ in line) for line in summary(load(DEMOS / "storage.jsonl"), None, 80)
     )
     assert "▲ warning: a hint: sda" in storage
+
+
+def test_too_few_groups_have_no_interval_and_promise_no_time() -> None:
+    """Three groups of eight drew an interval from 3.8 times slower to 3.3 times faster, and promised 19 hours."""
+    few = {"ci95": (0.26, 3.3), "smallest_effect": 2.5, "seconds": 11.0, "seconds_to_decide": 71_000.0}
+    told = session(verdict("small", "inconclusive", 1.0, groups=3, **few), verdict("large", "slower", 0.5))
+    small = next(row for row in rows(told) if row.verdict.workload == "small")
+    assert (small.interval, small.estimate) == ("", None) and len(bars(rows(told))) == 1
+    assert not any("smallest" in sign.text for sign in trust(told))
+    assert reckoned_s(small.verdict) is None
+    longer = msgspec.structs.replace(small.verdict, seconds_to_decide=100.0)
+    assert reckoned_s(longer) == 100.0
