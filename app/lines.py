@@ -63,6 +63,12 @@ def shortened(words: str, width: int) -> str:
     return f"{set_cell_size(words, width - 1 - cell_len(tail)).rstrip()}…{tail.lstrip()}"
 
 
+def clauses(words: str) -> list[str]:
+    """The whole, then ever less of what follows a comma: for a name in too few cells."""
+    parts = clean(words).split(", ")
+    return [", ".join(parts[:n]) for n in range(len(parts), 0, -1)]
+
+
 def pad(line: Sequence[Span], width: int) -> Line:
     """Exactly `width` cells: cropped or filled with blanks."""
     cut = crop(line, width)

@@ -12,6 +12,7 @@ from app.lines import (
     Span,
     area,
     cells,
+    clauses,
     crop,
     framed,
     half,
@@ -124,9 +125,8 @@ def _edge(
 
 def briefer(session: Session, load: Workload) -> list[str]:
     """Its title, then with less and less of what stands after a comma, as long as no other load is called so."""
-    parts = clean(load.title).split(", ")
     others = [clean(one.title) for one in session.workloads if one.id != load.id]
-    names = [", ".join(parts[:n]) for n in range(len(parts), 0, -1)]
+    names = clauses(load.title)
     told = [one for n, one in enumerate(names) if not n or not any(other.startswith(one) for other in others)]
     return [titled(one, control=load.control) for one in told]
 
