@@ -33,17 +33,19 @@ def sign_lines(signs: Iterable[Sign], width: int) -> list[Line]:
 def next_lines(steps: Sequence[Remedy], width: int, room: int, *, digits: bool = True) -> list[Line]:
     """Each with the digit that plans or copies it; the commands as far as `room` lines hold all titles."""
     heads = [_head(str(n) if digits else "→", step, width) for n, step in enumerate(steps, 1)]
-    left = room - sum(map(len, heads))
-    if left < 2:
-        heads = [_cut(rows, width) for rows in heads]
-        left = max(1, room - sum(map(len, heads)))  # never without a command to paste
+    commands = [
+        [row for one in step.commands for row in wrapped(pasted(one), width, "accent", indent=4, hang=2)]
+        for step in steps
+    ]
+    left, whole = room - sum(map(len, heads)), heads
+    for most in (4, 3, 2, 1) if left < 2 else ():
+        heads = [_cut(rows, most, width) for rows in whole]
+        left = room - sum(map(len, heads))
+        if left >= sum(map(len, commands)):
+            break
+    left = max(1, left)  # never without a command to paste
     out: list[Line] = []
-    for head, step in zip(heads, steps, strict=True):
-        below = [
-            row
-            for command in step.commands
-            for row in wrapped(pasted(command), width, "accent", indent=4, hang=2)
-        ]
+    for head, step, below in zip(heads, steps, commands, strict=True):
         if len(below) > left:
             more = text(
                 f"  {len(step.commands)} commands: c" if len(step.commands) > 1 else "  c copies it", "dim"
@@ -91,9 +93,11 @@ def planned(step: Remedy, offers: Iterable[Offer], process: Callable[[str], str]
     return words[2:] if kept(words[3:], declared) else []
 
 
-def _cut(head: list[Line], width: int) -> list[Line]:
-    """On one line; that it is not all is seen."""
-    return head if len(head) == 1 else [[*crop(head[0], width - 2), (" …", "dim")]]
+def _cut(head: list[Line], most: int, width: int) -> list[Line]:
+    """On `most` lines; that it is not all is seen."""
+    return (
+        head if len(head) <= most else [*head[: most - 1], [*crop(head[most - 1], width - 2), (" …", "dim")]]
+    )
 
 
 def _head(mark: str, step: Remedy, width: int) -> list[Line]:

@@ -64,9 +64,9 @@ def seen_of(card: Card, offer: Offer, session: Session, known: Known, pulse: Pul
     found = tuple(f for f in loud if (f.severity in LOUD if whole else f.prove == card.id))
     busy = ""
     if pulse is not None and whole:
-        waits = {"cpu": pulse.psi_cpu, "disk": pulse.psi_io, "memory": pulse.psi_memory}
+        waits = {"cpu": pulse.psi_cpu, "disk": pulse.psi_io, "mem": pulse.psi_memory}
         kind, most = max(waits.items(), key=lambda one: one[1] or 0.0)
-        busy = f"{kind} waits {most * 100:.0f} %" if most and most >= SPEAKS else ""
+        busy = f"{kind} wait {most * 100:.0f} %" if most and most >= SPEAKS else ""
     if (
         pulse is not None
         and pulse.devices
@@ -88,7 +88,7 @@ def _line(key: str, words: str, seen: Seen, width: int) -> Line:
     name = pad([(clean(offer.id), "dim" if offer.blocked else "accent")], NAME if known else NAME - 1)
     tail: Line = [*name, (f"{'' if unknown else _takes(offer.takes_s):>6}", faint)]
     room = width - cells(tail)
-    head: Line = [(f"{key or ' '} ", "key"), *pad([(words, faint)], min(WORDS, room - 3)), ("  ", "text")]
+    head: Line = [(f"{key or ' '} ", "key"), *pad([(words, faint)], min(WORDS, room - 3)), (" ", "text")]
     if known:
         head += crop([seen.evidence], room - cells(head) - 1)
     return [*pad(head, room), *tail]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from app.glyphs import MARKERS, clean
@@ -14,6 +15,7 @@ from scenarios.results.document import Axis, Series
 
 ROLES = ("a", "b", "c", "d")
 _WINDOWS = (10, 20, 40, 60, 90, 120, 180, 240, 360, 480, 720, 960, 1440, 1800, 3600, 7200, 14400, 86400)
+_ENDS = (1, 1.2, 1.6, 2, 2.4, 3, 4, 6, 8, 10)  # of an axis, over a power of ten
 MOST_POINTS = 300  # of a variant: more than one in a column
 _LETTER = 2  # cells of `A'`: a longer id is a word and its label stands in brackets
 
@@ -110,8 +112,9 @@ def plot_lines(session: Session, width: int, height: int, workload: str) -> list
             return [text("no blocks were measured", "dim")]
         return [text(f"waiting for: {waiting}", "dim")]
     last_s = max(x for some in points.values() for x, _ in some)
-    elapsed = session.time - first if workload == session.workload and session.ended is None else last_s
-    window = next((w for w in _WINDOWS if w >= elapsed), elapsed)
+    under_way = workload == session.workload and session.ended is None
+    elapsed = session.time - first if under_way else last_s
+    window = next((w for w in _WINDOWS if w >= elapsed), elapsed) if under_way else _whole(elapsed)
     marks = variants(session)
     shown = {v: mark for v, mark in marks.items() if v in points}
     by_mark = dict(shown.values())
@@ -132,6 +135,12 @@ def plot_lines(session: Session, width: int, height: int, workload: str) -> list
     if rows and (at := rows[-1].find("0  ")) >= 0:  # the first tick says the unit
         drawn[-1] = [(f"{rows[-1][:at]}0 s{rows[-1][at + 3 :]}", "dim")]
     return [*head, *drawn]
+
+
+def _whole(seconds: float) -> float:
+    """Where an axis over so many ends: little behind them, and each of its four parts is a round number."""
+    power = 10.0 ** math.floor(math.log10(max(seconds, 0.1)))
+    return next(part * power for part in _ENDS if part * power >= seconds)
 
 
 def _head(
