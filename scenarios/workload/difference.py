@@ -126,7 +126,10 @@ def table(found: Split) -> Iterator[Part]:
         yield say(f"none on either side: {', '.join(none)}")
     if found.rates:
         yield _counters(found)
-    yield say("differs: tested on logarithms (waits have long tails), adjusted for the number of lines")
+    looks = f"; waits divided by {number(found.looks)} samples a run" if found.waits and found.looks else ""
+    yield say(
+        f"differs: tested on logarithms (waits have long tails), adjusted for the number of lines{looks}"
+    )
 
 
 def counter_words(found: Split) -> str:

@@ -43,7 +43,8 @@ class Split(msgspec.Struct, frozen=True, kw_only=True):
     """`parts`: the whole (`wall`) first, then those that are known and the rest. `unknown`: not told from the rest.
 
     `waits` divide block I/O, other waits and the rest by samples, the largest difference first; none where they were
-    not sampled in every run. `faults`: page faults a run more (variant - baseline) where system CPU goes with them.
+    not sampled in every run; `looks`: samples a run, the mean of both sides. `faults`: page faults a run more (variant
+    - baseline) where system CPU goes with them.
     """
 
     baseline: str
@@ -54,3 +55,4 @@ class Split(msgspec.Struct, frozen=True, kw_only=True):
     waits: tuple[BlockedOn, ...] = ()
     faults: of.Value | None = None
     rates: tuple[Rate, ...] = ()
+    looks: of.Value | None = None

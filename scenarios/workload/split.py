@@ -29,6 +29,7 @@ from scenarios.workload.variant_bench import (
     ALL_WAIT,
     BLOCKED,
     HITS,
+    LOOKS,
     MEMORY,
     MINOR_FAULTS,
     MUTEX,
@@ -242,6 +243,7 @@ def split(
         waits=groups.waits(baseline, variant),
         faults=_faults(groups, baseline, variant),
         rates=groups.rates(baseline, variant),
+        looks=fmean(looks) if (looks := [b.values[LOOKS] for b in blocks if LOOKS in b.values]) else None,
     )
 
 

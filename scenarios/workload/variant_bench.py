@@ -34,6 +34,7 @@ MEMORY = "swap and reclaim"
 OTHER_D = "other waits in state D"
 OWN_RECLAIM = "reclaim of its own"  # in swap and reclaim; as far as it computes, in system CPU as well
 MINOR_FAULTS = "minor faults"
+LOOKS = "looks at its waits"
 ALL_WAIT, HITS = "swap and reclaim, all tasks at once", "times at the memory limit"
 SWAPPED_IN, RECLAIMED, REFAULTED = "swapped in", "reclaimed", "refaulted"
 DEVICES_READ, DEVICES_WRITTEN = "devices read, by everybody", "devices written, by everybody"
@@ -46,7 +47,7 @@ SHOWN = tuple(
         ("s", (ALL_WAIT, OWN_RECLAIM)),
         ("B", (SWAPPED_IN, RECLAIMED, REFAULTED)),
         ("", (HITS, MINOR_FAULTS, "major faults", "voluntary switches", "involuntary switches")),
-        ("", ("migrations", *perf_events.EVENTS)),
+        ("", ("migrations", LOOKS, *perf_events.EVENTS)),
         ("of the slots", topdown.SHARES),
         ("J", ("energy, packages", "energy, DRAM")),
     )
@@ -96,6 +97,7 @@ def values_of(job: JobRun) -> dict[str, float]:
         REFAULTED: job.refaulted_bytes,
         HITS: job.limit_hits,
         "migrations": job.migrations if job.looked >= SEEN else None,
+        LOOKS: job.looks if job.d_s is not None else None,
         **{name: job.counts.get(name) for name in perf_events.EVENTS},
         **job.slots,
         ENERGY: _energy_j(job),
