@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import struct
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from probes.named_file import opened
@@ -27,15 +27,19 @@ class _Segment(NamedTuple):
     length: int
 
 
-class _Layout(NamedTuple):
-    """Of one class and byte order: struct formats of the headers, as (format, fields taken)."""
+class Ranges:
+    """Names by where they begin; one that tells no length goes to the next."""
 
-    order: str
-    wide: bool
+    def __init__(self, symbols: Iterable[tuple[int, int, str]]) -> None:
+        self._symbols = sorted(symbols)
+        self._starts = [start for start, _, _ in self._symbols]
 
-    def head(self) -> struct.Struct:
-        """From byte 16: type, machine, version, entry, segments, sections, flags, size, 2 x (size, count), names."""
-        return struct.Struct(f"{self.order}HHI{'QQQ' if self.wide else 'III'}IHHHHHH")
+    def name(self, place: int) -> str | None:
+        at = bisect_right(self._starts, place) - 1
+        if at < 0:
+            return None
+        start, size, name = self._symbols[at]
+        return name if not size or place < start + size else None
 
 
 class ElfSymbols:
@@ -50,9 +54,7 @@ class ElfSymbols:
             raise ValueError(f"{path}: {error}") from None
         finally:
             os.close(self._file)
-        symbols.sort()
-        self._symbols = symbols
-        self._starts = [start for start, _, _ in symbols]
+        self._names = Ranges((start, max(size, 1), name) for start, size, name in symbols)
 
     def name(self, place: int) -> str | None:
         """Of the function at this place of the file."""
@@ -60,13 +62,7 @@ class ElfSymbols:
             (place - s.offset + s.address for s in self._segments if s.offset <= place < s.offset + s.length),
             None,
         )
-        if address is None:
-            return None
-        at = bisect_right(self._starts, address) - 1
-        if at < 0:
-            return None
-        start, size, name = self._symbols[at]
-        return name if address < start + max(size, 1) else None
+        return None if address is None else self._names.name(address)
 
     def _part(self, offset: int, length: int) -> bytes:
         if offset < 0 or length < 0 or offset + length > self._bytes:
@@ -77,36 +73,37 @@ class ElfSymbols:
         ident = self._part(0, 16)
         if ident[:4] != b"\x7fELF" or ident[4] not in (1, 2) or ident[5] not in (1, 2):
             raise ValueError("no ELF file")
-        layout = _Layout("<" if ident[5] == 1 else ">", ident[4] == 2)
-        head = layout.head()
+        self._order, self._wide = "<" if ident[5] == 1 else ">", ident[4] == 2
+        # From byte 16: type, machine, version, entry, segments, sections, flags, size, 2 x (size, count), names
+        head = struct.Struct(f"{self._order}HHI{'QQQ' if self._wide else 'III'}IHHHHHH")
         fields = head.unpack(self._part(16, head.size))
         segments_at, sections_at, (segment_size, segments, section_size, sections) = (
             fields[4],
             fields[5],
             fields[8:12],
         )
-        loads = list(self._loads(layout, segments_at, segment_size, min(segments, MOST_HEADERS)))
-        tables = list(self._tables(layout, sections_at, section_size, min(sections, MOST_HEADERS)))
+        loads = list(self._loads(segments_at, segment_size, min(segments, MOST_HEADERS)))
+        tables = list(self._tables(sections_at, section_size, min(sections, MOST_HEADERS)))
         for kind in (_SYMTAB, _DYNSYM):
             for found, table, strings in tables:
-                if found == kind and (symbols := list(self._functions(layout, table, strings))):
+                if found == kind and (symbols := list(self._functions(table, strings))):
                     return loads, symbols
         return loads, []
 
-    def _loads(self, layout: _Layout, at: int, size: int, count: int) -> Iterator[_Segment]:
-        form = struct.Struct(layout.order + ("IIQQQQQQ" if layout.wide else "IIIIIIII"))
+    def _loads(self, at: int, size: int, count: int) -> Iterator[_Segment]:
+        form = struct.Struct(self._order + ("IIQQQQQQ" if self._wide else "IIIIIIII"))
         for n in range(count):
             fields = form.unpack(self._part(at + n * size, form.size))
-            kind, offset, address = (fields[0], fields[2], fields[3]) if layout.wide else fields[:3]
-            length = fields[5] if layout.wide else fields[4]
+            kind, offset, address = (fields[0], fields[2], fields[3]) if self._wide else fields[:3]
+            length = fields[5] if self._wide else fields[4]
             if kind == _LOAD:
                 yield _Segment(offset, address, length)
 
-    def _tables(self, layout: _Layout, at: int, size: int, count: int) -> Iterator[tuple[int, bytes, bytes]]:
+    def _tables(self, at: int, size: int, count: int) -> Iterator[tuple[int, bytes, bytes]]:
         """The symbol tables with their strings."""
-        form = struct.Struct(layout.order + ("IIQQQQIIQQ" if layout.wide else "IIIIIIIIII"))
+        form = struct.Struct(self._order + ("IIQQQQIIQQ" if self._wide else "IIIIIIIIII"))
         heads = [form.unpack(self._part(at + n * size, form.size)) for n in range(count)]
-        entry = 24 if layout.wide else 16
+        entry = 24 if self._wide else 16
         for head in heads:
             if head[1] in (_SYMTAB, _DYNSYM) and head[6] < len(heads):
                 strings = heads[head[6]]
@@ -117,10 +114,10 @@ class ElfSymbols:
                     self._part(strings[4], min(strings[5], MOST_STRINGS)),
                 )
 
-    def _functions(self, layout: _Layout, table: bytes, strings: bytes) -> Iterator[tuple[int, int, str]]:
-        form = struct.Struct(layout.order + ("IBBHQQ" if layout.wide else "IIIBBH"))
+    def _functions(self, table: bytes, strings: bytes) -> Iterator[tuple[int, int, str]]:
+        form = struct.Struct(self._order + ("IBBHQQ" if self._wide else "IIIBBH"))
         for fields in form.iter_unpack(table[: len(table) // form.size * form.size]):
-            if layout.wide:
+            if self._wide:
                 name, info, _, section, value, size = fields
             else:
                 name, value, size, info, _, section = fields

@@ -5,12 +5,11 @@ compiler's from /tmp/perf-PID.map. One without a name is said as where it lies: 
 from __future__ import annotations
 
 import os
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from probes.bench.profile.call_profile import KERNEL, Frame
-from probes.bench.profile.elf_symbols import ElfSymbols
+from probes.bench.profile.elf_symbols import ElfSymbols, Ranges
 from probes.named_file import opened
 
 MOST_BYTES = 64 << 20  # of kallsyms (10 MB), of a map
@@ -40,16 +39,13 @@ class Symbols:
     def _name(self, path: str, place: int) -> str:
         key = (path, place)
         if key not in self._names:
-            table = self._table(path)
+            if path not in self._tables:
+                self._tables[path] = self._read(path)
+            table = self._tables[path]
             name = table.name(place) if table is not None else None
             shown = "kernel" if not path else "jit" if path.startswith(JITTED) else Path(path).name
             self._names[key] = clean(name) if name else f"[{clean(shown)}+{place:#x}]"
         return self._names[key]
-
-    def _table(self, path: str) -> Ranges | ElfSymbols | None:
-        if path not in self._tables:
-            self._tables[path] = self._read(path)
-        return self._tables[path]
 
     def _read(self, path: str) -> Ranges | ElfSymbols | None:
         try:
@@ -62,21 +58,6 @@ class Symbols:
             return ElfSymbols(path)
         except (OSError, ValueError):
             return None
-
-
-class Ranges:
-    """Names by where they begin; one that tells no length goes to the next."""
-
-    def __init__(self, symbols: Iterator[tuple[int, int, str]]) -> None:
-        self._symbols = sorted(symbols)
-        self._starts = [start for start, _, _ in self._symbols]
-
-    def name(self, place: int) -> str | None:
-        at = bisect_right(self._starts, place) - 1
-        if at < 0:
-            return None
-        start, size, name = self._symbols[at]
-        return name if not size or place < start + size else None
 
 
 def kernel_symbols(text: str) -> Iterator[tuple[int, int, str]]:
