@@ -45,12 +45,12 @@ def test_the_peak_of_a_planted_law() -> None:
 
 @pytest.mark.parametrize("truth", [(0.1, 0.01), (0.05, 0.0), (0.0, 0.005), (0.0, 0.0)])
 def test_its_intervals_cover_the_planted_values_at_the_edge_too(truth: tuple[float, float]) -> None:
-    """95 %: 35 and fewer of 40 come in one of 70 series of runs, and these are always the same."""
+    """95 %: 17 and fewer of 20 come in one of 13 series of runs, and these are always the same."""
     covered = [0, 0]
-    for seed in range(40):
+    for seed in range(20):
         rng = Random(seed)
         groups = [
-            [(n, law(n, 1e4, *truth) * math.exp(rng.gauss(0, 0.05))) for n in COUNTS[:5]] for _ in range(6)
+            [(n, law(n, 1e4, *truth) * math.exp(rng.gauss(0, 0.05))) for n in COUNTS[:4]] for _ in range(6)
         ]
         found = fitted(groups, rng)
         assert found is not None and found.coherence_ci95 is not None
@@ -60,7 +60,7 @@ def test_its_intervals_cover_the_planted_values_at_the_edge_too(truth: tuple[flo
             covered[at] += ends[0] <= value <= ends[1]
             assert ends[1] > 0, "noise would hide something"
         assert found.contention_ci95[0] <= found.best.contention <= found.contention_ci95[1]
-    assert min(covered) >= 36
+    assert min(covered) >= 18
 
 
 def test_more_than_linear_is_at_most_something_and_not_nothing() -> None:
