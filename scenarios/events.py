@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+import msgspec
+
 from probes.action import Action
 from probes.types import AbsentKind, Fact, Json, Unread
 from scenarios import ranges as of
@@ -104,9 +106,7 @@ def fact(entry: Fact | Unread, t: float) -> FactRead | AbsentFact:
         return AbsentFact(
             t=t, subject=entry.subject, name=entry.name, reason=why.reason, source=why.source, kind=why.kind
         )
-    return FactRead(
-        t=t, subject=entry.subject, name=entry.name, value=entry.value, source=entry.source, unit=entry.unit
-    )
+    return FactRead(t=t, **msgspec.structs.asdict(entry))
 
 
 class Checked(Event, frozen=True, tag="check"):

@@ -145,16 +145,5 @@ recordings.params.append(color_option())
 
 
 def _document(entry: kept.Listed) -> dict[str, object]:
-    return {
-        "name": entry.name,
-        "path": str(entry.path),
-        "state": entry.state,
-        "reason": entry.reason,
-        "label": entry.label,
-        "scenario": entry.scenario,
-        "host": entry.host,
-        "wall": entry.wall,
-        "seconds": entry.seconds,
-        "pid": entry.pid,
-        "bytes": entry.bytes,
-    }
+    told = ("name", "path", "state", "reason", "label", "scenario", "host", "wall", "seconds", "pid", "bytes")
+    return {name: getattr(entry, name) for name in told} | {"path": str(entry.path)}
