@@ -157,21 +157,27 @@ class SessionPanel(Panel):
 
 
 def _spelt(line: Line) -> Line:
-    """`±` takes two characters in ASCII; the first run of blanks or of a rule after it gives one up, so that an edge
-    stays where it is."""
+    """`±` takes two characters in ASCII; the next run of blanks or of a rule gives one up, after it or else before it,
+    within the same frame, so that every edge stays where it is."""
     if not any("±" in part for part, _ in line):
         return line
-    out: list[tuple[str, str]] = []
-    owed = 0
-    for char, role in _exploded(line):
-        if owed and out and char in " ─" and out[-1][0] == char:
-            owed -= 1
-        elif char == "±":
-            out += [("+", role), ("-", role)]
-            owed += 1
-        else:
-            out.append((char, role))
+    out = _exploded(line)
+    for at in [n for n, (char, _) in enumerate(out) if char == "±"][::-1]:
+        run = _run(out, range(at + 2, len(out))) or _run(out, range(at - 1, 0, -1))
+        out[at : at + 1] = [("+", out[at][1]), ("-", out[at][1])]
+        if run:
+            del out[run + (run > at)]
     return merged(out)
+
+
+def _run(line: Line, places: range) -> int:
+    """The first of `places` whose character stands before it once more, a blank or a rule's; 0 up to an edge."""
+    for n in places:
+        if line[n][0] in "╭╮│":
+            return 0
+        if line[n][0] in " ─" and line[n][0] == line[n - 1][0]:
+            return n
+    return 0
 
 
 def _difference(old: Line, new: Line) -> tuple[int, int]:

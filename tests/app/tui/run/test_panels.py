@@ -174,6 +174,8 @@ def test_plus_minus_takes_two_cells_in_ascii_and_no_edge_moves() -> None:
     assert "".join(part for part, _ in edged) == "│ within +-5 %     │"
     ruled = _spelt([("╭─ ±: as measured ", "title"), ("─────╮", "rule")])
     assert "".join(part for part, _ in ruled) == "╭─ +-: as measured ────╮"
+    beside = _spelt([("╭─ a ─── within ±5 % ─╮╭─ b ── within ±5 % ─╮", "text")])
+    assert "".join(part for part, _ in beside) == "╭─ a ── within +-5 % ─╮╭─ b ─ within +-5 % ─╮"
     whole: Line = [("no such sign", "text")]
     assert _spelt(whole) is whole
 
