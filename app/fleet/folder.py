@@ -36,7 +36,9 @@ State: TypeAlias = Literal[
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """`scenario` is `triage` where the nodes were only looked at. `started`: UTC, ISO 8601."""
+    """`scenario` is `triage` where the nodes were only looked at. `started`: UTC, ISO 8601. `together`: all of
+    them begin at one time, by their clocks.
+    """
 
     schema: str
     scenario: str
@@ -44,6 +46,7 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     seed: of.Whole
     started: str
     options: dict[str, Json] = {}
+    together: bool = False
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):

@@ -52,6 +52,7 @@ class Fleet:
         self.missing: list[Missing] = []
         self.what: dict[str, None] = {}
         self.files: dict[str, str] = {}
+        self.together = False
         self._counts: dict[tuple[str, int, FigureKey], int] = {}
 
     def judged(self, margin: float) -> FleetJudgement:
@@ -59,6 +60,7 @@ class Fleet:
         return judge(
             list(self.rounds[0].values()), self.table, self.loads, later,
             margin=margin, missing=self.missing, what=tuple(self.what), files=self.files,
+            together=self.together,
         )  # fmt: skip
 
     def add(self, name: str, round_: int, found: Summary, path: Path) -> None:
@@ -197,6 +199,7 @@ def _of_run(path: Path, fleet: Fleet) -> Iterator[Source]:
     folder = Folder(path)
     head = folder.head()
     answers = folder.answers()
+    fleet.together = fleet.together or head.together
     for (node, round_), line in sorted(answers.items(), key=lambda item: item[0][1]):
         inside = _inside(path, line.file) if line.state == "answered" and line.file else None
         if inside is not None:

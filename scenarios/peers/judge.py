@@ -18,6 +18,7 @@ from scenarios.peers.judgement import (
     Missing,
     Odd,
     Parts,
+    Sum,
 )
 from scenarios.peers.node import Node
 from scenarios.peers.retest import LEAST_ROUNDS, RetestedSuspect, Round, standings
@@ -40,8 +41,11 @@ def judge(
     missing: Sequence[Missing] = (),
     what: Sequence[str] = (),
     files: Mapping[str, str] | None = None,
+    together: bool = False,
 ) -> FleetJudgement:
-    """`nodes`: their first measurements, each name once; `table`: their facts, as far as read."""
+    """`nodes`: their first measurements, each name once; `table`: their facts, as far as read. `together`: all of them
+    began at one time.
+    """
     found = screen(nodes, margin)
     judged = standings(found, rounds)
     places = table.places()
@@ -65,6 +69,7 @@ def judge(
         rare=tuple(one for group in groups for one in rare(table, group)),
         findings=_found_on(nodes),
         missing=tuple(missing),
+        sums=_sums(nodes, loads, rounds) if together else (),
         files=dict(files or {}),
     )
 
@@ -140,6 +145,19 @@ def _measure(
         centre=math.exp(sign * column.centre), spread=ratio_of(column.spread) - 1,
         smallest=smallest_found(column, margin, halves[len(halves) // 2] if halves else 0.0), parts=parts,
     )  # fmt: skip
+
+
+def _sums(nodes: Sequence[Node], loads: Mapping[FigureKey, Load], rounds: Sequence[Round]) -> tuple[Sum, ...]:
+    found = []
+    for key, load in loads.items():
+        first, *later = (
+            {node.name: math.exp(node.logs[key]) for node in one if key in node.logs}
+            for one in (nodes, *(one.values() for one in rounds))
+        )
+        if load.metric.better == "more" and first:
+            again = tuple(math.fsum(rates.values()) for rates in later if rates.keys() == first.keys())
+            found.append(Sum(key=key, title=load.title, metric=load.metric, rates=first, again=again))
+    return tuple(found)
 
 
 def _odd(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -122,6 +123,20 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
     parts: Parts | None = None
 
 
+class Sum(msgspec.Struct, frozen=True, kw_only=True):
+    """What nodes that began together reach in all. `rates` by node, `again` the sums of the retests; in its unit."""
+
+    key: FigureKey
+    title: str
+    metric: Metric
+    rates: dict[str, float]
+    again: tuple[float, ...] = ()
+
+    @property
+    def total(self) -> float:
+        return math.fsum(self.rates.values())
+
+
 class Odd(msgspec.Struct, frozen=True, kw_only=True):
     """A node that stayed out. `few`: too few nodes to name a setting; then `settings` only lists what differs."""
 
@@ -162,6 +177,7 @@ class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
     rare: tuple[Rare, ...] = ()
     findings: tuple[FoundOn, ...] = ()
     missing: tuple[Missing, ...] = ()
+    sums: tuple[Sum, ...] = ()  # of nodes that began together; rates only, for times do not add up
     files: dict[str, str] = {}  # of each node, its own answer: below the folder that was judged
 
     @property

@@ -67,7 +67,7 @@ def campaign(scenario: str, options: dict[str, Json], values: Mapping[str, objec
             "fleet: which nodes? -w node[001-200] or -w @group; `nodeset -LL` lists the groups", USAGE
         )
     else:
-        folder, head = _new(scenario, options, nodes, output)
+        folder, head = _new(scenario, options, nodes, output, together=bool(values.get("together")))
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a closed terminal does not stop it, as with `hostdx run`
     manner = msgspec.convert({name: value for name, value in values.items() if value is not None}, Manner)
     return Campaign(folder, head, parcel(str(_absolute(shared)) if shared else ""), manner)
@@ -77,7 +77,9 @@ def _absolute(path: str) -> Path:
     return Path(os.path.abspath(path))  # noqa: PTH100 (a Path would keep `..`)
 
 
-def _new(scenario: str, options: dict[str, Json], nodes: Sequence[str], output: str) -> tuple[Folder, Head]:
+def _new(
+    scenario: str, options: dict[str, Json], nodes: Sequence[str], output: str, *, together: bool
+) -> tuple[Folder, Head]:
     now = datetime.now(UTC)
     place = (
         _absolute(output) if output else private(state_dir() / "fleets") / f"{now:%Y%m%dT%H%M%SZ}-{scenario}"
@@ -90,6 +92,7 @@ def _new(scenario: str, options: dict[str, Json], nodes: Sequence[str], output: 
         seed=int(seed) if isinstance(seed, int | float) else random.SystemRandom().getrandbits(32),
         started=f"{now:%Y-%m-%dT%H:%M:%SZ}",
         options=options,
+        together=together,
     )
     return Folder.made(place, head), head
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from app.failure import COULD_NOT, INTERRUPTED
 from app.output import say
 from app.printable import printable
@@ -36,12 +34,6 @@ def told(fleet: Campaign, margin: float) -> int:
     from app.report.forms.delivery import deliver_document
     from app.report.results.fleet import fleet_document
 
-    found = fleet_of((str(fleet.folder.path),))
-    document = fleet_document(found.judged(margin))
-    if fleet.manner.together:
-        from app.report.results.together import together
-
-        shares = together(list(found.rounds[0].values()), found.loads)
-        document = replace(document, sections=(shares, *document.sections))
+    document = fleet_document(fleet_of((str(fleet.folder.path),)).judged(margin))
     deliver_document("fleet", None, document, "md")
     return COULD_NOT if 2 * len(fleet.answered()) < len(fleet.head.nodes) else 0

@@ -22,8 +22,7 @@ def _run(scenario: Scenario, options: tuple[Option, ...], chosen: dict[str, Json
     words = arguments(chosen)
     plans = fleet.agreed(fleet.plans(fleet.left(fleet.head.nodes, 0), words))
     fleet.measure(0, plans, words)
-    if not fleet.manner.together:  # some of them alone would be another load
-        retested(fleet, scenario.options, plans)
+    retested(fleet, scenario.options, plans)
     return told(fleet, margin_of(chosen))
 
 

@@ -43,7 +43,6 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
     python: str = ""
     become: str = ""
     per: str = ""
-    together: bool = False
     connect_s: float = 10.0
     most_s: float = 0.0
     yes: bool = False
@@ -141,7 +140,7 @@ class Campaign:
         nodes = self.left(plans, round)
         shared = {what for node in nodes for what in plans[node].shares}
         begin_s = 0.0
-        if self.manner.together:
+        if self.head.together:
             if len(nodes) > self.manner.fanout:
                 raise Failure(f"fleet: --together: {len(nodes)} nodes need --fanout {len(nodes)}", USAGE)
             shared, begin_s = set(), time.time() + LEAD_S
@@ -149,7 +148,7 @@ class Campaign:
         if shared and not (self.manner.at_once or self._racks) and len(nodes) > 1:
             names = ", ".join(sorted(shared)[:3])
             say(f"one node at a time: all of them load {names}; --at-once N measures more, --per one a rack")
-        in_turn = at_once < len(nodes) and not self.manner.together and not self._engine.tree
+        in_turn = at_once < len(nodes) and not self.head.together and not self._engine.tree
 
         def errand(node: str) -> Errand:
             plan = plans[node]

@@ -22,7 +22,8 @@ MARGIN = 0.05
 def retested(fleet: Campaign, declared: Sequence[Option], plans: dict[str, Plan]) -> None:
     """`plans` has those of the nodes that measured just now; an earlier start's are asked for when they are needed.
 
-    Only what is still open is measured again, where the scenario can do so and nobody need agree to anything.
+    Only what is still open is measured again, where the scenario can do so and nobody need agree to anything. Nodes
+    that began together do so again, all of them: some alone would be another load.
     """
     answered = fleet.answered()
     if not answered or fleet.interrupted:
@@ -32,11 +33,13 @@ def retested(fleet: Campaign, declared: Sequence[Option], plans: dict[str, Plan]
     chosen = fleet.head.options
     while suspects := following(found, rounds):
         number = len(rounds) + 1
-        names = drawn(found, suspects, fleet.head.seed + number)
+        together = fleet.head.together
+        names = answered if together else drawn(found, suspects, fleet.head.seed + number)
         if missing := [name for name in fleet.left(names, number) if name not in plans]:
             plans |= fleet.agreed(fleet.plans(missing, arguments(chosen), number), number)
         asked = {name: plans[name] for name in names if name in plans}
-        words, fewer = shorter(declared, chosen, loads_left(found, rounds, suspects), asked.values())
+        loads = set() if together else loads_left(found, rounds, suspects)
+        words, fewer = shorter(declared, chosen, loads, asked.values())
         say(
             f"retest {number}: {counted(len(suspects), 'suspect')} beside {counted(len(names) - len(suspects), 'peer')}"
             + (f", {counted(fewer, 'load')}" if fewer else "")
@@ -56,7 +59,7 @@ def shorter(
     """
     option = next((one for one in declared if one.loads), None)
     every = {load.id for plan in plans for load in plan.workloads}
-    if option is None or not loads < every or any(plan.needs_consent for plan in plans):
+    if option is None or not loads or not loads < every or any(plan.needs_consent for plan in plans):
         return arguments(chosen), 0
     wanted: list[Json] = [*sorted(loads)]
     own: dict[str, Json] = {**chosen, option.name: wanted}

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from app.report.figures.strip import strip_lines, strip_svg
+from app.report.results.together import sum_words, together
 from probes import units
 from probes.types import Json
 from probes.units import counted, listed, percent
@@ -53,6 +54,7 @@ STATES = {
 
 def fleet_document(found: FleetJudgement) -> Document:
     sections = [
+        *together(found.sums),
         *(_odd_section(found, odd) for odd in found.odd),
         *_suspects(found),
         *_populations(found),
@@ -90,7 +92,7 @@ def lead(found: FleetJudgement) -> str:
         said.append(_rules_lead(found))
     if found.missing:
         said.append(f"{counted(len({one.node for one in found.missing}), 'node')} gave no answer")
-    return ". ".join(said) + "."
+    return ". ".join([*sum_words(found.sums), *said]) + "."
 
 
 def _rules_lead(found: FleetJudgement) -> str:

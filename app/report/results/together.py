@@ -2,34 +2,47 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from probes import units
-from probes.units import percent
-from scenarios.compare.run_summary import FigureKey, Load
-from scenarios.peers.node import Node
+from probes.units import counted, listed, percent
+from scenarios.peers.judgement import Sum
+from scenarios.plan import Metric
 from scenarios.results.document import Cell, Section, Table, say
 
 _MOST_NODES = 64  # columns of a table that a person reads
+_MOST_TOLD = 2
 
 
-def together(nodes: Sequence[Node], loads: Mapping[FigureKey, Load]) -> Section:
-    """Rates only: times do not add up."""
-    shown = nodes[:_MOST_NODES]
+def together(sums: Sequence[Sum]) -> list[Section]:
+    if not sums:
+        return []
+    shown = list(dict.fromkeys(name for one in sums for name in one.rates))[:_MOST_NODES]
     rows: list[tuple[Cell, ...]] = []
-    for key, load in loads.items():
-        rates = {node.name: math.exp(node.logs[key]) for node in nodes if key in node.logs}
-        if load.metric.better == "more" and rates:
-            total = math.fsum(rates.values())
-            part = (percent(rates[node.name] / total) if node.name in rates else "–" for node in shown)
-            what = " ".join(filter(None, (load.title, key.variant)))
-            rows.append(
-                (what, str(len(rates)), " ".join(units.amount(total, load.metric.unit)).strip(), *part)
-            )
-    header = ("load", "nodes", "sum", *(node.name for node in shown))
+    for one in sums:
+        part = (percent(one.rates[name] / one.total) if name in one.rates else "–" for name in shown)
+        again = listed([_amount(total, one.metric) for total in one.again], len(one.again))
+        rows.append((_title(one), str(len(one.rates)), _amount(one.total, one.metric), again, *part))
+    header = ("load", "nodes", "sum", "measured again", *shown)
     said = (
         "All nodes began at one time by their clocks and loaded the same directory, each with files of its own there. "
         "How long a load took each is its own, so later on a node's load met whichever loads the others had come to."
     )
-    return Section("Together", (Table(header, tuple(rows), frozenset(range(1, len(header)))), say(said)))
+    table = Table(header, tuple(rows), frozenset(range(1, len(header)))).without_empty_columns()
+    return [Section("Together", (table, say(said)))]
+
+
+def sum_words(sums: Sequence[Sum]) -> list[str]:
+    """`12 nodes together: 3.2 GB/s in sequential read`, of the first loads."""
+    return [
+        f"{counted(len(one.rates), 'node')} together: {_amount(one.total, one.metric)} in {_title(one)}"
+        for one in sums[:_MOST_TOLD]
+    ]
+
+
+def _title(one: Sum) -> str:
+    return " ".join(filter(None, (one.title, one.key.variant)))
+
+
+def _amount(value: float, metric: Metric) -> str:
+    return " ".join(units.amount(value, metric.unit)).strip()

@@ -25,11 +25,20 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeFleet:
     return FakeFleet(tmp_path)
 
 
-def campaign(fleet: FakeFleet, scenario: str, *nodes: str, again: bool = False, **manner: object):  # type: ignore[no-untyped-def]
+def campaign(
+    fleet: FakeFleet,
+    scenario: str,
+    *nodes: str,
+    again: bool = False,
+    together: bool = False,
+    **manner: object,
+):  # type: ignore[no-untyped-def]
     from app.fleet.launch.campaign import Campaign, Manner
     from app.fleet.launch.parcel import parcel
 
-    head = Head(schema=SCHEMA, scenario=scenario, nodes=list(nodes), seed=1, started="2026-01-01T00:00:00Z")
+    head = Head(
+        schema=SCHEMA, scenario=scenario, nodes=list(nodes), seed=1, started="2026-01-01T00:00:00Z", together=together,
+    )  # fmt: skip
     path = fleet.place / "answers"
     folder = Folder(path) if again else Folder.made(path, head)
     given = {"rsh": str(fleet.ssh), "python": sys.executable, "connect_s": 1.0, **manner}

@@ -31,12 +31,19 @@ def prepared(place: Path, slower: float) -> None:
             recording(place / "prepared" / f"{node}-{round}.jsonl", node, own * draw.gauss(1, 0.01), facts)
 
 
-def run(fleet: FakeFleet) -> Path:
+def run(fleet: FakeFleet, *, together: bool = False) -> Path:
     from app.fleet.launch.campaign import Campaign, Manner
     from app.fleet.launch.parcel import parcel
     from app.fleet.launch.rounds import retested
 
-    head = Head(schema=SCHEMA, scenario="kernel", nodes=NODES, seed=1, started="2026-01-01T00:00:00Z")
+    head = Head(
+        schema=SCHEMA,
+        scenario="kernel",
+        nodes=NODES,
+        seed=1,
+        started="2026-01-01T00:00:00Z",
+        together=together,
+    )
     made = Campaign(
         Folder.made(fleet.place / "answers", head), head, parcel(str(fleet.bundle)),
         Manner(rsh=str(fleet.ssh), python=sys.executable),
@@ -68,3 +75,21 @@ def test_of_like_nodes_none_is_named(tmp_path: Path) -> None:
     prepared(tmp_path, 1.0)
     found = fleet_of([str(run(fleet))]).judged(0.05)
     assert not found.odd and not found.missing
+
+
+def test_nodes_that_began_together_do_so_again_all_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from app.fleet.launch import campaign
+
+    monkeypatch.setattr(campaign, "LEAD_S", 0.1)
+    fleet = FakeFleet(tmp_path)
+    prepared(tmp_path, 0.75)
+    path = run(fleet, together=True)
+    answers = Folder(path).answers()
+    assert {node for node, at in answers if at == 1} == set(NODES)
+    found = fleet_of([str(path)]).judged(0.05)
+    assert [one.node for one in found.odd] == [SLOW]
+    assert found.sums and all(
+        len(one.rates) == len(NODES) and len(one.again) == found.rounds for one in found.sums
+    )

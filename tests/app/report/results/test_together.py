@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 
-from app.report.results.together import together
+from app.report.results.fleet import lead
+from app.report.results.together import sum_words, together
 from scenarios.compare.run_summary import FigureKey, Load
+from scenarios.peers.facts import FactTable
+from scenarios.peers.judge import judge
 from scenarios.peers.node import Node
 from scenarios.plan import Metric
 from scenarios.results.document import Table
@@ -21,5 +24,17 @@ def test_rates_add_up_and_times_do_not() -> None:
         Node(name="n1", logs={rate: math.log(300), time: -1.0}), Node(name="n2", logs={rate: math.log(100)}),
         Node(name="n3"),
     ]  # fmt: skip
-    (table,) = (part for part in together(nodes, loads).parts if isinstance(part, Table))
-    assert table.rows == (("easy", "2", "400 /s", "75 %", "25 %", "–"),)
+    later = [
+        {
+            "n1": Node(name="n1", logs={rate: math.log(200)}),
+            "n2": Node(name="n2", logs={rate: math.log(100)}),
+        },
+        {"n1": Node(name="n1", logs={rate: math.log(200)})},  # without one of them it is another sum
+    ]
+    found = judge(nodes, FactTable(), loads, later, together=True)
+    (section,) = together(found.sums)
+    (table,) = (part for part in section.parts if isinstance(part, Table))
+    assert table.rows == (("easy", "2", "400 /s", "300 /s", "75 %", "25 %"),)
+    assert len(sum_words(found.sums)) == 1 and "400 /s" in lead(found)
+    apart = judge(nodes, FactTable(), loads)
+    assert not apart.sums and not together(apart.sums)
