@@ -6,8 +6,10 @@ ClusterShell is an extra (`hostdx[fleet]`): without it everything but launching 
 from __future__ import annotations
 
 import logging
+import os
 import shlex
 import signal
+import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -26,6 +28,7 @@ try:
     from ClusterShell.NodeSet import NodeSet, NodeSetException
     from ClusterShell.NodeUtils import GroupResolverError, GroupSourceError
     from ClusterShell.Task import Task, task_self
+    from ClusterShell.Worker.EngineClient import E_READ, E_WRITE
     from ClusterShell.Worker.Exec import ExecClient, ExecWorker
     from ClusterShell.Worker.Ssh import SshClient
 except ImportError as _error:
@@ -104,15 +107,42 @@ class _Worker(Protocol):
     eh: object
 
 
+class _Streams(Protocol):
+    def __getitem__(self, name: str) -> _Stream: ...
+
+    def set_stream(self, sname: str, sfile: int, evmask: int, retain: bool) -> object: ...
+
+
 class _Client(Protocol):
-    streams: dict[str, _Stream]
+    streams: _Streams
     worker: _Worker
 
     def _read(self, sname: str) -> bytes: ...
 
 
 class _Bounded:
-    """Lines as they come, none longer than a recording's: a node that never ends its line would fill the memory."""
+    """Lines as they come, none longer than a recording's: a node that never ends its line would fill the memory.
+
+    Started without a fork, which copies the launcher's page tables for each of a thousand nodes.
+    """
+
+    def _exec_nonblock(
+        self: _Client, commandlist: Sequence[str], shell: bool = False, env: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[bytes]:
+        """The streams are ClusterShell's from here on, which closes them."""
+        (stdin, to), (out, stdout), (err, stderr) = (os.pipe() for _ in range(3))
+        try:
+            process = subprocess.Popen(
+                commandlist, stdin=stdin, stdout=stdout, stderr=stderr, shell=shell,
+                env=None if env is None else {**os.environ, **env},
+            )  # fmt: skip
+        finally:
+            for end in (stdin, stdout, stderr):
+                os.close(end)
+        for name, end, mask in (("stderr", err, E_READ), ("stdout", out, E_READ), ("stdin", to, E_WRITE)):
+            os.set_blocking(end, False)
+            self.streams.set_stream(name, end, mask, retain=name != "stdin")
+        return process
 
     def _readlines(self: _Client, sname: str) -> Iterator[bytes]:
         stream = self.streams[sname]
