@@ -121,10 +121,23 @@ class _Client(Protocol):
 
 
 class _Bounded:
-    """Lines as they come, none longer than a recording's: a node that never ends its line would fill the memory.
+    """Lines as they come, none longer than a recording's: a node that never ends its line would fill the memory."""
 
-    Started without a fork, which copies the launcher's page tables for each of a thousand nodes.
-    """
+    def _readlines(self: _Client, sname: str) -> Iterator[bytes]:
+        stream = self.streams[sname]
+        data = self._read(sname)
+        lines = data.split(b"\n")
+        lines[0] = stream.rbuf + lines[0]
+        stream.rbuf = lines.pop()
+        # what comes by a gateway has its own end of lines; a handler of ours knows how far its node is
+        if len(stream.rbuf) > getattr(self.worker.eh, "most_line", MOST_LINE):
+            lines.append(stream.rbuf)
+            stream.rbuf = b""
+        yield from lines
+
+
+class _Started:
+    """Without a fork, which copies the launcher's page tables for each of a thousand nodes. Not for gateways."""
 
     def _exec_nonblock(
         self: _Client, commandlist: Sequence[str], shell: bool = False, env: Mapping[str, str] | None = None
@@ -144,28 +157,24 @@ class _Bounded:
             self.streams.set_stream(name, end, mask, retain=name != "stdin")
         return process
 
-    def _readlines(self: _Client, sname: str) -> Iterator[bytes]:
-        stream = self.streams[sname]
-        data = self._read(sname)
-        lines = data.split(b"\n")
-        lines[0] = stream.rbuf + lines[0]
-        stream.rbuf = lines.pop()
-        # what comes by a gateway has its own end of lines; a handler of ours knows how far its node is
-        if len(stream.rbuf) > getattr(self.worker.eh, "most_line", MOST_LINE):
-            lines.append(stream.rbuf)
-            stream.rbuf = b""
-        yield from lines
-
 
 class _SshClient(_Bounded, SshClient):  # type: ignore[misc]
     pass
 
 
-class _SshWorker(ExecWorker):  # type: ignore[misc]
+class _GatewayWorker(ExecWorker):  # type: ignore[misc]
     SHELL_CLASS = _SshClient
 
 
-class _SrunClient(_Bounded, ExecClient):  # type: ignore[misc]
+class _StartedClient(_Started, _SshClient):
+    pass
+
+
+class _SshWorker(ExecWorker):  # type: ignore[misc]
+    SHELL_CLASS = _StartedClient
+
+
+class _SrunClient(_Started, _Bounded, ExecClient):  # type: ignore[misc]
     def _build_cmd(self) -> tuple[list[str], None]:
         words = shlex.split(self.worker.task.info("srun_path"))
         one = ["--nodes=1", "--ntasks=1", f"--nodelist={self.key}", "--quiet", "--unbuffered"]
@@ -269,13 +278,14 @@ class Engine(EventHandler):  # type: ignore[misc]
         for name in ("stdout_msgtree", "stderr_msgtree"):
             self._task.set_default(name, False)
         srun = Path(shlex.split(rsh)[0]).name.startswith("srun")
-        self._task.set_default("distant_worker", _SrunWorker if srun else _SshWorker)
         self._task.set_info("srun_path" if srun else "ssh_path", rsh)
         self._task.set_info("connect_timeout", connect_s)
         self._task.set_info("command_timeout", 0)
         routes = not srun and any(Path(path).exists() for path in Task.TOPOLOGY_CONFIGS)
         self.tree = routes and shared  # nothing can be sent to a node once it began
         self._task.set_default("auto_tree", self.tree)
+        ssh = _GatewayWorker if self.tree else _SshWorker
+        self._task.set_default("distant_worker", _SrunWorker if srun else ssh)
         if routes and not shared:
             say("topology.conf is not followed, each node is called from here: gateways need --bundle PATH")
         self._waiting: dict[str, list[Call]] = {}  # by rack

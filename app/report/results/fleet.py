@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from app.report.figures.strip import strip_lines, strip_svg
-from app.report.results.together import sum_words, together
+from app.report.results.together import amount, sum_words, together
 from probes import units
 from probes.types import Json
 from probes.units import counted, listed, percent
@@ -234,8 +234,8 @@ def _populations(found: FleetJudgement) -> list[Section]:
         parts = measure.parts
         assert parts is not None
         words = (
-            f"{len(parts.slow)} nodes near {_amount(parts.levels[0], measure)}, {parts.fast} near "
-            f"{_amount(parts.levels[1], measure)}: {units.effect(parts.ratio)}. Slower: "
+            f"{len(parts.slow)} nodes near {amount(parts.levels[0], measure.metric)}, {parts.fast} near "
+            f"{amount(parts.levels[1], measure.metric)}: {units.effect(parts.ratio)}. Slower: "
             f"{listed(parts.slow, _MOST_NAMED)}."
         )
         shown: list[Part] = [say(words)]
@@ -279,7 +279,7 @@ def _measures(found: FleetJudgement) -> list[Section]:
     for number, one in enumerate(found.measures):
         rows.append(
             (
-                one.title, one.key.metric, str(len(one.values)), _amount(one.centre, one),
+                one.title, one.key.metric, str(len(one.values)), amount(one.centre, one.metric),
                 percent(one.spread), percent(one.smallest),
             )
         )  # fmt: skip
@@ -395,7 +395,3 @@ def _value(value: Json, beside: Json = None) -> str:
             return _value(" ".join(own))
     words = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     return words if len(words) <= _VALUE else words[: _VALUE - 1] + "…"
-
-
-def _amount(value: float, measure: Measure) -> str:
-    return " ".join(units.amount(value, measure.metric.unit)).strip()

@@ -21,8 +21,8 @@ def together(sums: Sequence[Sum]) -> list[Section]:
     rows: list[tuple[Cell, ...]] = []
     for one in sums:
         part = (percent(one.rates[name] / one.total) if name in one.rates else "–" for name in shown)
-        again = listed([_amount(total, one.metric) for total in one.again], len(one.again))
-        rows.append((_title(one), str(len(one.rates)), _amount(one.total, one.metric), again, *part))
+        again = listed([amount(total, one.metric) for total in one.again], len(one.again))
+        rows.append((_title(one), str(len(one.rates)), amount(one.total, one.metric), again, *part))
     header = ("load", "nodes", "sum", "measured again", *shown)
     said = (
         "All nodes began at one time by their clocks and loaded the same directory, each with files of its own there. "
@@ -35,7 +35,7 @@ def together(sums: Sequence[Sum]) -> list[Section]:
 def sum_words(sums: Sequence[Sum]) -> list[str]:
     """`12 nodes together: 3.2 GB/s in sequential read`, of the first loads."""
     return [
-        f"{counted(len(one.rates), 'node')} together: {_amount(one.total, one.metric)} in {_title(one)}"
+        f"{counted(len(one.rates), 'node')} together: {amount(one.total, one.metric)} in {_title(one)}"
         for one in sums[:_MOST_TOLD]
     ]
 
@@ -44,5 +44,5 @@ def _title(one: Sum) -> str:
     return " ".join(filter(None, (one.title, one.key.variant)))
 
 
-def _amount(value: float, metric: Metric) -> str:
+def amount(value: float, metric: Metric) -> str:
     return " ".join(units.amount(value, metric.unit)).strip()
