@@ -50,15 +50,19 @@ def own_boxes(measured: CornerFigures) -> list[Box]:
 
 
 def odd_findings(measured: CornerFigures, odd: OddRuns | None) -> Iterator[Finding]:
-    """Where this run lies apart from its past, each corner with its interval."""
+    """Where this run lies apart from its past, each corner with its interval; alone, or with the runs just before it:
+    what lasts since then. Two groups that take turns are no odd runs.
+    """
     for load in odd.found if odd is not None else ():
+        newest = range(len(odd.runs) - len(load.apart), len(odd.runs)) if odd is not None else ()
+        lasting = {one.index for one in load.apart} == set(newest)
         for one in load.apart:
-            if one.run == THIS and not load.groups:
+            if one.run == THIS and (lasting or not load.groups):
                 yield SAYS.finding(
                     "odd", id=f"box.odd.{load.key.workload}", subject=measured.directory,
                     severity="warning" if one.ratio < 1 else "notice", corner=name_of(load.key.workload),
                     value=amount(one.value, load.metric.unit), centre=amount(load.centre, load.metric.unit),
-                    runs=load.runs - 1, low=one.ci95[0], high=one.ci95[1],
+                    runs=load.runs - len(load.apart), low=one.ci95[0], high=one.ci95[1],
                 )  # fmt: skip
 
 

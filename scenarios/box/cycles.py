@@ -14,7 +14,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from probes.bench.corners.bench import Cached
+from probes.bench.corners.bench import Cached, Listed
 from probes.bench.corners.corner import CORNERS, LOADS, Corner, of_load
 from probes.bench.measured import Measured, NotApplicable, WriteBudgetSpent
 from scenarios import events as ev
@@ -48,6 +48,9 @@ class Bench(Protocol):
 
     @property
     def names(self) -> int: ...
+
+    @property
+    def beside(self) -> Listed: ...
 
     def begin(self, cycle: int, *, last_pilot: bool) -> None: ...
 

@@ -16,6 +16,7 @@ SAYS = texts("box")
 # How many times slower hard may be before it is named, hostdx's own limits: on local disks hard is 1 to 4 times slower,
 # on parallel file systems 2 to 10 (tests/benchmarks/README.md, "corners").
 LIMIT = {"ior-write": 10.0, "ior-read": 10.0, "mdtest-write": 5.0, "mdtest-stat": 5.0, "mdtest-delete": 5.0}
+MANY_NAMES = 100_000  # in one directory: listing it is felt
 FIND_LIMIT = 5.0  # times fewer files a second than stat
 EXTENTS = (
     ("write", "ior-hard-write", "ior-easy-write"),
@@ -33,6 +34,7 @@ def findings(measured: CornerFigures, verdicts: Sequence[ev.Verdict]) -> Iterato
     yield from _below(measured, verdicts)
     yield from _far(measured, verdicts)
     yield from _find(measured)
+    yield from _crowded(measured)
     yield from _cached(measured)
     if any(one.median is not None for one in measured.levels):
         yield SAYS.finding(
@@ -119,6 +121,17 @@ def _find(measured: CornerFigures) -> Iterator[Finding]:
         yield SAYS.finding(
             "find", subject=measured.directory, rate=units.prefixed(find.median).strip(),
             stat=units.prefixed(stat.median).strip(), factor=units.times(stat.median / find.median),
+        )  # fmt: skip
+
+
+def _crowded(measured: CornerFigures) -> Iterator[Finding]:
+    """The corners' own directories are new and small: what is slow in this one is how many names it has."""
+    if measured.beside >= MANY_NAMES:
+        rate = measured.level("find")
+        yield SAYS.finding(
+            "crowded", subject=measured.directory, count=f"{measured.beside:,}", seconds=measured.listed_s,
+            least="" if measured.listed else SAYS.text("at-least"),
+            evidence=[SAYS.evidence("each", seconds=measured.beside / rate)] if rate else [],
         )  # fmt: skip
 
 

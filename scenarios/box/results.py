@@ -10,8 +10,8 @@ import msgspec
 from probes import units
 from probes.bench.corners.corner import BY_ID
 from scenarios import ranges as of
-from scenarios.compare.bounding_box import Boxed
-from scenarios.results.document import Part, Table, say
+from scenarios.compare.bounding_box import Box, Boxed
+from scenarios.results.document import Part, Section, Table, say
 from scenarios.results.result import Result
 
 NAMES = {
@@ -65,6 +65,9 @@ class CornerFigures(msgspec.Struct, frozen=True, kw_only=True):
     direct: bool
     file_bytes: of.Count
     names: of.Count
+    beside: of.Count = 0  # names in `directory` itself, listed in `listed_s`; `listed`: to the end
+    listed_s: of.Duration = 0.0
+    listed: bool = True
     levels: tuple[CornerLevel, ...]
 
     def level(self, corner: str) -> float | None:
@@ -88,6 +91,22 @@ class Corners(Result, frozen=True, tag="box.corners/1"):
             "not an IO500 score: hostdx explain box names what a valid one needs beyond them."
         )
         return (table, say(said))
+
+
+class Jobs(Result, frozen=True, tag="box.jobs/1"):
+    """`value`: this run's own boxes, each corner with its interval, and the jobs that were put into them."""
+
+    name: ClassVar[str] = "jobs"
+    value: tuple[Box, ...]
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return ()
+
+    def on_top(self, now: float) -> Section | None:
+        from scenarios.compare.placing import jobs_table
+
+        return Section("jobs in the box", (jobs_table(self.value),))
 
 
 class BoundingBox(Boxed, frozen=True, tag="box.box/1"):

@@ -21,7 +21,7 @@ from scenarios.box.bounds import bounding, like, odd_findings, own_boxes
 from scenarios.box.cycles import Bench, Cycles
 from scenarios.box.findings import findings
 from scenarios.box.plan import DEFAULT_BUDGET_S, MOST_WORKERS, BoxSetup, loads_others, make
-from scenarios.box.results import BoundingBox, CornerFigures, Corners
+from scenarios.box.results import BoundingBox, CornerFigures, Corners, Jobs
 from scenarios.compare.bounding_box import Placed, placed
 from scenarios.compare.placing import placing
 from scenarios.declared_options import described
@@ -133,6 +133,9 @@ def conclude(
         direct=bench.direct,
         file_bytes=2 * layout.side_bytes,
         names=bench.names,
+        beside=bench.beside.entries,
+        listed_s=bench.beside.seconds,
+        listed=bench.beside.whole,
         levels=tuple(
             replace(one, tool=layout.program.engine, other=others[one.corner])
             if layout.program is not None and one.corner in others
@@ -147,7 +150,10 @@ def conclude(
     found, odd = bounding(measured, like(measured, run.kept(Corners)))
     if found:
         run.emit(BoundingBox(t=run.time(), value=tuple(placed(found, jobs))))
-    points = [placing(box, point) for box in placed(own_boxes(measured), jobs) for point in box.placed]
+    own = placed(own_boxes(measured), jobs)
+    points = [placing(box, point) for box in own for point in box.placed]
+    if points:
+        run.emit(Jobs(t=run.time(), value=tuple(own)))
     if len(points) < len(jobs):
         run.note("a job is not placed: a corner of its box was not measured")
     for finding in (*odd_findings(measured, odd), *points, *findings(measured, verdicts)):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 from probes import units
 from scenarios.compare.bounding_box import Box, Corner, Pattern, Placed, position
 from scenarios.finding import Evidence, Finding
+from scenarios.results.document import Cell, Table
 from scenarios.rules.texts import texts
 
 SAYS = texts("compare")
@@ -55,6 +56,38 @@ def placing(box: Box, point: Placed) -> Finding:
         evidence=evidence,
         remedy=[SAYS.remedy("advice", advice=text) for text in dict.fromkeys(advice)],
     )
+
+
+def jobs_table(boxes: Sequence[Box]) -> Table:
+    """Every point of the boxes: a row for each axis on which it was measured."""
+    header = ("job", "level", "way from hard to easy", "range", "of hard", "of easy", "processes")
+    rows = [row for box in boxes for point in box.placed for row in _rows(box, point)]
+    return Table(header, tuple(rows), frozenset({1, 2, 4, 5})).without_empty_columns()
+
+
+def _rows(box: Box, point: Placed) -> Iterator[tuple[Cell, ...]]:
+    for value, hard, easy, ends in (
+        (point.bandwidth, *box.corners[:2], point.ci95),
+        (point.metadata, *box.corners[2:], None),
+    ):
+        if value is None:
+            continue
+        place, span = position(value, hard, easy), _span(value, hard, easy, ends)
+        yield (
+            " ".join((point.name, "metadata" if hard.unit == "IOPS" else point.direction)).rstrip(),
+            str(units.amount(value, hard.unit)),
+            _way(place),
+            " to ".join(units.percent(end) for end in span) if span else "–",
+            units.percent(value / hard.median),
+            units.percent(value / easy.median),
+            f"{point.processes or '?'} (box {box.processes or '?'})",
+        )
+
+
+def _way(place: float | None) -> str:
+    if place is None:
+        return "–"
+    return "below hard" if place < 0 else "above easy" if place > 1 else units.percent(place)
 
 
 def _scale(box: Box, point: Placed) -> tuple[list[str], bool]:

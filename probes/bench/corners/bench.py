@@ -11,8 +11,9 @@ import fcntl
 import os
 import time
 from collections.abc import Mapping
+from typing import NamedTuple
 
-from probes.bench.corners.corner import BY_ID, EASY_BYTES, FOUND, HARD_FILE_BYTES, Corner, Side
+from probes.bench.corners.corner import BY_ID, CORNERS, EASY_BYTES, FOUND, HARD_FILE_BYTES, Corner, Side
 from probes.bench.disk.budget import WriteBudget
 from probes.bench.disk.cache import cache_check
 from probes.bench.disk.flush import flush
@@ -35,8 +36,17 @@ FIRST_NAMES, LEAST_NAMES, MOST_NAMES = 100, 25, 20_000  # of a worker, on each s
 SLOWEST_S = 1.0  # that the names of a cycle may take in a corner that is slower than making them
 FIRST_RECORDS = {"easy": 4, "hard": 64}  # of a worker
 LEAST_RECORDS = 2
+LISTED_S = 3.0  # that listing what is beside our directory may take
 LEAST_S, MOST_PASSES = 0.1, 100  # of stat and find
 CYCLES = 12  # at least as many must fit into what may be written
+
+
+class Listed(NamedTuple):
+    """Names in the directory that was given, and how long listing them took; `whole`: to the end."""
+
+    entries: int = 0
+    seconds: float = 0.0
+    whole: bool = True
 
 
 class Cached(NotApplicable):
@@ -71,6 +81,7 @@ class CornerBench:
         self.most_names = min(MOST_NAMES, most_names // workers)
         self.stretch = dict(stretch or {})
         self.direct = False
+        self.beside = Listed()
         self._files = FileSet()
         self._pool = Pool(())
         self._rates: dict[str, float] = {}  # operations a second of all workers, by corner
@@ -88,6 +99,7 @@ class CornerBench:
 
     async def prepare(self, progress: Progress | None) -> None:
         """Makes and fills the files that are read. Raises BenchRefused with one line; `close` frees all of it."""
+        self.beside = await asyncio.to_thread(_listed, self.private.fd)
         laid = await asyncio.to_thread(self._lay)
         self._pool = Pool((*(file.fd for file in self._files), self.private.fd))
 
@@ -248,9 +260,11 @@ class CornerBench:
         return self._fixed[corner.id]
 
     def _names(self, corner: Corner) -> int:
-        """Files of a worker: as many as are made in `TARGET_S` and deleted in `SLOWEST_S`."""
+        """Files of a worker: as many as are made in `TARGET_S` and deleted, asked or read in `SLOWEST_S`."""
         if corner.id not in self._fixed:
-            of_side = [BY_ID[f"mdtest-{corner.side}-{what}"] for what in ("delete", "stat")]
+            of_side = [
+                one for one in CORNERS if one.side == corner.side and one.what in ("delete", "stat", "open")
+            ]
             rates = [self._rates[one.id] * SLOWEST_S for one in of_side if one.id in self._rates]
             made = self._rates.get(corner.id)
             wanted = FIRST_NAMES if made is None else int(min(made * TARGET_S, *rates) / self.workers)
@@ -280,6 +294,23 @@ class CornerBench:
         """Ends the workers and closes the files; what has names is removed with the private directory."""
         await self._pool.close()
         await asyncio.to_thread(self._files.close)
+
+
+def _listed(private: int) -> Listed:
+    """Of the directory above ours: the names alone, at most so long."""
+    began, entries = time.monotonic(), 0
+    fd = os.open("..", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=private)
+    try:
+        with os.scandir(fd) as names:
+            for _ in names:
+                entries += 1
+                if entries % 1000 == 0 and time.monotonic() - began > LISTED_S:
+                    return Listed(entries, time.monotonic() - began, False)
+    except OSError:  # may be written to and not be listed
+        return Listed()
+    finally:
+        os.close(fd)
+    return Listed(entries, time.monotonic() - began)
 
 
 def _measured(corner: Corner, replies: list[BlockReply], each: int, device_bytes: int | None) -> Measured:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 
-from probes.bench.corners.bench import Cached
+from probes.bench.corners.bench import Cached, Listed
 from probes.bench.corners.corner import CORNERS, Corner
 from probes.bench.measured import Measured, WriteBudgetSpent
 from scenarios.model import Clock
@@ -33,6 +33,7 @@ class DrawnBench:
 
     direct = True
     names = 2000
+    beside = Listed()
 
     def __init__(
         self,

@@ -39,15 +39,24 @@ def test_a_find_is_slow_where_the_intervals_lie_apart(highest: float, told: bool
     assert any(one.id == "box.find" for one in found) is told
 
 
-@pytest.mark.parametrize("groups", [False, True])
-def test_two_populations_are_no_odd_run(groups: bool) -> None:
+@pytest.mark.parametrize(("apart", "named"), [((7,), True), ((3, 7), False), ((6, 7), True)])
+def test_an_odd_run_is_alone_or_the_newest_of_those_since_when_it_lasts(
+    apart: tuple[int, ...], named: bool
+) -> None:
+    runs = (*(f"run {n}" for n in range(7)), THIS)
     load = OddLoad(
         key=FigureKey("ior-hard-write", "bandwidth"), metric=Metric("bandwidth", "B/s"), runs=8, core=("run 1",),
-        centre=1e8, low=9e7, high=1.1e8, groups=groups,
-        apart=(Apart(run=THIS, index=7, value=3e7, ratio=0.3, ci95=(0.2, 0.4)),),
+        centre=1e8, low=9e7, high=1.1e8, groups=len(apart) > 1,
+        apart=tuple(Apart(run=runs[n], index=n, value=3e7, ratio=0.3, ci95=(0.2, 0.4)) for n in apart),
     )  # fmt: skip
-    found = list(odd_findings(drawn(1), OddRuns(runs=(THIS,), loads=1, found=(load,))))
-    assert [one.id for one in found] == ([] if groups else ["box.odd.ior-hard-write"])
+    found = list(odd_findings(drawn(1), OddRuns(runs=runs, loads=1, found=(load,))))
+    assert [one.id for one in found] == (["box.odd.ior-hard-write"] if named else [])
+
+
+@pytest.mark.parametrize(("names", "told"), [(99_999, False), (1_000_000, True)])
+def test_a_directory_of_many_names_is_named(names: int, told: bool) -> None:
+    measured = msgspec.structs.replace(drawn(1), beside=names, listed_s=0.7)
+    assert any(one.id == "box.crowded" for one in findings(measured, [])) is told
 
 
 def test_the_loads_of_a_run_share_the_error() -> None:

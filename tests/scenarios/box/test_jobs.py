@@ -15,10 +15,12 @@ from scenarios import events as ev
 from scenarios.box.bounds import bounding, own_boxes
 from scenarios.box.jobs import Unread, is_recording, of_file, of_recording
 from scenarios.box.plan import BoxSetup
+from scenarios.box.results import Jobs
 from scenarios.compare.bounding_box import Pattern, Placed, placed
 from scenarios.compare.placing import placing
 from scenarios.finding import Finding
 from scenarios.model import Options
+from scenarios.results.document import Table
 from tests.probes.imports.originals import _DARSHAN
 from tests.scenarios.box.test_bounds import drawn, past
 
@@ -156,6 +158,14 @@ def test_what_is_no_job_is_refused_in_the_plan(tmp_path: Path) -> None:
         of_file(str(tmp_path / "job"))
     setup = BoxSetup(Host(Path("/")), Options({"dir": str(tmp_path), "job": [str(tmp_path / "job")]}, ()))
     assert str(tmp_path / "job") in setup.refusal
+
+
+def test_the_jobs_stand_on_the_first_page_with_the_way_they_lie() -> None:
+    points = [Placed(name=n, direction="write", bandwidth=600 * MB, processes=4) for n in ("one", "two")]
+    section = Jobs(t=1.0, value=tuple(placed(own_boxes(drawn(1)), points))).on_top(2.0)
+    assert section is not None
+    [table] = section.parts
+    assert isinstance(table, Table) and [row[0] for row in table.rows] == ["one write", "two write"]
 
 
 def test_a_job_is_drawn_in_the_box_of_its_direction() -> None:
