@@ -2,8 +2,8 @@
 
 Each planted run is held against the same five. KIND iops: a control group (version 1) lets the run read RATE times a
 second from the loop device with the file system FS, however large the reads: the small ones suffer most, those of
-mdtest hard (ior hard is read ahead). KIND names: RATE entries in the directory, which the run does not make. Named in so many: the first corner
-that is named is a planted one.
+mdtest hard (ior hard is read ahead). KIND names: RATE entries in the directory, which the run does not make. Named in
+so many: the first corner that is named is a planted one.
 """
 
 from __future__ import annotations
