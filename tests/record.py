@@ -19,6 +19,8 @@ from pathlib import Path
 
 import msgspec
 
+from tests.scenarios.box.test_jobs import darshan
+
 DEMOS = Path(__file__).parents[1] / "app" / "recording" / "demos"
 RULES = Path(__file__).parent / "fixtures" / "rulesets" / "with" / "firewalld-1.3.nft"
 HOSTDX = [sys.executable, "-P", "-m", "app.cli"]
@@ -142,7 +144,26 @@ def workload(place: Path, recording: Path) -> None:
             path.rmdir()
 
 
-MADE = {made.__name__: made for made in (null, rpfilter, dstate, fstrim, workload)}
+def box(place: Path, recording: Path) -> None:
+    """With a job whose Darshan log says small unaligned records in one shared file."""
+    loop = disk(place, "xfs", "6G")
+    log = SHARED / "job.darshan.txt"
+    log.write_text(darshan())
+    try:
+        run(["box", "--dir", str(IMAGE), "--job", str(log)], recording)
+    finally:
+        undisk(loop)
+
+
+def fullstack(place: Path, recording: Path) -> None:
+    loop = disk(place, "xfs", "6G")
+    try:
+        run(["fullstack", "--dir", str(IMAGE)], recording)
+    finally:
+        undisk(loop)
+
+
+MADE = {made.__name__: made for made in (null, rpfilter, dstate, fstrim, workload, box, fullstack)}
 
 
 def cleaned(data: bytes, private: str) -> bytes:

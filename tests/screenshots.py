@@ -37,7 +37,7 @@ class Shot(NamedTuple):
 
 
 RUNS = ("storage", "rpfilter", "iosched", "fstrim", "null", "dstate", "numa", "kernel", "workload")
-IMPORTS = ("trend", "box")  # nothing of them was ever live
+IMPORTS = ("trend", "io500")  # nothing of them was ever live
 FLEET = "fleet"
 MEASURES = (
     "4 KiB random reads",

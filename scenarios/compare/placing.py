@@ -77,7 +77,9 @@ def _rows(box: Box, point: Placed) -> Iterator[tuple[Cell, ...]]:
             " ".join((point.name, "metadata" if hard.unit == "IOPS" else point.direction)).rstrip(),
             str(units.amount(value, hard.unit)),
             _way(place),
-            " to ".join(units.percent(end) for end in span) if span else "–",
+            " to ".join(units.percent(end) for end in span)
+            if span and place is not None and 0 <= place <= 1
+            else "–",
             units.percent(value / hard.median),
             units.percent(value / easy.median),
             f"{point.processes or '?'} (box {box.processes or '?'})",
@@ -113,7 +115,7 @@ def _axis(box: Box, value: float, hard: Corner, easy: Corner, ends: tuple[float,
         of_easy=value / easy.median, of_hard=value / hard.median,
     )  # fmt: skip
     span = _span(value, hard, easy, ends)
-    if span is None:
+    if span is None or not 0 <= place <= 1:  # outside of the box the way has no meaning
         return words
     name = "interval" if hard.ci95 and easy.ci95 else "range"
     return words + SAYS.text(name, low=span[0], high=span[1], runs=len(box.runs))

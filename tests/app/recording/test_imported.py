@@ -171,7 +171,7 @@ def test_events_are_in_order_and_shown_at_once(tmp_path: Path) -> None:
     assert [e.at_s for e in events if isinstance(e, ev.SampleTaken) and e.series == "CPU user"] == [0.0, 10.0]
 
 
-@pytest.mark.parametrize("demo", ["box", "trend"])
+@pytest.mark.parametrize("demo", ["io500", "trend"])
 def test_the_bundled_ones_draw_their_box_and_their_course_on_the_screen(demo: str) -> None:
     """What a recording holds must still be read when a field of it gets another name."""
     from app.tui.widgets.imported import imported_lines
@@ -185,7 +185,7 @@ def test_the_bundled_ones_draw_their_box_and_their_course_on_the_screen(demo: st
 def test_a_foreign_box_and_history_are_drawn_as_letters_or_not_at_all() -> None:
     corner = Corner(workload="\x1b[2Jw", unit="B/s", values=(1.0,), median=1.0, low=1.0, high=1.0)
     hostile = Box(title="\x1b]0;x\x07<script>", runs=("\u202e<b>",), corners=(corner,) * 4)
-    session = load(Path(__file__).parents[3] / "app/recording/demos/box.jsonl")
+    session = load(Path(__file__).parents[3] / "app/recording/demos/io500.jsonl")
     [picture] = result_parts(session, Boxes(t=1.0, value=(hostile,)))
     assert isinstance(picture, Picture)
     shown = "".join((*picture.lines, picture.svg))
