@@ -90,7 +90,11 @@ JUDGED = [
     (name, verdict)
     for name in EVENTS
     for verdict in of(name, ev.Verdict)
-    if verdict.groups and of(name, ev.Train) + of(name, ev.Group)
+    if verdict.groups
+    and of(name, ev.Train) + of(name, ev.Group)
+    and (
+        verdict.ratio is None or verdict.delta is not None
+    )  # else box's own: of levels, and no Judge was asked
 ]
 
 
