@@ -35,6 +35,7 @@ KINDS = result_types.own()
 YOUNGER = {
     "box.corners/1",
     "box.box/1",
+    "box.jobs/1",
     "contention.curves/1",
     "fullstack.streams/1",
     "where.calls/1",
