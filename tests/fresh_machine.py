@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -116,6 +117,7 @@ def main() -> int:
     parser.add_argument("--used", action="store_true", help="where root ran hostdx before")
     parser.add_argument("--user", action="store_true", help="as a user, where root ran hostdx before")
     asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # with what runs in the machine
     tools = program("debootstrap", "apt-get", "git", "unshare", "mount", "chroot", "tar")
     if why := missing(ROOT, tools, MOUNT_NAMESPACE):
         print(
