@@ -59,7 +59,7 @@ def _better(found: ComparedRecordings) -> tuple[Evidence, ...]:
     gained = [effect for effect in found.effects if effect.faster]
     if not gained:
         return ()
-    return (SAYS.evidence("faster", count=len(gained), load=named(gained[-1]), size=size(gained[-1])),)
+    return (SAYS.evidence("gained", count=len(gained), load=named(gained[-1]), size=size(gained[-1])),)
 
 
 def _changed(found: ComparedRecordings) -> tuple[Evidence, ...]:

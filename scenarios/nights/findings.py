@@ -24,7 +24,7 @@ def _slower(found: History, event: Slowdown) -> Finding:
     others = f" and {counted(more, 'other load')}" if more else ""
     turns = event.turns[:_MOST_LOADS]
     return SAYS.finding(
-        "slower",
+        "lasting",
         subject=found.host,
         since=event.since[:10],
         worst=named(worst),
