@@ -61,7 +61,7 @@ def test_every_option_of_ours_has_its_bounds_and_its_default_within_them() -> No
             assert isinstance(option.default, int | float)
             assert (option.least or 0) <= option.default <= (option.most or float("inf")), option.name
         if option.choices:
-            assert option.default in option.choices, option.name
+            assert option.default in option.choices or option.multiple, option.name
 
 
 def test_no_name_of_a_field_is_mistyped() -> None:

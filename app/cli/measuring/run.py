@@ -99,7 +99,7 @@ def _run(
         if compared is not None:
             document["against"] = {"baseline": against, **msgspec.to_builtins(compared)}
         out(json_document.encoded(document))
-    elif events != "-":
+    elif events != "-" and ended.exit != failure.USAGE:  # nothing was begun: its one line says all
         from app.report.end_of_run import summary
 
         for line in summary(session, execution.recording, line_width()):

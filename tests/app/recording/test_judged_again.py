@@ -83,7 +83,8 @@ def judged_again(name: str, verdict: ev.Verdict) -> ev.Verdict:
     for group in groups_of(name, verdict):
         judge.add(group, pace)
     why = (verdict.reason or "").split("; ")[0] if undecided else ""
-    return judge.conclude(verdict.t, pace, why)
+    again = judge.conclude(verdict.t, pace, why)
+    return msgspec.structs.replace(again, seconds=verdict.seconds)  # of a clock, which stood still here
 
 
 JUDGED = [

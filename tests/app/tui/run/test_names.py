@@ -35,7 +35,7 @@ async def test_a_battery_says_whose_its_columns_are(tmp_path: Path) -> None:
         assert all(variant.label in head for variant in run.session.variants)
 
 
-@pytest.mark.parametrize("demo", ["box", "trend"])
+@pytest.mark.parametrize("demo", ["io500", "trend"])
 @pytest.mark.parametrize("size", ["narrow", "wide"])
 async def test_the_findings_of_an_import_stand_below_its_pictures(
     demo: str, size: str, tmp_path: Path

@@ -220,5 +220,5 @@ async def test_grey_groups_are_explained(tmp_path: Path) -> None:
 
 
 async def test_an_import_has_no_time_line(tmp_path: Path) -> None:
-    async with opened(tmp_path, run=ended("box"), size="narrow") as (app, _):
+    async with opened(tmp_path, run=ended("io500"), size="narrow") as (app, _):
         assert "imported" in grid(app) and "00:00" not in grid(app)
