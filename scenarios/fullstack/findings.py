@@ -50,9 +50,9 @@ def _limit(one: Limit, measured: FullstackFigures) -> Finding:
     }
     if one.what == "open":
         return SAYS.finding("open", reason=one.reason, **told)
-    return SAYS.finding(
-        "limit-page-cache" if one.what == "page cache" else "limit", what=WORDS[one.what], **told
-    )
+    if one.what == "streams":
+        return SAYS.finding("limit-streams", **told)
+    return SAYS.finding("limit", what=WORDS[one.what], **told)
 
 
 def _losses(measured: FullstackFigures, verdicts: Sequence[ev.Verdict]) -> Iterator[Finding]:

@@ -15,7 +15,6 @@ from scenarios.fullstack.results import WORDS, Limit, SideRate
 NEAR = 0.85  # of what a part does alone: what comes so near to it is limited by it
 FULL = 0.90  # of a CPU's time
 OURS = 0.80  # of the CPUs' busy time: below it others take them, and no limit of the streams is told
-BUFFERED = ("copy", "sendfile", "splice")
 
 
 class _Held(NamedTuple):
@@ -125,8 +124,6 @@ def _between(best: SideRate) -> tuple[str, list[str], str]:
             [],
             f"others took the CPUs: all were busy for {units.percent(best.busy)}, {_cpus(best)}",
         )
-    if best.side in BUFFERED:
-        return "page cache", ["slower than the disk without it, with CPU time left"], ""
     return "streams", ["slower than disk and network alone, with CPU time left"], ""
 
 

@@ -14,7 +14,7 @@ from scenarios.results.result import Result
 
 What: TypeAlias = Literal[
     "disk", "disk cap", "disk link", "network", "network cap", "line rate", "card link", "CPU", "interrupts",
-    "page cache", "streams", "both", "open",
+    "streams", "both", "open",
 ]  # fmt: skip
 WORDS: dict[str, str] = {
     "disk": "the disk",
@@ -26,8 +26,7 @@ WORDS: dict[str, str] = {
     "card link": "the card's PCIe link",
     "CPU": "the CPUs",
     "interrupts": "one CPU that takes the interrupts",
-    "page cache": "the page cache",
-    "streams": "waiting in turn: each stream reads, then sends",
+    "streams": "each stream waits in turn",
     "both": "disk and network alike",
     "open": "open",
 }
