@@ -76,7 +76,7 @@ def test_one_step_is_under_way_and_head_and_plot_are_of_its_load(demo: str) -> N
 
 
 def test_a_pair_that_was_decided_before_the_others_says_so() -> None:
-    session = at("rpfilter", 10.0)
+    session = at("rpfilter", 14.0)
     check, trivial = standings(session, "udp-ipv6")
     assert check.words.endswith("decided") and "decided" not in trivial.words
     at_66 = words(forest_lines(session, 66, 9))
