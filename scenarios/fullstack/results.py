@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar
 
 import msgspec
 
@@ -12,10 +12,6 @@ from scenarios.fullstack.loads import LABELS, STREAMS
 from scenarios.results.document import Part, Section, Table, say
 from scenarios.results.result import Result
 
-What: TypeAlias = Literal[
-    "disk", "disk cap", "disk link", "network", "network cap", "line rate", "card link", "CPU", "interrupts",
-    "streams", "both", "open",
-]  # fmt: skip
 WORDS: dict[str, str] = {
     "disk": "the disk",
     "disk cap": "a cap on the disk",
