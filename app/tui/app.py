@@ -25,16 +25,11 @@ def prepare_environment() -> None:
     if "SSH_CONNECTION" in os.environ:
         os.environ.setdefault("TEXTUAL_FPS", REMOTE_FPS)
     os.environ.setdefault("TEXTUAL_SMOOTH_SCROLL", "0")
-    if (
-        sys.__stdout__ is not None
-        and sys.__stdout__.isatty()
-        and all(os.get_terminal_size(sys.__stdout__.fileno()))
-    ):
-        for exported in (
-            "COLUMNS",
-            "LINES",
-        ):  # by a profile: they would hide the true size, and each change of it
-            os.environ.pop(exported, None)
+    screen = sys.__stdout__
+    if screen is not None and screen.isatty() and all(os.get_terminal_size(screen.fileno())):
+        # exported by a profile they would hide the true size, and each change of it
+        os.environ.pop("COLUMNS", None)
+        os.environ.pop("LINES", None)
 
 
 def open_app(

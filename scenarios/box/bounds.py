@@ -53,8 +53,10 @@ def odd_findings(measured: CornerFigures, odd: OddRuns | None) -> Iterator[Findi
     """Where this run lies apart from its past, each corner with its interval; alone, or with the runs just before it:
     what lasts since then. Two groups that take turns are no odd runs.
     """
-    for load in odd.found if odd is not None else ():
-        newest = range(len(odd.runs) - len(load.apart), len(odd.runs)) if odd is not None else ()
+    if odd is None:
+        return
+    for load in odd.found:
+        newest = range(len(odd.runs) - len(load.apart), len(odd.runs))
         lasting = {one.index for one in load.apart} == set(newest)
         for one in load.apart:
             if one.run == THIS and (lasting or not load.groups):

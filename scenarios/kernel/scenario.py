@@ -137,9 +137,8 @@ class _Rounds:
                 left = self.budget_s - (self.run.clock.now() - began)
                 if number >= FEWEST_ROUNDS and left < longest:
                     break
-                owed = (FEWEST_ROUNDS - number) * (
-                    longest or self.round_s
-                )  # also where the budget is used up
+                # also where the budget is used up
+                owed = (FEWEST_ROUNDS - number) * (longest or self.round_s)
                 step.progress(f"round {number + 1} of all loads", max(left, owed, 0.0))
                 at = self.run.clock.now()
                 await self._round(number)

@@ -207,9 +207,8 @@ class Command:
 
     def _hand_on(self, data: bytes) -> None:
         self._left -= len(data)
-        if (
-            not data and not self._fresh
-        ):  # our last word begins a line, also where the output was cut within one
+        # our last word begins a line, also where the output was cut within one
+        if not data and not self._fresh:
             emit(b"\n")
         elif self._left < 0:
             self.stop()
