@@ -22,6 +22,7 @@ DOORS = {
     "app/bundle/stub.py": {"sys.stderr"},  # before hostdx is there: fixed words, a version and its own path
     "app/cli/program.py": {"sys.stderr"},  # where the code that cleans it is not found
     "app/output.py": {"sys.stdout", "sys.stderr"},
+    "app/tui/app.py": {"sys.__stdout__"},  # its size
     "app/tui/widgets/panel.py": {"Segment", "Strip"},
     "app/tui/requests.py": {"copy_to_clipboard"},
     "app/tui/shell.py": {"Text"},  # the one line of a crash, through `printable`
