@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.recording.session import Session
 from app.report import wording
 from app.report.figures import latency
-from app.report.figures.verdict_table import beside, effects
+from app.report.figures.verdict_table import aside, beside, effects
 from app.report.headline import alone, answer
 from app.report.next_steps import to_do
 from app.report.results import checkup
@@ -65,9 +65,8 @@ def _result(session: Session, *, narrow: bool) -> list[Part]:
         parts += [found, *([say(values)] if (values := beside(session)) else ())]
     if (times := latency.table(session)) is not None:
         parts += [times, say(latency.MEANING)]
-    if session.variants and compared:
-        shown = ((Strong(f"{v.id}:"), wording.described(v)) for v in session.variants)
-        parts.append(Bullets(tuple(shown)))
+    if compared:
+        parts += described(session)
     lines: list[Words] = [(line,) for line in wording.unmeasured(session, compared)]
     lines += [(_trend(session, series),) for series in session.series]
     if lines:
@@ -78,6 +77,20 @@ def _result(session: Session, *, narrow: bool) -> list[Part]:
         )
         parts.append(Bullets(tuple((text,) for text in session.plan.differs)))
     return parts
+
+
+def described(session: Session, *, appendix: bool = False) -> list[Part]:
+    """The sides whose names do not tell all; `appendix`: of the loads that stand there, the others' else."""
+    apart, front = set[str](), set[str]()
+    for verdict in session.verdicts.values():
+        (apart if aside(session, verdict) else front).update((verdict.baseline, verdict.variant))
+    told = {
+        v.id: wording.described(v)
+        for v in session.variants
+        if (v.id in apart if appendix else v.id not in apart - front)
+    }
+    shown = tuple((Strong(f"{id}:"), words) for id, words in told.items() if words)
+    return [Bullets(shown)] if shown else []
 
 
 def _trend(session: Session, series: ev.SeriesVerdict) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from app.recording.session import Session
 from app.report import wording
 from app.report.figures.tiles import tiles
-from app.report.first_page import first_page, who
+from app.report.figures.verdict_table import effects
+from app.report.first_page import described, first_page, who
 from app.report.headline import answer
 from app.report.method import method
 from app.report.numbers import by_latency, numbers, over_the_run
@@ -68,8 +69,9 @@ def _title(session: Session) -> str:
 
 
 def _verdicts(session: Session) -> list[Part]:
-    parts: list[Part] = []
     told = [v for v in session.verdicts.values() if wording.measured(v)]
+    apart = effects(session, appendix=True)
+    parts = [] if apart is None else [apart, *described(session, appendix=True)]
     items: list[Words] = [(_explained(session, v),) for v in told if not v.control]
     if items:
         parts.append(Bullets(tuple(items)))

@@ -62,14 +62,15 @@ class Load(NamedTuple):
             metrics=(Metric(METRIC, METRIC),),
             slice_s=self.slice_s,
             slice_operations=OPERATIONS,
+            aside="together" not in self.sides,
         )
 
 
 BESIDE = {
-    "out": (("read", "reading the disk, beside sending", DISK, NETWORK),
-            ("send", "sending, beside reading the disk", NETWORK, DISK)),
-    "in": (("write", "writing the disk, beside receiving", DISK, NETWORK),
-           ("receive", "receiving, beside writing the disk", NETWORK, DISK)),
+    "out": (("read", "reading, beside sending", DISK, NETWORK),
+            ("send", "sending, beside reading", NETWORK, DISK)),
+    "in": (("write", "writing, beside receiving", DISK, NETWORK),
+           ("receive", "receiving, beside writing", NETWORK, DISK)),
 }  # fmt: skip
 STREAMS = {"out": "streams from disk to network", "in": "streams from network to disk"}
 

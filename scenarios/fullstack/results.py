@@ -8,7 +8,7 @@ import msgspec
 
 from probes import units
 from scenarios import ranges as of
-from scenarios.fullstack.loads import LABELS, STREAMS
+from scenarios.fullstack.loads import DISK, LABELS, NETWORK, STREAMS
 from scenarios.results.document import Part, Section, Table, say
 from scenarios.results.result import Result
 
@@ -98,25 +98,40 @@ class Streams(Result, frozen=True, tag="fullstack.streams/1"):
 
 
 def _limits(value: FullstackFigures) -> Table:
-    header = ("direction", "limit", "fastest way", "level", "of the disk alone", "of the network alone")
-    rows = tuple(
-        (
-            way_words(one.direction),
-            WORDS.get(one.what, one.what),
-            _label(one.path),
-            units.rate(one.rate),
-            _part(one.of_disk, one.of_disk_ci95),
-            _part(one.of_network, one.of_network_ci95),
+    """A direction a column: its limit, the fastest way, and what the parts do alone."""
+    columns = []
+    for one in value.limits:
+        alone = (value.level(one.direction, part) for part in (DISK, NETWORK))
+        fastest = value.level(one.direction, one.path)
+        columns.append(
+            (
+                WORDS.get(one.what, one.what),
+                _label(one.path),
+                units.rate(one.rate) if fastest is None else _rate(fastest),
+                _part(one.of_disk, one.of_disk_ci95),
+                _part(one.of_network, one.of_network_ci95),
+                *("–" if part is None else _rate(part) for part in alone),
+            )
         )
-        for one in value.limits
-    )
-    return Table(header, rows, frozenset({3, 4, 5}))
+    heads = ("limit", "fastest way", "its rate", "of disk alone", "of network alone", "disk alone",
+             "network alone")  # fmt: skip
+    header = ("with 95 % CI", *(way_words(one.direction) for one in value.limits))
+    return Table(header, tuple(zip(heads, *columns, strict=True)))
+
+
+def _rate(one: SideRate) -> str:
+    """`942 MB/s (900 to 980 MB/s)`"""
+    if one.ci95 is None:
+        return units.rate(one.rate)
+    low, high = (units.decimal(end, "B/s") for end in one.ci95)
+    return f"{units.rate(one.rate)} ({low.number if low.unit == high.unit else low} to {high})"
 
 
 def _part(ratio: float | None, ci95: tuple[float, float] | None) -> str:
     if ratio is None or ci95 is None:
         return "–"
-    return f"{units.percent(ratio)} ({units.percent(ci95[0])} to {units.percent(ci95[1])})"
+    low, high = map(units.percent, ci95)
+    return f"{units.percent(ratio)} ({low.removesuffix(' %')} to {high})"
 
 
 def _row(one: SideRate) -> tuple[str, ...]:

@@ -51,8 +51,8 @@ def test_one_pair_has_one_verdict_in_every_view_at_every_moment(demo: str) -> No
         bars = verdict_table.bars(table).values()
         drawn_bars = [(e.ratio, e.ci95, e.size) for e in listed if sound(e.ratio)]
         assert [(bar.ratio, bar.ci95, bar.size) for bar in bars] == drawn_bars
-        page = verdict_table.table(session)
-        effects = [row[page.header.index("effect")] for row in page.rows] if page is not None else []
+        pages = [verdict_table.table(session, appendix=appendix) for appendix in (False, True)]
+        effects = [row[page.header.index("effect")] for page in pages if page for row in page.rows]
         assert effects == [Toned(entry.size, entry.role) for entry in listed]
         said = answer(session)
         if said.verdict is not None:

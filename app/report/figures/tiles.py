@@ -20,7 +20,7 @@ def tiles(session: Session) -> tuple[Tiles, ...]:
 
 def _loads(session: Session) -> list[Tile]:
     """How many loads differ, and the largest effect; where none does, how small a one would have been seen."""
-    judged = [row for row in verdict_table.rows(session) if not row.verdict.control]
+    judged = [row for row in verdict_table.on_page(session) if not row.verdict.control]
     if not judged:
         return []
     first = judged[0]

@@ -49,12 +49,15 @@ def counts(block: ev.Block) -> bool:
 
 
 def rows(session: Session) -> list[VerdictRow]:
-    """What was measured: decided ones by their size, then the others, the controls last."""
+    """What was measured: decided ones by their size, then the others, the controls last; so of each part."""
     told = [v for v in session.verdicts.values() if wording.measured(v)]
     found = []
-    for v in sorted(
-        told, key=lambda v: (v.control, not v.differs, bool(wording.too_few(session, v)), -_distance(v))
-    ):
+
+    def place(v: ev.Verdict) -> tuple[object, ...]:
+        few = bool(wording.too_few(session, v))
+        return aside(session, v), v.control, not v.differs, few, -_distance(v)
+
+    for v in sorted(told, key=place):
         unit = _metric(session, v).unit
         title = wording.workload_title(session, v.workload)
         several = len({o.metric for o in told if o.workload == v.workload}) > 1
@@ -67,6 +70,16 @@ def rows(session: Session) -> list[VerdictRow]:
     return found
 
 
+def aside(session: Session, verdict: ev.Verdict) -> bool:
+    """Whether it stands in the appendix, not on the first page."""
+    load = session.load(verdict.workload)
+    return load is not None and load.aside
+
+
+def on_page(session: Session, *, appendix: bool = False) -> list[VerdictRow]:
+    return [row for row in rows(session) if aside(session, row.verdict) is appendix]
+
+
 def beside(session: Session) -> str:
     """What the values are, where they do not fit the effect beside them; empty where they do."""
     return " ".join(filter(None, (_quotients(session), _of_costs(session))))
@@ -74,7 +87,7 @@ def beside(session: Session) -> str:
 
 def _of_costs(session: Session) -> str:
     """`26 % slower` beside 3.46 and 4.65 µs: an effect is a share of the speed, the values are what it takes."""
-    for row in rows(session):
+    for row in on_page(session):
         ratio, metric = row.verdict.ratio, _metric(session, row.verdict)
         if metric.better == "less" and row.verdict.differs and ratio and not units.as_factor(ratio):
             way = "more" if ratio < 1 else "less"
@@ -85,7 +98,7 @@ def _of_costs(session: Session) -> str:
 
 def _quotients(session: Session) -> str:
     seen: dict[tuple[str, str, str], units.Quantity | None] = {}
-    for row in rows(session):
+    for row in on_page(session):
         verdict = row.verdict
         if seen.setdefault((verdict.workload, verdict.metric, verdict.baseline), row.left) != row.left:
             return EACH_ITS_OWN
@@ -98,9 +111,9 @@ def _quotients(session: Session) -> str:
     return ""
 
 
-def table(session: Session, *, narrow: bool = False) -> Table | None:
+def table(session: Session, *, narrow: bool = False, appendix: bool = False) -> Table | None:
     """None where nothing was compared. `narrow`: units in few letters, no difference by its margin, no groups."""
-    found = [_narrow(row) if narrow else row for row in rows(session)]
+    found = [_narrow(row) if narrow else row for row in on_page(session, appendix=appendix)]
     if not found:
         return None
     pairs = {(row.verdict.baseline, row.verdict.variant) for row in found}
@@ -120,10 +133,10 @@ def table(session: Session, *, narrow: bool = False) -> Table | None:
     return Table(header, tuple(body), numbers).without_empty_columns()
 
 
-def effects(session: Session, *, narrow: bool = False) -> Effects | Table | None:
+def effects(session: Session, *, narrow: bool = False, appendix: bool = False) -> Effects | Table | None:
     """The table with its rows drawn, as far as one has an estimate."""
-    shown = table(session, narrow=narrow)
-    found = rows(session)
+    shown = table(session, narrow=narrow, appendix=appendix)
+    found = on_page(session, appendix=appendix)
     drawn = bars(found)
     if shown is None or not drawn:
         return shown

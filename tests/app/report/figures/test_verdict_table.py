@@ -33,8 +33,14 @@ def verdict(workload: str, word: str, ratio: float | None, **more: object) -> ev
 def session(*events: ev.AnyEvent) -> Session:
     told = Session()
     loads = tuple(
-        Workload(id=name, title=f"load {name}", metrics=(Metric("IOPS", "1/s"),), control=name == "c")
-        for name in ("small", "large", "same", "c")
+        Workload(
+            id=name,
+            title=f"load {name}",
+            metrics=(Metric("IOPS", "1/s"),),
+            control=name == "c",
+            aside=name == "z",
+        )
+        for name in ("small", "large", "same", "c", "z")
     )
     sides = (Variant(id="A", label="/a"), Variant(id="B", label="/b"))
     plan = Plan(scenario="storage", title="t", question="q", workloads=loads, variants=sides)
@@ -70,6 +76,18 @@ def test_both_sides_medians_and_the_largest_effect_first() -> None:
         "2.5 to 3.5 ×",
         "6",
     )
+
+
+def test_a_load_that_is_set_aside_stands_in_the_appendix_only() -> None:
+    told = session(
+        verdict("z", "slower", 0.1),
+        verdict("small", "slower", 0.9),
+        verdict("c", "slower", 1.0, control=True),
+    )
+    assert [row.load for row in rows(told)] == ["load small", "load c (control)", "load z"]
+    front, back = (table(told, appendix=appendix) for appendix in (False, True))
+    assert front is not None and [row[0] for row in front.rows] == ["load small", "load c (control)"]
+    assert back is not None and [row[0] for row in back.rows] == ["load z"]
 
 
 @pytest.mark.parametrize(("ratio", "word", "told"), [(3.0, "faster", ""), (1.05, "inconclusive", MEDIANS)])
