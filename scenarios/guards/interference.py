@@ -8,6 +8,7 @@ same load does not usually cause counts, and what other processes are known to h
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from math import inf
 from statistics import median
 from typing import NamedTuple
 
@@ -47,11 +48,13 @@ class Others(NamedTuple):
     """CPUs and bytes a second of other processes; `io` is None where some cannot be read and the rest did nothing.
 
     hidden  not all processes of this machine show: both are at least so many.
+    for_us  CPUs that the kernel's threads used for loop devices of ours.
     """
 
     cpus: float
     io: float | None
     hidden: bool = False
+    for_us: float = 0.0
 
 
 class Excess(NamedTuple):
@@ -72,8 +75,9 @@ def surroundings(
     exact: bool = False,
     uneven: bool = False,
     others: Others | None = None,
+    loops: Collection[str] = (),
 ) -> Surroundings:
-    """Between two gaps. Without a measurement nothing of ours ran."""
+    """Between two gaps. Without a measurement nothing of ours ran. `loops`: of ours, whose files lie on `devices`."""
     seconds = max(after.host.time_s - before.host.time_s, 1e-3)
     cpu = steal = users = None
     full = 0.0
@@ -84,11 +88,15 @@ def surroundings(
             ours = after.ours_cpu_s - before.ours_cpu_s
             if measured is not None:
                 ours = max(ours, measured.cpu_s + (measured.onset.cpu_s if measured.onset else 0.0))
+            if others is not None:
+                ours += others.for_us * seconds
             cpu = max(0.0, busy - ours) / capacity
             users = None if others is None else min(cpu, others.cpus * seconds / capacity)
             full = busy / capacity
             steal = max(0.0, after.host.cpu.steal_s - before.host.cpu.steal_s) / capacity
     read, written, requests, elsewhere = _moved_on(before.host, after.host, devices)
+    earlier, later = before.host.disks, after.host.disks
+    through = sum(later[one].bytes - earlier[one].bytes for one in loops if one in later and one in earlier)
     own_read, own_written = (max(0, b - a) for a, b in zip(before.ours_io, after.ours_io, strict=True))
     own_bytes = max(own_read + own_written, measured.bytes if measured is not None else 0)
     attributed = None
@@ -118,6 +126,7 @@ def surroundings(
         device_operations=requests,
         own_bytes=own_bytes,
         own_written=own_written,
+        beside=None if read is None or not loops else max(0, read + written - through),
         attributed=attributed,
         operations=own,
         exact=exact,
@@ -171,7 +180,7 @@ def foreign_bytes(history: Sequence[Surroundings], now: Surroundings) -> float |
         return None
     # What ours wrote into the page cache meanwhile (a command of the user's) reaches the device later.
     pending = max(0, sum(b.own_written - b.device_written for b in history[-TAIL:]))
-    surplus = max(0, now.device_bytes - now.own_bytes - pending)
+    surplus = min(max(0, now.device_bytes - now.own_bytes - pending), _others_at_most(now))
     if now.exact:
         return surplus / now.seconds
     most_caused = MOST_COPIES * now.own_bytes + MOST_CAUSED_BYTES * now.operations
@@ -179,7 +188,12 @@ def foreign_bytes(history: Sequence[Surroundings], now: Surroundings) -> float |
     each = _usual_of_ours(history, now, "device_bytes")
     if each is not None:
         told = max(told, now.device_bytes - each * now.operations)
-    return max(0.0, told) / now.seconds
+    return min(max(0.0, told), _others_at_most(now)) / now.seconds
+
+
+def _others_at_most(now: Surroundings) -> float:
+    """Bytes: who uses our loop device beside us shows by what it asks for; what its file system adds is ours."""
+    return inf if now.beside is None or now.attributed is None else now.beside + now.attributed
 
 
 def foreign_operations(now: Surroundings) -> float | None:
@@ -273,7 +287,8 @@ def _against_usual(alike: Sequence[Surroundings], now: Surroundings) -> list[Exc
         tell("steal", now.steal - usual, threshold("steal").limit, one)
     each = _usual_of_ours(alike, now, "device_operations")
     if now.device_bytes is not None and each is not None:
-        foreign = (now.device_operations - each * now.operations) / now.seconds
+        surplus = min(max(0, now.device_bytes - now.own_bytes), _others_at_most(now))
+        foreign = min(now.device_operations - each * now.operations, surplus / PAGE_BYTES) / now.seconds
         usual = max(LEAST_OPERATIONS_A_SECOND, median(b.device_operations / b.seconds for b in alike))
         one = Disturbance("device", figure=foreign / usual)
         if foreign > LEAST_OPERATIONS_A_SECOND:

@@ -7,12 +7,12 @@ block, not at some time since the run began.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 from probes.host import Host
 from probes.system.pulse import Counters, pulse, read_counters
-from probes.system.running.culprit import Resource, busiest, used_by_others
+from probes.system.running.culprit import Resource, busiest, loop_workers, ranking, used_by_others
 from probes.system.running.processes import ProcessTable, family_of, io_bytes, look, own_family
 from probes.system.running.tasks import tasks_hidden
 from scenarios import events as ev
@@ -23,11 +23,15 @@ from scenarios.model import Run
 
 
 class Culprits:
-    """`in_gap` before every block, `name` after a disturbed one; at most LOOK_SHARE of the time is spent."""
+    """`in_gap` before every block, `name` after a disturbed one; at most LOOK_SHARE of the time is spent.
 
-    def __init__(self, run: Run, devices: Sequence[str]) -> None:
+    loops  loop devices of ours: the kernel's threads that work for them are nobody else.
+    """
+
+    def __init__(self, run: Run, devices: Sequence[str], loops: Collection[str] = ()) -> None:
         self._run = run
         self._devices = tuple(devices)
+        self._loops = loops
         self._last: ProcessTable | None = None
         self._at = 0.0
         self._took_s: list[float] = []
@@ -42,15 +46,22 @@ class Culprits:
             self._look()
         self._began = self._last
 
-    def after(self) -> Others | None:
-        """Right after the block: what other processes used in it; None where there are so many that it takes long."""
-        if self._began is None or not self._affordable:
+    def after(self, *, suspected: bool = False) -> Others | None:
+        """Right after the block: what other processes used in it, or since the last look before; None where there are
+        so many that it takes long, unless the block is `suspected`.
+        """
+        if self._began is None or not (suspected or self._affordable):
             return None
-        ours = frozenset(own_family(self._run.host)) if self._run.host.live else frozenset()
         self._ended = self._look()
-        cpus, io = used_by_others(self._began, self._ended, ours)
+        workers = loop_workers(self._loops, self._began, self._ended)
+        cpus, io = used_by_others(self._began, self._ended, self._ours())
+        not_for_us = frozenset(self._ended.processes.keys() - workers)
+        for_us = sum((one.rate for one in ranking(self._began, self._ended, "cpu", not_for_us)), 0.0)
         hidden = tasks_hidden(self._run.host) is not None
-        return Others(cpus, (io or None) if hidden else io, hidden)
+        return Others(cpus, (io or None) if hidden else io, hidden, for_us)
+
+    def _ours(self) -> frozenset[int]:
+        return frozenset(own_family(self._run.host)) if self._run.host.live else frozenset()
 
     @property
     def _affordable(self) -> bool:
@@ -71,7 +82,7 @@ class Culprits:
         if not wanted or before is None:
             return {}
         now = self._ended or self._look()
-        ours = frozenset(own_family(self._run.host)) if self._run.host.live else frozenset()
+        ours = self._ours() | loop_workers(self._loops, before, now)
         named: dict[str, Culprit] = {}
         for kind in wanted:
             resource: Resource = "cpu" if kind == "cpu" else "io"

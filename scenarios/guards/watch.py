@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Literal
 
 from msgspec.structs import replace
@@ -58,7 +59,9 @@ class Watch:
         self._found: dict[str, list[list[Excess]]] = {}  # by workload, of each train or block
         self._repeated: Counter[str] = Counter()
         self._lasting: set[Kind] = set()  # what disturbed the last one
-        self._culprits = Culprits(run, self._all_devices())
+        given = {"": devices, **(by_variant or {})}
+        self._loops = {v: frozenset(one for one in ds if one.startswith("loop")) for v, ds in given.items()}
+        self._culprits = Culprits(run, self._all_devices(), frozenset().union(*self._loops.values()))
         self._named: list[Culprit] = []
         self._before: Reading | None = None
         self._settled = False
@@ -119,11 +122,11 @@ class Watch:
         if before is None:
             return None
         devices = tuple(dict.fromkeys(self._by_variant.get(variant, self._devices)))
-        others = self._culprits.after()
         kind = kind_of(workload)
         if measured.device_bytes is None and kind != "metadata":
             devices = ()  # what others do to a disk disturbs nobody who does not use it
-        now = surroundings(
+        seen = partial(
+            surroundings,
             before,
             after,
             measured,
@@ -131,9 +134,14 @@ class Watch:
             load=f"{workload} {variant}",
             exact=kind == "read",
             uneven=kind == "metadata",
-            others=others,
+            loops=self._loops.get(variant, self._loops[""]) - {*devices},
         )
+        others = self._culprits.after()
+        now = seen(others=others)
         found = beyond(self._seen, now)
+        if others is None and any(one.kind in ("cpu", "device") for one in found):  # nobody is accused unseen
+            now = seen(others=self._culprits.after(suspected=True))
+            found = beyond(self._seen, now)
         self.loud = bool(found)
         self._seen.append(now)
         judged = self._found.setdefault(workload, [])

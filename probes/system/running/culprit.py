@@ -7,7 +7,8 @@ parent: nobody else is there to be named.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from typing import Literal
 
 import msgspec
@@ -85,6 +86,20 @@ def _users(
         used = _used(earlier, process, resource, inherited.get(pid), all_cpus)
         if used:
             yield Culprit(pid, process.name, used / between_s)
+
+
+def loop_workers(loops: Collection[str], *looks: ProcessTable) -> frozenset[int]:
+    """The kernel's threads that name one of these loop devices: what they do was asked of it or of its file system.
+
+    A worker is named for what it did last: kworker/u8:7-loop0, kworker/0:1-xfs-inodegc/loop0, kworker/u8:0-flush-7:0.
+    """
+    named = re.compile(r"(?:^|[-+/])(?:loop|flush-7:)([0-9]+)(?:-[0-9]+)?$")
+    return frozenset(
+        one.pid
+        for look in looks
+        for one in look.processes.values()
+        if one.kernel_thread and (found := named.search(one.name)) and f"loop{found[1]}" in loops
+    )
 
 
 def used_by_others(

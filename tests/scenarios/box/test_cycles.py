@@ -180,6 +180,17 @@ def test_a_disturbed_load_is_left_out_of_its_cycle_alone() -> None:
     assert (told.workload, told.index) == ("ior-write", PILOTS)
 
 
+def test_a_budget_of_one_disturbed_cycle_is_exceeded_once_and_not_for_ever() -> None:
+    """A cycle takes 4.8 s: two pilots and one that counts."""
+    run, first = FakeRun(clock=FakeClock()), len(CORNERS) * PILOTS
+    disturbed = Disturbance(kind="cpu", figure=0.9, usual=0.1)
+    done = conducted(watch=FakeWatch(run, lambda block: disturbed if block == first else None), budget_s=15.0)
+    assert all(one.median for one in done.cycles.levels()) and run.clock.now() == pytest.approx(4 * 4.8)
+    run = FakeRun(clock=FakeClock())
+    done = conducted(watch=FakeWatch(run, lambda block: disturbed), budget_s=15.0)
+    assert not any(one.median for one in done.cycles.levels()) and run.clock.now() <= 30.0
+
+
 def test_a_run_that_others_suffer_from_stops() -> None:
     done = conducted(watch=FakeWatch(FakeRun(clock=FakeClock()), stop_after=100))
     assert done.cycles.ended and len(done.bench.order) < 100 + len(CORNERS)

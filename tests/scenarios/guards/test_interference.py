@@ -327,3 +327,52 @@ def test_what_nfs_moved_is_of_no_disk() -> None:
     """A neighbour who reads 140 of his 150 bytes a second from a server."""
     before, after = reading(0, {"vda": 0}), msgspec.structs.replace(reading(1, {"vda": 900}), nfs_bytes=140)
     assert surroundings(before, after, None, ["vda"], others=Others(0.0, 150.0)).attributed == 10
+
+
+def test_cpu_of_the_kernel_for_our_loop_device_is_ours() -> None:
+    idle, busy = CpuTimes(5.0, 2.0, 13.0, 0.0, 0.0, 0.0, 0.0), CpuTimes(6.2, 2.3, 13.5, 0.0, 0.0, 0.0, 0.0)
+    before, after = (
+        Reading(Counters(at, cpu=cpu, cpus=2), 3.0, ThrottleCounters())
+        for at, cpu in ((10.0, idle), (11.0, busy))
+    )
+    cpus = [
+        surroundings(before, after, None, (), others=Others(0.2, None, for_us=used)).cpu
+        for used in (0.0, 0.5)
+    ]
+    assert cpus == [0.75, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("attributed", "neighbour", "told"), [(0, 0, []), (None, 0, ["device"]), (0, 9, ["device"])]
+)
+def test_what_a_file_system_on_our_loop_device_adds_is_ours(
+    attributed: int | None, neighbour: int, told: list[str]
+) -> None:
+    """Blocks of 50 MiB; one of them moves 9 MiB more in three times as many requests. `neighbour`: of these MiB, what
+    did not come through the loop device. Who moved them is not known where nobody may be read."""
+    usual = Surroundings(
+        seconds=0.1, load="ior", device_bytes=50 << 20, device_operations=100, own_bytes=50 << 20,
+        operations=25, beside=0, attributed=attributed,
+    )  # fmt: skip
+    now = msgspec.structs.replace(usual, device_bytes=59 << 20, device_operations=300, beside=neighbour << 20)
+    assert [one.kind for one in beyond([usual] * 4, now)] == told
+
+
+def test_requests_that_the_kernel_did_not_merge_are_nobodys() -> None:
+    usual = Surroundings(
+        seconds=0.1,
+        load="ior",
+        device_bytes=50 << 20,
+        device_operations=100,
+        own_bytes=50 << 20,
+        operations=25,
+    )
+    assert beyond([usual] * 4, msgspec.structs.replace(usual, device_operations=400)) == []
+
+
+def test_what_comes_through_a_loop_device_is_known_by_its_own_counters() -> None:
+    before, after = reading(0, {"vda": 100, "loop0": 0}), reading(1, {"vda": 1000, "loop0": 850})
+    through = surroundings(before, after, None, ["vda"], loops={"loop0", "loop1"})
+    assert (through.device_bytes, through.beside) == (900, 50)
+    assert surroundings(before, after, None, ["vda"]).beside is None
+    assert surroundings(before, after, None, (), loops={"loop0"}).beside is None

@@ -39,7 +39,8 @@ class Processes:
             self.bytes[name] = self.bytes.get(name, 0) + more
         for pid, (name, used) in enumerate(self.ticks.items(), start=20):
             text = f"read_bytes: {self.bytes.get(name, 0)}\nwrite_bytes: 0\n"
-            process(self.root, pid, name, used, io=text if name in self.readable else None)
+            kernel = 0x00200000 if name.startswith("k") else 0  # PF_KTHREAD
+            process(self.root, pid, name, used, io=text if name in self.readable else None, flags=kernel)
         moment(self.root, 1000 + self.clock.now())
 
 
@@ -213,3 +214,31 @@ def test_where_processes_are_hidden_what_shows_is_the_least(
         found = sought.after()
         assert found is not None and found.cpus == pytest.approx(0.2)
         assert (found.io, found.hidden) == ((0.0, False) if hidden is None else (None, True))
+
+
+WORKERS = (
+    "kworker/u8:7-loop0",
+    "kworker/0:1-xfs-inodegc/loop0",
+    "kworker/u8:0+flush-7:0",
+    "kjournal/loop0-8",
+)
+
+
+@pytest.mark.parametrize("name", WORKERS)
+def test_the_kernel_works_for_us_on_our_own_loop_device(machine: Processes, name: str) -> None:
+    for loops, used, named in ((["loop0"], 0.8, ""), (["loop1"], 0.0, f"{name} [20], 0.8 CPUs")):
+        machine.spend(0, **{name: 0})
+        sought = Culprits(FakeRun(host=machine.host, clock=machine.clock), (), loops)
+        sought.in_gap()
+        machine.spend(0.5, **{name: 40})
+        found = sought.after()
+        assert found is not None and found.for_us == pytest.approx(used)
+        assert said(sought, "cpu", 0.4) == named
+
+
+def test_whose_number_is_a_cpus_is_no_flusher(machine: Processes) -> None:
+    machine.spend(0, **{"kworker/7:0": 0, "kworker/0:7-events": 0})
+    sought = Culprits(FakeRun(host=machine.host, clock=machine.clock), (), ["loop0", "loop7"])
+    sought.in_gap()
+    machine.spend(0.5, **{"kworker/7:0": 40})
+    assert said(sought, "cpu", 0.4) == "kworker/7:0 [20], 0.8 CPUs"
