@@ -62,7 +62,7 @@ def _result(session: Session, *, narrow: bool) -> list[Part]:
     parts += tables
     found = effects(session, narrow=narrow)
     if found is not None:
-        parts += [found, *([say(values)] if (values := beside(session)) else ())]
+        parts += [found, *([say(*values)] if (values := beside(session)) else ())]
     if (times := latency.table(session)) is not None:
         parts += [times, say(latency.MEANING)]
     if compared:

@@ -15,8 +15,8 @@ from app.report.figures.verdict_table import counts
 from probes import units
 from scenarios import events as ev
 from scenarios.disturbance import most_named, most_often
-from scenarios.experiment.statistics.drift import Drift, drifts
-from scenarios.experiment.wording import drift_text
+from scenarios.experiment.statistics.drift import FEWEST, Drift, drifts, moves
+from scenarios.experiment.wording import drift_text, moves_text
 from scenarios.guards.thresholds import threshold
 
 _LARGEST = 1e100  # what a recording gives beyond it was not measured, and overflows a sum
@@ -175,14 +175,19 @@ def _reached(session: Session) -> list[Sign]:
 
 
 def _drift(session: Session, told: list[ev.Verdict]) -> list[Sign]:
-    """As the verdict has it; of a recording whose verdict has none, as its groups show it."""
-    out = []
+    """As the verdict has it; of a recording whose verdict has none, as its groups show it. What both sides do alike
+    leaves the effect as it is, not their levels."""
+    out, seen = [], False
     for v in told:
+        title = wording.workload_title(session, v.workload)
+        left, right = _by_group(session, v)
+        seen = seen or max(v.groups, len(left)) >= FEWEST
         courses = [Drift(side, first, last) for side, (first, last) in v.drift.items()]
-        if courses := courses or drifts(*_by_group(session, v), (v.baseline, v.variant)):
-            title = wording.workload_title(session, v.workload)
+        if courses := courses or drifts(left, right, (v.baseline, v.variant)):
             out.append(Sign("notice", f"{title}: {drift_text(courses, v.metric)}"))
-    return out or [Sign("ok", "no side drifted")]
+        elif courses := moves(left, right, (v.baseline, v.variant)):
+            out.append(Sign("notice", f"{title}: {moves_text(courses, v.metric)}"))
+    return out or [Sign("ok", "no side drifted")] * seen
 
 
 def _by_group(session: Session, verdict: ev.Verdict) -> tuple[list[float], list[float]]:

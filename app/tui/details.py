@@ -95,9 +95,7 @@ def planned(step: Remedy, offers: Iterable[Offer], process: Callable[[str], str]
 
 def _cut(head: list[Line], most: int, width: int) -> list[Line]:
     """On `most` lines; that it is not all is seen."""
-    return (
-        head if len(head) <= most else [*head[: most - 1], [*crop(head[most - 1], width - 2), (" …", "dim")]]
-    )
+    return head if len(head) <= most else [*head[: most - 1], crop([*head[most - 1], (" …", "dim")], width)]
 
 
 def _head(mark: str, step: Remedy, width: int) -> list[Line]:

@@ -28,8 +28,10 @@ def panel_lines(
     out = framed(text("QUESTION", "title"), [], asked, width, len(asked) + 2)
     left = width * LEFT // 100
     compared, costs = _compared(plan, left - 4), _costs(plan, width - left - 4)
+    name, beside = ("COMPARES" if len(plan.variants) > 1 else "MEASURES"), bool(compared)
+    if not beside:
+        name, compared = "STEPS", _steps(plan, left - 4)
     high = max(len(compared), len(costs)) + 2
-    name = "COMPARES" if len(plan.variants) > 1 else "MEASURES"
     both = (
         framed(text(name, "title"), _key("d", "directories"), compared, left, high),
         framed(text("COSTS", "title"), _key("b", "budget"), costs, width - left, high),
@@ -53,7 +55,7 @@ def panel_lines(
             len(rows) + 2,
         )
     free = max(0, height - len(out) - len(last) - 2)
-    steps = [split(text(clean(step.title)), text(_seconds(step.seconds)), inner) for step in plan.steps]
+    steps = _steps(plan, inner) if beside else []
     if steps and free >= len(before) + len(steps) + 4:
         out += framed(text("STEPS", "title"), [], steps, width, len(steps) + 2)
     free = max(0, height - len(out) - len(last) - 2)
@@ -78,7 +80,11 @@ def _compared(plan: Plan, width: int) -> list[Line]:
             f"differs: {clean('; '.join(plan.differs))} → the verdict is about this stack, all of it together"
         )
         out += wrapped(told, width, "warning", hang=2)
-    return out or [text("nothing is compared", "dim")]
+    return out
+
+
+def _steps(plan: Plan, width: int) -> list[Line]:
+    return [split(text(clean(step.title)), text(_seconds(step.seconds)), width) for step in plan.steps]
 
 
 def _costs(plan: Plan, width: int) -> list[Line]:

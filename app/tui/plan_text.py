@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from app.glyphs import clean
 from app.lines import BLANK, Line, pad, text, wrapped
 from app.report.plan_text import NAME, WARNED, PlanRow, change_rows, plan_rows
+from app.tui.widgets.word_list import word_lines
 from probes.action import Action
 from scenarios.events import Offer
 from scenarios.plan import Option, Plan
@@ -98,10 +99,11 @@ def planning_lines(offer: Offer, width: int) -> list[Line]:
     out += [*wrapped(clean(offer.question), width, "strong"), *wrapped(clean(offer.answers), width), BLANK]
     out += [*wrapped(f"needs {clean(offer.needs)}", width), BLANK] if offer.needs else []
     out += [text("OPTIONS", "title")] if offer.options else []
-    longest = max((len(option.name) for option in offer.options), default=0)
+    longest = max((len(option.name) for option in offer.options), default=0) + 2
     for option in offer.options:
-        out += wrapped(f"{option.name:<{longest}}  {clean(option.help)}", width, "dim", hang=longest + 2)
-    return out
+        rows = wrapped(clean(option.help), width - longest, "dim")
+        out += [[(f"{'' if n else option.name:<{longest}}", "accent"), *row] for n, row in enumerate(rows)]
+    return [*out, BLANK, *word_lines(width)]
 
 
 def needs_lines(offer: Offer, missing: Sequence[Option], width: int) -> list[Line]:

@@ -27,7 +27,8 @@ SAYS = texts("checkup")
 FIRST_S, BETWEEN_S = 2.0, 1.0  # how long a look takes
 WAITED = 0.25  # of the time that tasks waited: as much as makes a job a third slower
 USED = 0.75  # of all CPUs, where the kernel does not say who waited
-BUSY = 0.8  # of the time that a disk had something to do
+BUSY = 0.8  # of the time that a disk had something to do,
+PRESSED = 0.5  # where the kernel says besides that tasks waited for one
 MOST_NAMED = 3
 AREA = "host"  # the items' scenario, as of triage's rules about the host
 
@@ -118,13 +119,18 @@ class Others:
         shares = {name: sum(use for _, _, use in rates) / len(self.gaps) for name, rates in busy.items()}
         # a loop device's own disk is busy with it: the busiest is the one that tasks wait for
         device = max(shares, key=lambda name: (round(shares[name], 1), name), default="")
-        if not device or shares[device] < BUSY or (waited and fmean(waited) < WAITED):
+        if (
+            not device
+            or shares[device] < (PRESSED if waited else BUSY)
+            or (waited and fmean(waited) < WAITED)
+        ):
             return None
         moved = sum(read + written for read, written, _ in busy[device]) / len(self.gaps)
         users = self._users("io", 0.1 * moved)
         user = users[0] if users else None
         who = self._who([(one, units.rate(one.rate)) for one in users])
-        words = SAYS.text("disk", device=device, busy=min(1.0, shares[device]), rate=moved, who=who)
+        told = {"device": device, "busy": min(1.0, shares[device]), "rate": moved, "who": who}
+        words = SAYS.text("disk", waited=fmean(waited), **told) if waited else SAYS.text("busy", **told)
         if user:
             step = SAYS.remedy("disk", name=user.name, pid=user.pids[0]).step
         else:

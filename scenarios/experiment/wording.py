@@ -119,13 +119,22 @@ def places_text(scatter: Scatter) -> str:
 
 def drift_text(drifting: Sequence[Drift], unit: str) -> str:
     """`A falls from 340 k to 56 k IOPS while it is measured; the other side does not follow, ...`."""
-    courses = " and ".join(
+    alone = "; the other side does not" if len(drifting) == 1 else ""
+    return f"{_courses(drifting, unit)}{alone}, so the effect depends on the moment of measuring"
+
+
+def moves_text(moving: Sequence[Drift], unit: str) -> str:
+    """`A rises from 10 k to 200 k ops/s while it is measured, as the other side does ...`."""
+    return f"{_courses(moving, unit)}, the sides alike: the effect holds, the levels depend on the moment of measuring"
+
+
+def _courses(drifting: Sequence[Drift], unit: str) -> str:
+    told = " and ".join(
         f"{d.variant} {'falls' if d.last < d.first else 'rises'} "
         f"from {units.prefixed(d.first).strip()} to {units.prefixed(d.last).strip()} {unit}".rstrip()
         for d in drifting
     )
-    alone = "; the other side does not" if len(drifting) == 1 else ""
-    return f"{courses} while it is measured{alone}, so the effect depends on the moment of measuring"
+    return f"{told} while it is measured"
 
 
 def carry_over_text(bias: Spread, block_s: float | None) -> str:

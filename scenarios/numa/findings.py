@@ -72,16 +72,11 @@ def _competitor(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
     worst = min(lost.values())
     where = f"CPU{'' if len(lost) == 1 else 's'} {as_list(frozenset(lost))}"
     who = around.culprit
-    took = (
-        SAYS.text(
-            "took",
-            who=who.label,
-            rate=f"{who.rate:.2f}",
-            cpus=units.counted(around.cpus or len(result.share), "CPU"),
-        )
-        if who is not None
-        else SAYS.text("others-took")
-    )
+    all_of_them = f"{max(sum(around.foreign.values()), who.rate if who else 0.0):.2f}"
+    cpus = units.counted(around.cpus or len(result.share), "CPU")
+    took = SAYS.text("others-took", all=all_of_them, cpus=cpus)
+    if who is not None:
+        took += SAYS.text("took", who=who.label, rate=f"{who.rate:.2f}")
     shown = sorted(lost.items(), key=lambda item: item[1])[:8]
     yield SAYS.finding(
         "cpu-competitor",

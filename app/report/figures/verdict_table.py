@@ -80,9 +80,9 @@ def on_page(session: Session, *, appendix: bool = False) -> list[VerdictRow]:
     return [row for row in rows(session) if aside(session, row.verdict) is appendix]
 
 
-def beside(session: Session) -> str:
+def beside(session: Session) -> list[str]:
     """What the values are, where they do not fit the effect beside them; empty where they do."""
-    return " ".join(filter(None, (_quotients(session), _of_costs(session))))
+    return [words for words in (_of_costs(session), _quotients(session)) if words]
 
 
 def _of_costs(session: Session) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.glyphs import clean
-from app.lines import Line, crop, framed, grounded, ruled, split, text, wrapped
+from app.lines import Line, cells, crop, framed, grounded, ruled, split, text, wrapped
 from app.recording import store
 from app.recording.session import Session
 from app.report.figures.verdict_table import beside as values_beside
@@ -58,7 +58,8 @@ def trust_lines(session: Session, width: int) -> list[Line]:
 
 
 def doubt_lines(session: Session, width: int, *, brief: bool = False) -> list[Line]:
-    """What else must be known to read the table, the worst first; `brief`: one line, cut with an ellipsis."""
+    """What else must be known to read the table, the worst first; `brief`: one line, the first mere note that is whole
+    on it, else cut with an ellipsis."""
     said: list[tuple[str, str]] = []
     for event in session.actions.values():
         declared = event.state == "kept" and event.action.irreversible  # a trim: it was said beforehand
@@ -70,10 +71,10 @@ def doubt_lines(session: Session, width: int, *, brief: bool = False) -> list[Li
     if differs and session.verdicts:
         names = "; ".join(clean(d) for d in differs)
         said.append((f"This stack, as these differ too: {names}.", "dim"))
-    if values := values_beside(session):
-        said.append((values, "dim"))
+    said += [(values, "dim") for values in values_beside(session)]
     if brief:
-        return [crop(text(words, role), width) for words, role in said[:1]]
+        whole = [one for one in said if one[1] == said[0][1] == "dim" and len(one[0]) <= width]
+        return [crop(text(words, role), width) for words, role in (whole or said)[:1]]
     return [line for words, role in said for line in wrapped(words, width, role)]
 
 
@@ -89,6 +90,16 @@ def _load_lines(session: Session, workload: str, width: int) -> list[Line]:
     """What the load stands for: `4k QD16` is a word of those who measure disks."""
     load = session.load(workload)
     return wrapped(clean(load.why), width, "dim", indent=2) if load is not None and load.why else []
+
+
+def _why_lines(name: str, why: Sequence[str], width: int, most: int | None) -> list[Line]:
+    """How it came about, on `most` lines as many of its parts as are whole there; Enter shows the rest."""
+    for count in range(len(why), 0, -1):
+        out = wrapped(f"{name}: {'; '.join(why[:count])}.", width, "dim")
+        more = count < len(why)
+        if most is None or (len(out) <= most and cells(out[-1]) + 6 * more <= width):
+            return [*out[:-1], split(out[-1], text("Enter", "key"), width)] if more else out
+    return [*out[:most][:-1], split([*out[(most or 1) - 1], (" …", "dim")], text("Enter", "key"), width)]
 
 
 class VerdictDetails(Panel):
@@ -128,16 +139,12 @@ class VerdictDetails(Panel):
         if entry is not None and entry.verdict is not None and entry.measured:
             verdict = entry.verdict
             inner = f"95 % CI {entry.interval}" if entry.interval and not verdict.explain else ""
-            why = "; ".join(filter(None, (inner, clean(verdict.reason or ""), clean(explanation(verdict)))))
+            why = [*filter(None, (inner, clean(verdict.reason or ""), clean(explanation(verdict))))]
             many = low and len(self.screen.query_one(VerdictList).entries()) > MANY
             if why and not many:
-                said = wrapped(f"{entry.name}: {why}.", width, "dim")
-                most = LOW_LINES + self.free if low else len(said)
-                out += said[:most]
+                out += _why_lines(entry.name, why, width, LOW_LINES + self.free if low else None)
                 if self.screen.size.height >= ROOMY:
                     out += _load_lines(session, verdict.workload, width)
-                if len(said) > most:
-                    out[-1] = split(out[-1], text("Enter", "key"), width)
         compared = bool(self.screen.query_one(VerdictList).rows())
         if low or compared:
             out += [*signs, *on_top_lines(session, width, self._most + 1)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
-from app.lines import Line, wrapped
+from app.lines import Line, crop, text, wrapped
 from app.tui.widgets.picker import Picker, PickerRow
 
 _WORD = 14
@@ -48,6 +48,12 @@ def _line(term: str, said: str, width: int) -> Line:
 def _second(said: str, width: int) -> Line:
     rest = wrapped(said, max(8, width - _WORD))[1:]
     return [(" " * _WORD, "text"), *(part for line in rest for part in line)] if rest else []
+
+
+def word_lines(width: int) -> list[Line]:
+    """All of them under a head, a line each: what can be read meanwhile."""
+    named = [crop([(f"{word.name:<{_WORD}} ", "text"), (word.means, "dim")], width) for word in WORDS]
+    return [text("WORDS THAT COME UP", "title"), *named]
 
 
 class WordList(Picker):

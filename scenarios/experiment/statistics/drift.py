@@ -36,7 +36,7 @@ class FittedLine(NamedTuple):
 
 
 class Drift(NamedTuple):
-    """A side that halves or doubles within a load while the other does not follow it. Values in the metric's unit."""
+    """A side that halves or doubles within a load. Values in the metric's unit."""
 
     variant: str
     first: float
@@ -72,13 +72,17 @@ def drifts(baseline: Sequence[float], variant: Sequence[float], pair: tuple[str,
     ratio = course([math.log(b) - math.log(a) for a, b in both])
     if ratio is None or ratio.p > SURE or abs(ratio.change) < TOGETHER:
         return []
+    against = {pair[0]: -ratio.change, pair[1]: ratio.change}
+    own = moves([a for a, _ in both], [b for _, b in both], pair)
+    return [drift for drift in own if (drift.last - drift.first) * against[drift.variant] > 0]
+
+
+def moves(baseline: Sequence[float], variant: Sequence[float], pair: tuple[str, str]) -> list[Drift]:
+    """The sides that halve or double, whatever the other does, the stronger one first: their levels are of no state."""
     found = []
-    for name, values, against in (
-        (pair[0], [math.log(a) for a, _ in both], -ratio.change),
-        (pair[1], [math.log(b) for _, b in both], ratio.change),
-    ):
-        own = course(values)
-        if own is not None and own.p <= SURE and abs(own.change) >= HALVES and own.change * against > 0:
+    for name, values in zip(pair, (baseline, variant), strict=True):
+        own = course([math.log(value) for value in values if value > 0])
+        if own is not None and own.p <= SURE and abs(own.change) >= HALVES:
             found.append((abs(own.change), Drift(name, _value(own.first), _value(own.last))))
     return [drift for _, drift in sorted(found, reverse=True)]
 

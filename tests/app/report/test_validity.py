@@ -197,3 +197,45 @@ def test_a_load_that_a_cache_served_in_part_has_no_check_mark(reached: int, stat
     said = validity.trust(session)
     assert len(said) == before + 1
     assert (state == "notice") == any(sign.state == "notice" for sign in said)
+
+
+@pytest.mark.parametrize(
+    ("levels", "state"),
+    [
+        ([100.0, 101.0, 99.0, 100.0, 102.0, 98.0, 101.0, 100.0], "ok"),
+        ([10.0, 15.0, 24.0, 38.0, 60.0, 95.0, 140.0, 200.0], "notice"),
+        ([100.0, 100.0, 100.0], None),
+    ],
+)
+def test_levels_that_both_sides_climb_alike_are_no_steady_ones(
+    levels: list[float], state: str | None
+) -> None:
+    """Both directories of one disk went from 10,000 to 200,000 names a second within seconds, beside a check mark."""
+    session = Session()
+    for group, level in enumerate(levels):
+        for side in ("A", "B"):
+            session.apply(
+                ev.Block(
+                    t=float(group),
+                    workload="w",
+                    variant=side,
+                    group=group,
+                    index=group,
+                    seconds=0.5,
+                    values={"ops/s": level},
+                )
+            )
+    session.apply(
+        ev.Verdict(
+            t=9.0,
+            workload="w",
+            metric="ops/s",
+            baseline="A",
+            variant="B",
+            groups=len(levels),
+            verdict="faster",
+            ratio=1.1,
+        )
+    )
+    told = [sign.state for sign in validity.trust(session) if "drift" in sign.text or "while" in sign.text]
+    assert told == ([state] if state else [])

@@ -40,6 +40,13 @@ def test_who_saturates_a_disk_is_the_second_cause() -> None:
     assert "hog" in cpu.words and "vda" in disk.words and "dd [81]" in disk.words
 
 
+def test_a_disk_that_is_kept_busy_in_turns_is_a_cause_where_tasks_wait_for_it() -> None:
+    """Writers that had to wait for busy CPUs, too, left it idle for a third of the time: nobody was named."""
+    (disk,) = found(gap(psi_cpu=0.1, psi_io=0.6, devices={"vda": (0.0, 5e8, 0.67)}))
+    assert "dd [81]" in disk.words and "60 %" in disk.words
+    assert found(gap(psi_cpu=0.1, psi_io=None, devices={"vda": (0.0, 5e8, 0.67)})) == []
+
+
 @pytest.mark.parametrize(
     "more",
     [

@@ -90,6 +90,12 @@ def _ids(found: list[Finding]) -> list[str]:
             ["cpu-competitor"],
             Culprit(7, "burner", 0.9).label,
         ),
+        (
+            _cpu(share=0.1),  # the one that is named took little of what is missing
+            Surroundings(foreign={0: 0.9}, culprit=Culprit(7, "burner", 0.16)),
+            ["cpu-competitor"],
+            "0.90 of 2 CPUs",
+        ),
         (_cpu(share=0.5), Surroundings(foreign={0: 0.0}), [], ""),  # nobody else was on it: not a competitor
         (_cpu(), Surroundings(steal=0.08), ["cpu-steal"], "gave 8 % of this machine's CPU time"),
         (

@@ -248,7 +248,7 @@ class PlanScreen(Base):
         chosen = " ".join(arguments(self.values, self.offer.options))
         if self.has_class("-wide") and self.has_class("-high") and not self.has_class("-broad"):
             warned = [ALONE] if self.alone else []
-            room = self.app.size.height - AROUND
+            room = self.app.size.height - AROUND - (self.busy is not None)
             return panel_lines(plan, width, room, warned, self._command(), self.shell.known.detects)
         return [
             *([*wrapped(ALONE, width, "warning"), BLANK] if self.alone else []),

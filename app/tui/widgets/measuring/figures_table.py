@@ -6,14 +6,14 @@ import statistics
 from collections.abc import Sequence
 
 from app.glyphs import clean, spark
-from app.lines import Line, crop, pad, ruled, text
+from app.lines import Line, crop, pad, ruled, shortened, text
 from app.recording.session import Session
 from probes import units
 from scenarios import events as ev
 
 _TRACE = 24  # values drawn
 _GAP = "  "
-_MOST_NAME = 44
+_MOST_NAME, _LEAST_NAME = 44, 16
 
 
 def _value(value: float, unit: str) -> str:
@@ -61,12 +61,13 @@ def figures(session: Session, width: int, most: int) -> tuple[Line, list[Line]]:
     else:
         cells = [{v: _median(samples, v) for v in columns} for _, samples in shown]
         widths = {v: max(len(clean(v)), *(len(row[v]) for row in cells)) for v in columns}
-        names = max(names, min(longest, width - sum(widths.values()) - len(_GAP) * len(columns)))
+        names = min(longest, max(_LEAST_NAME, width - sum(widths.values()) - len(_GAP) * len(columns)))
         head = _GAP.join(f"{clean(v):>{widths[v]}}" for v in columns)
         out.append(crop(text(f"{'':<{names}}{_GAP}{head}", "dim"), width))
         for (name, _), row in zip(shown, cells, strict=True):
             line = _GAP.join(f"{row[v]:>{widths[v]}}" for v in columns)
-            out.append(crop([*pad(text(clean(name)), names), (f"{_GAP}{line}", "text")], width))
+            called = text(shortened(name, names))
+            out.append(crop([*pad(called, names), (f"{_GAP}{line}", "text")], width))
     if len(shown) < len(rows):
         out.append(text(f"and {len(rows) - len(shown)} more in the report", "dim"))
     return text(note, "dim"), out

@@ -7,7 +7,7 @@ import time
 from functools import partial
 
 from app.glyphs import clean
-from app.lines import BLANK, Line, crop, framed, text, wrapped
+from app.lines import BLANK, Line, framed, text, wrapped
 from app.recording.session import Session
 from app.tui.widgets.fact_words import value_words
 from app.tui.widgets.home.checkup_lines import checkup_lines
@@ -17,7 +17,7 @@ from app.tui.widgets.measuring.load_cards import Pairs, card, card_lines, row_li
 from app.tui.widgets.measuring.standing import pairs_of
 from app.tui.widgets.on_top import on_top, trace_lines
 from app.tui.widgets.panel import SessionPanel
-from app.tui.widgets.word_list import WORDS
+from app.tui.widgets.word_list import word_lines
 
 MOST_TRACE = 9  # lines of what a watch draws
 FEW = 3  # loads whose cards have room for what the plan says
@@ -39,10 +39,7 @@ def about_lines(session: Session, width: int) -> list[Line]:
         for words in plan.sentences:
             out += wrapped(f"· {clean(words)}", width, "dim", hang=2)
         out += [text(clean(row), "dim") for row in plan.picture]
-    longest = max(len(word.name) for word in WORDS)
-    out += [BLANK, text("WORDS THAT COME UP", "title")]
-    for word in WORDS:
-        out.append(crop([(f"{word.name:<{longest}}  ", "text"), (word.means, "dim")], width))
+    out += [BLANK, *word_lines(width)]
     for fact in reversed(session.facts.values()):
         words = f"{fact.label}  {value_words(fact.value, fact.unit)}"
         out += wrapped(words, width, "dim", hang=2)[:1]

@@ -83,10 +83,9 @@ def _so_far(session: Session, estimate: ev.Estimate, name: str, furthest: int) -
     """No direction before the interval allows one, and no interval before the first look at it."""
     load = session.load(estimate.workload)
     least = load.min_groups if load is not None else 1
-    first_look = estimate.next_look if estimate.next_look > 0 and estimate.groups < least else least
     interval, decided = drawable(estimate.ci95), estimate.groups < furthest
     if interval is None or not sound(estimate.ratio) or (estimate.groups < least and not decided):
-        return Standing(name, f"{estimate.groups} of {max(first_look, estimate.groups)} groups", "", "dim")
+        return Standing(name, f"{estimate.groups} of {max(least, estimate.groups)} groups", "", "dim")
     low, high = interval
     if low < 1 / KNOWN_WITHIN and high > KNOWN_WITHIN:
         return Standing(name, "decided" if decided else "not known yet", "", "dim")

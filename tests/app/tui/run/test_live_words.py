@@ -42,6 +42,21 @@ def words(lines: list[Line]) -> str:
     return "\n".join("".join(part for part, _ in line).rstrip() for line in lines)
 
 
+@pytest.mark.parametrize("width", [76, 116])
+def test_no_figure_of_a_survey_is_cut_in_its_columns(width: int) -> None:
+    """At 80 cells the last of three columns was left out behind an ellipsis."""
+    _, columns, *rows = words(figure_lines(at("numa", 14.0), width, 12)).splitlines()
+    assert len(columns) <= width and not any(row.endswith("…") for row in (columns, *rows))
+
+
+def test_a_load_counts_its_groups_up_to_one_number() -> None:
+    """`3 of 8 groups` stood over `3 of 6 groups`."""
+    session = at("rpfilter", 8.0)
+    (load,) = session.workloads
+    found = standings(session, load.id)
+    assert found and all(one.words.endswith(f" of {load.min_groups} groups") for one in found)
+
+
 @pytest.mark.parametrize("demo", RUNS)
 def test_the_next_look_is_never_one_that_is_over(demo: str) -> None:
     """`12 of at most 48 groups … next interim look after 10 groups`: of a pair that had been decided before."""

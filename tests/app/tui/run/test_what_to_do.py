@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -54,6 +55,17 @@ async def test_on_a_low_screen_stand_the_first_command_and_the_first_finding(
         found.focus()
         await keys(pilot, *["j"] * (len(found.rows()) - 1))
         assert " ▸ " in grid(app)  # the cursor is seen on the last of them
+
+
+@pytest.mark.parametrize("demo", ADVISING)
+async def test_a_low_screen_cuts_no_sentence_twice_and_says_where_it_goes_on(
+    demo: str, tmp_path: Path
+) -> None:
+    """`(OLD:… …`, and `21 % faster; not  Enter`."""
+    async with opened(tmp_path, run=ended(demo), size="narrow") as (app, _):
+        shown = grid(app)
+        assert "… …" not in shown
+        assert all(re.search(r"[.…]\s+Enter$", row) for row in shown.splitlines() if row.endswith("  Enter"))
 
 
 async def test_c_copies_the_next_step_where_no_finding_has_a_remedy(tmp_path: Path) -> None:

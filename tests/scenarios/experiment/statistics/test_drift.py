@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 
-from scenarios.experiment.statistics.drift import course, drifts
+from scenarios.experiment.statistics.drift import course, drifts, moves
 
 
 def falling(groups: int, to: float, rng: random.Random, noise: float = 0.1) -> list[float]:
@@ -25,7 +25,13 @@ def test_a_side_that_falls_alone_is_told() -> None:
 
 def test_what_both_do_alike_is_the_hosts() -> None:
     rng = random.Random(2)
-    assert not drifts(falling(30, 0.3, rng), falling(30, 0.3, rng), ("A", "B"))
+    a, b = falling(30, 0.3, rng), falling(30, 0.3, rng)
+    assert not drifts(a, b, ("A", "B"))
+    assert {(one.variant, one.first > 2 * one.last) for one in moves(a, b, ("A", "B"))} == {
+        ("A", True),
+        ("B", True),
+    }
+    assert not moves(falling(30, 0.8, rng), falling(30, 1.0, rng), ("A", "B"))
 
 
 def test_of_two_that_fall_only_the_one_that_falls_faster_has_a_course_of_its_own() -> None:
