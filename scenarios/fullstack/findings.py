@@ -23,7 +23,7 @@ def findings(measured: FullstackFigures, verdicts: Sequence[ev.Verdict], found: 
     yield from _losses(measured, verdicts)
     yield from _ways(measured, verdicts)
     yield from _placement(measured, verdicts)
-    yield from _mtu(verdicts, found)
+    yield from _varied(measured, verdicts, found)
     yield from _rates(measured)
 
 
@@ -94,12 +94,17 @@ def _placement(measured: FullstackFigures, verdicts: Sequence[ev.Verdict]) -> It
             )
 
 
-def _mtu(verdicts: Sequence[ev.Verdict], found: Machine) -> Iterator[Finding]:
-    """What larger frames gain on a link of our own: a hint for a card, whose own setting is only read."""
+def _varied(measured: FullstackFigures, verdicts: Sequence[ev.Verdict], found: Machine) -> Iterator[Finding]:
+    """What a setting of a link of our own changes: a hint for a card, whose own is only read; sends without a copy."""
+    lent = measured.level("out", "zerocopy")
     for verdict in verdicts:
-        if verdict.workload == "mtu" and verdict.faster and verdict.ci95:
+        if verdict.workload in ("mtu", "rfs", "xps", "zerocopy") and verdict.differs and verdict.ci95:
             low, high = verdict.ci95
-            yield SAYS.finding("mtu", factor=units.effect(verdict.ratio), low=low, high=high)
+            copied = lent.copied if lent is not None and lent.copied is not None else 0.0
+            yield SAYS.finding(
+                verdict.workload, factor=units.effect(verdict.ratio), low=low, high=high, copied=copied,
+                subject=measured.directory if verdict.workload == "zerocopy" else "",
+            )  # fmt: skip
     card = found.card
     if card is not None and present(card.mtu) and card.mtu < 9000:
         yield SAYS.finding("card-mtu", subject=card.name, card=card.name, mtu=card.mtu)

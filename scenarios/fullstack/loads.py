@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from probes.bench.streams.bench import METRIC
-from probes.bench.streams.messages import PATHS, Direction, Side
+from probes.bench.streams.messages import PATHS, Direction, Link, Side
 from scenarios.experiment.groups import Pair
 from scenarios.plan import Metric, Variant, Workload
 
@@ -14,9 +14,14 @@ from scenarios.plan import Metric, Variant, Workload
 # disk that is capped at 100 MiB/s scattered by half and favoured who came after a pause, of 0.3 s by 7 to 11 %.
 SLICE_S, LEAST_SLICE_S = 0.3, 0.02
 GROUPS = 14  # of the widest load, for which its seconds should do, with what lies between its slices
-WEIGHT = 3  # a load of many sides gets so many shares of the budget
 OPERATIONS = 10  # of CHUNK in a slice, for each stream
-MTUS = (1500, 9000)
+LINKS = (Link(), Link(mtu=9000), Link(spread="rfs"), Link(spread="xps"))
+# of a link of our own: which load varies it, its title, the side that is as the first link is, the other one
+VARIED = {
+    1: ("mtu", "MTU of the private link", "mtu1500", "mtu9000"),
+    2: ("rfs", "who takes what arrives on the private link", "plain", "rfs"),
+    3: ("xps", "queues of the private link", "plain", "xps"),
+}
 DISK, NETWORK = "disk", "network"
 LABELS = {
     "alone": Variant(id="alone", label="alone"),
@@ -29,6 +34,14 @@ LABELS = {
     "direct": Variant(
         id="direct", label="direct", detail="O_DIRECT and a buffer, not through the page cache"
     ),
+    "zerocopy": Variant(
+        id="zerocopy", label="direct, MSG_ZEROCOPY", detail="O_DIRECT, and its buffer lent to the card"
+    ),
+    "plain": Variant(id="plain", label="as it comes", detail="one queue, no steering"),
+    "rfs": Variant(
+        id="rfs", label="RPS/RFS", detail="the CPUs of the readers take what arrives (rps_cpus, rps_flow_cnt)"
+    ),
+    "xps": Variant(id="xps", label="XPS", detail="a queue to send from for each CPU (xps_cpus)"),
     "mtu1500": Variant(id="mtu1500", label="MTU 1500"),
     "mtu9000": Variant(id="mtu9000", label="MTU 9000"),
     "near": Variant(id="near", label="near node", detail="workers on the CPUs of the disk's node"),
@@ -49,6 +62,11 @@ class Load(NamedTuple):
     @property
     def writes(self) -> bool:
         return any(side.direction == "in" and side.job != NETWORK for side in self.sides.values())
+
+    @property
+    def weight(self) -> int:
+        """Its shares of the budget: what the streams are limited by, what is lost together, what a setting changes."""
+        return 6 if self.pairs else 2 if "together" in self.sides else 1
 
     @property
     def comparisons(self) -> int:
@@ -77,16 +95,16 @@ STREAMS = {"out": "streams from disk to network", "in": "streams from network to
 
 def slice_s(seconds: float, every: Sequence[Load]) -> float:
     """Of all loads, so that groups enough fit into a budget; where bytes are the limit, the scheduler shortens it."""
-    shares = sum(WEIGHT if load.pairs else 1 for load in every)
-    sides = max(len(load.sides) for load in every)
-    return max(LEAST_SLICE_S, min(SLICE_S, seconds * WEIGHT / shares / (GROUPS * 2 * sides)))
+    widest = max(every, key=lambda load: len(load.sides))
+    share = seconds * widest.weight / sum(load.weight for load in every)
+    return max(LEAST_SLICE_S, min(SLICE_S, share / (GROUPS * 2 * len(widest.sides))))
 
 
 def loads(
     directions: Sequence[Direction], *, direct: bool = True, own_links: bool = False,
     near: Sequence[int] = (), far: Sequence[int] = (),
 ) -> tuple[Load, ...]:  # fmt: skip
-    """own_links: with the MTUs of ours. near, far: CPUs, where the host has several nodes."""
+    """own_links: with what is varied on ours. near, far: CPUs, where the host has several nodes."""
     found = []
     for way in directions:
         paths = [path for path in PATHS[way] if direct or path != "direct"]
@@ -99,16 +117,19 @@ def loads(
             alone = Side(job=job, direction=way)  # type: ignore[arg-type]
             both = Side(job=job, direction=way, beside=beside)  # type: ignore[arg-type]
             found.append(Load(id, title, way, {"alone": alone, "together": both}))
+    if "out" in directions and direct:
+        ways = {name: Side(job=name) for name in ("direct", "zerocopy")}
+        found.append(Load("zerocopy", "sending without a copy", "out", ways))
     if near and far:
         placed = {
             name: Side(job="direct" if direct else "copy", direction=directions[0], cpus=tuple(cpus))
             for name, cpus in (("near", near), ("far", far))
         }
         found.append(Load("placement", "workers near and far", directions[0], placed))
-    if own_links:
+    for number, (id, title, *names) in VARIED.items() if own_links else ():
         links = {
-            f"mtu{mtu}": Side(job="network", direction=directions[0], link=number)
-            for number, mtu in enumerate(MTUS)
+            name: Side(job=NETWORK, direction=directions[0], link=link)  # type: ignore[arg-type]
+            for name, link in zip(names, (0, number), strict=True)
         }
-        found.append(Load("mtu", "MTU of the private link", directions[0], links))
+        found.append(Load(id, title, directions[0], links))
     return tuple(found)

@@ -32,7 +32,8 @@ class SideRate(msgspec.Struct, frozen=True, kw_only=True):
     """One side: the median of its groups in B/s with the 95 % interval.
 
     cpu_s_per_gb: seconds of our own threads for 10⁹ bytes, `peer_cpu_s_per_gb` of the peer's process. cpus: of all
-    CPUs' time what we took, `busy` what all took; softirq: of the CPU with the most.
+    CPUs' time what we took, `busy` what all took; softirq: of the CPU with the most. memory: bytes that the memory
+    controllers moved (for all processes) for each one streamed; copied: share of the sends with MSG_ZEROCOPY.
     """
 
     direction: str
@@ -46,6 +47,8 @@ class SideRate(msgspec.Struct, frozen=True, kw_only=True):
     busy: of.Share = 0.0
     softirq: of.Share = 0.0
     worker: of.Share = 0.0
+    memory: of.Rate | None = None
+    copied: of.Share | None = None
 
 
 class Limit(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,10 +91,12 @@ class Streams(Result, frozen=True, tag="fullstack.streams/1"):
     def parts(self) -> tuple[Part, ...]:
         value = self.value
         header = ("direction", "way", "level", "95 % CI", "CPU s/GB", "peer CPU s/GB", "CPUs, ours",
-                  "CPUs, all", "softirq")  # fmt: skip
+                  "CPUs, all", "softirq", "memory B/B")  # fmt: skip
         rows = tuple(_row(one) for one in value.levels)
-        table = Table(header, rows, frozenset(range(2, 9))).without_empty_columns()
-        return (_limits(value), table, say(f"network: {value.network}"))
+        table = Table(header, rows, frozenset(range(2, 10))).without_empty_columns()
+        lent = (f"{_label(one.side)}: the kernel copied {units.percent(one.copied)} of the sends all the same"
+                for one in value.levels if one.copied is not None)  # fmt: skip
+        return (_limits(value), table, *map(say, (f"network: {value.network}", *lent)))
 
     def on_top(self, now: float) -> Section | None:
         return Section("what limits the streams", (_limits(self.value),)) if self.value.limits else None
@@ -145,6 +150,7 @@ def _row(one: SideRate) -> tuple[str, ...]:
         units.percent(one.cpus),
         units.percent(one.busy),
         units.percent(one.softirq),
+        "–" if one.memory is None else units.number(one.memory),
     )
 
 

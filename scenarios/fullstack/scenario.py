@@ -24,7 +24,7 @@ from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.experiment.statistics.stats import level_interval
 from scenarios.fullstack.findings import findings
 from scenarios.fullstack.limits import limit
-from scenarios.fullstack.loads import MTUS, WEIGHT, Load
+from scenarios.fullstack.loads import LINKS, Load
 from scenarios.fullstack.machine import Machine, with_card
 from scenarios.fullstack.plan import BUDGET_S, MOST_STREAMS, NAMESPACES, PEER_SPARE_S, FullstackSetup, make
 from scenarios.fullstack.results import FullstackFigures, SideRate, Streams
@@ -97,11 +97,13 @@ class Fullstack(Scenario):
             peer = await self.peer(layout.peer, layout.token, run.plan.seconds + PEER_SPARE_S)
             stack.push_async_callback(peer.close)
             address, port, token = peer.address, peer.port, peer.token
-        request = Open(where=layout.where, address=address, port=port, token=token, mtus=MTUS)
+        request = Open(where=layout.where, address=address, port=port, token=token, links=LINKS)
         ready = await bench.open(name, request)
         run.note(f"network: {layout.network}")
         if ready.unprivileged:
             run.note("not root: the name spaces lie in a user namespace")
+        if ready.uncounted:
+            run.note(f"memory traffic is not counted: {ready.uncounted}")
         found = with_card(run.host, layout.machine, ready.here) if ready.here else layout.machine
         for bound in (*found.network, *(one for each in found.disk.values() for one in each)):
             run.fact("fullstack", bound.what, bound.bytes_per_s, "B/s", source=bound.source)
@@ -120,7 +122,7 @@ class _Judged:
         for name, side in load.sides.items():
             values = level_values(experiment.groups, name, load.workload.metrics[0], experiment.verdicts)
             cost = costs.get(side)
-            if values and cost is not None and load.pairs:
+            if values and cost is not None and (load.pairs or name == "zerocopy"):
                 self.levels.append(_level(load, name, [v * 1e6 for v in values], cost))
 
     def of(self, load: str) -> list[ev.Verdict]:
@@ -137,6 +139,8 @@ def _level(load: Load, name: str, values: Sequence[float], cost: Cost) -> SideRa
         cpus=cost.host_cpu_s / seconds / (os.cpu_count() or 1), busy=cost.busy_s / seconds,
         softirq=cost.softirq_s / seconds,
         worker=cost.worker_s / seconds,
+        memory=cost.memory_bytes / cost.bytes if cost.memory_bytes is not None and cost.bytes else None,
+        copied=cost.copied / cost.sends if cost.sends else None,
     )  # fmt: skip
 
 
@@ -156,12 +160,17 @@ async def _measure(
         scheduler = TrainScheduler(run, load.workload, trains, watch)
         return ScheduledLoad(scheduler, lambda done: judged.add(load, done, bench.costs))
 
-    streams = [load for load in every if load.pairs]
-    others = [load for load in every if not load.pairs]
-    for number, load in enumerate(streams):  # each with pairs of its own
-        share = Budget(budget.left_s * WEIGHT / (WEIGHT * (len(streams) - number) + len(others)), run.clock)
-        await campaign(run, share, [entry(load)], family=family, pairs=load.pairs, steps=False)
-    await campaign(run, budget, [entry(load) for load in others], family=family, steps=False)
+    lots = [[load] for load in every if load.pairs]  # each with pairs of its own
+    lots += [
+        [load for load in every if not load.pairs and load.workload.aside is aside] for aside in (False, True)
+    ]
+    rest = sum(load.weight for load in every)
+    for lot in filter(None, lots):
+        weight = sum(load.weight for load in lot)
+        share = Budget(budget.left_s * weight / rest, run.clock)
+        rest -= weight
+        pairs, entries = lot[0].pairs or None, [entry(load) for load in lot]
+        await campaign(run, share, entries, family=family, pairs=pairs, steps=False)
     limits = [
         limit(way, judged.levels, judged.of(way), found, private=not layout.peer) for way in layout.directions
     ]

@@ -149,14 +149,16 @@ def _first_process() -> set[int]:
         return set()
 
 
-def connect(namespaces: Namespaces, addresses: Addresses, *, ipv6: bool) -> None:
+def connect(namespaces: Namespaces, addresses: Addresses, *, ipv6: bool, queues: int = 1) -> None:
     """The veth pair with addresses, permanent neighbours and the unreachable route back to the spoofed net."""
+    shape = {"num_tx_queues": queues, "num_rx_queues": queues} if queues > 1 else {}
     with namespaces.netlink("receiver") as receiver, namespaces.netlink("sender") as sender:
         sender.link(
             "add",
             ifname=SENDER_LINK,
             kind="veth",
-            peer={"ifname": RECEIVER_LINK, "net_ns_fd": namespaces.handle("receiver")},
+            peer={"ifname": RECEIVER_LINK, "net_ns_fd": namespaces.handle("receiver"), **shape},
+            **shape,
         )
         ends = ((sender, SENDER_LINK, 0), (receiver, RECEIVER_LINK, 1))
         macs, indexes = [], []

@@ -52,6 +52,9 @@ class Cost(msgspec.Struct, kw_only=True):
     busy_s: float = 0.0
     softirq_s: float = 0.0
     worker_s: float = 0.0
+    sends: int = 0
+    copied: int = 0
+    memory_bytes: float | None = None
 
     def add(self, one: Slice, *, local_peer: bool) -> None:
         self.seconds += one.seconds
@@ -63,6 +66,10 @@ class Cost(msgspec.Struct, kw_only=True):
         self.busy_s += one.busy * one.seconds
         self.softirq_s += one.softirq * one.seconds
         self.worker_s += one.worker * one.seconds
+        self.sends += one.sends
+        self.copied += one.copied
+        if one.memory is not None:
+            self.memory_bytes = (self.memory_bytes or 0.0) + one.memory
 
     @property
     def cpu_s_per_gb(self) -> float:

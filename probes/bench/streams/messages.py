@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 Direction: TypeAlias = Literal["out", "in"]
-Job: TypeAlias = Literal["disk", "network", "copy", "sendfile", "splice", "direct"]
+Job: TypeAlias = Literal["disk", "network", "copy", "sendfile", "splice", "direct", "zerocopy"]
 PATHS: dict[Direction, tuple[Job, ...]] = {
     "out": ("copy", "sendfile", "direct"),
     "in": ("copy", "splice", "direct"),
@@ -27,19 +27,28 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     link: int = 0
 
 
+class Link(msgspec.Struct, frozen=True, kw_only=True):
+    """A link of our own. `spread`: rfs gives what arrives to the CPUs of its readers (rps_cpus, rps_flow_cnt), xps a
+    queue to send from to each CPU (xps_cpus); at both ends.
+    """
+
+    mtu: int = 1500
+    spread: Literal["", "rfs", "xps"] = ""
+
+
 Where: TypeAlias = Literal["namespaces", "loopback", "peer"]
 
 
 class Open(msgspec.Struct, frozen=True, kw_only=True, tag="open"):
     """`where`: namespaces of its own, the loopback, or a peer at `address`. `files`: descriptors to read and to write,
-    one each a worker, of `file_bytes`, which the bench fills in. `mtus`: of the links in namespaces.
+    one each a worker, of `file_bytes`, which the bench fills in. `links`: in namespaces, the first as they come.
     """
 
     where: Where
     address: str = ""
     port: int = 0
     token: str = ""
-    mtus: tuple[int, ...] = (1500,)
+    links: tuple[Link, ...] = (Link(),)
     read_fds: tuple[int, ...] = ()
     write_fds: tuple[int, ...] = ()
     file_bytes: int = 0
@@ -62,7 +71,8 @@ class Slice(msgspec.Struct, frozen=True, kw_only=True):
     """seconds, bytes, operations: of what counts, without the onset. `read`, `written`: of files, all of it.
 
     cpu_s: of our threads, `peer_cpu_s` of the peer. busy: share (0..1) of all CPUs' time; softirq: of the CPU that
-    spent most of its time in it; `worker`: share of the slice that the counted threads ran.
+    spent most of its time in it; `worker`: share of the slice that the counted threads ran. sends: with MSG_ZEROCOPY,
+    `copied` those that the kernel copied all the same. memory: bytes that all memory controllers moved.
     """
 
     seconds: float
@@ -76,14 +86,20 @@ class Slice(msgspec.Struct, frozen=True, kw_only=True):
     worker: float
     read: int = 0
     written: int = 0
+    sends: int = 0
+    copied: int = 0
+    memory: float | None = None
 
 
 class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
-    """`here`, `there`: the ends of the connections to a peer; `unprivileged`: in a user namespace."""
+    """`here`, `there`: the ends of the connections to a peer; `unprivileged`: in a user namespace; `uncounted`: why no
+    memory traffic is.
+    """
 
     here: str = ""
     there: str = ""
     unprivileged: bool = False
+    uncounted: str = ""
 
 
 class Counted(msgspec.Struct, frozen=True, kw_only=True, tag="counted"):

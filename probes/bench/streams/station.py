@@ -14,9 +14,11 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
+from msgspec import structs
 
 from probes.bench.engine.parent_death import partner, tie_to
 from probes.bench.measured import BenchRefused, NotApplicable
+from probes.bench.streams.memory_traffic import MemoryTraffic
 from probes.bench.streams.messages import (
     Answer,
     Counted,
@@ -62,21 +64,24 @@ class Station:
         self._links: list[list[socket.socket]] = []
         self._cpus = os.sched_getaffinity(0)
         self._pool: ThreadPoolExecutor | None = None
+        self._traffic = MemoryTraffic(self._host)
+        self._unset: dict[int, str] = {}  # by link, why its setting could not be made
 
     def serve(self, request: Request) -> Answer:
         return self._open(request) if isinstance(request, Open) else self._train(request)
 
     def _open(self, request: Open) -> Ready:
         streams = len(request.read_fds)
-        ready = Ready()
+        uncounted = self._traffic.reason
+        ready = Ready(uncounted=uncounted)
         if request.where == "namespaces":
             from probes.bench.streams.own_links import own_links  # pyroute2 takes 0.2 s to load
 
             def join(address: str, port: int, token: str) -> None:
                 self._join(address, port, token, streams)
 
-            unprivileged = own_links(request.mtus, _forked, join)
-            ready = Ready(unprivileged=unprivileged)
+            unprivileged, self._unset = own_links(request.links, _forked, join)
+            ready = Ready(unprivileged=unprivileged, uncounted=uncounted)
         elif request.where == "loopback":
             self._join(*_forked("127.0.0.1"), streams)
         else:
@@ -84,7 +89,7 @@ class Station:
             here, there = (
                 end[0] for end in (self._lifelines[0].getsockname(), self._lifelines[0].getpeername())
             )
-            ready = Ready(here=here, there=there)
+            ready = Ready(here=here, there=there, uncounted=uncounted)
         for number in range(streams):
             connections = [link[number] for link in self._links]
             reads, writes = request.read_fds[number], request.write_fds[number]
@@ -107,11 +112,13 @@ class Station:
 
     def _slice(self, side: Side, slice_s: float, onset_s: float) -> Slice:
         assert self._pool is not None
+        if side.link in self._unset:
+            raise NotApplicable(self._unset[side.link])
         if side.job != "network" or side.beside == "disk":
             for worker in self._workers:
                 worker.prepare(side.direction)
         cpus = side.cpus or tuple(self._cpus)
-        peer_s, before = self._peer_cpu_s(side.link), cpu_times(self._host)
+        peer_s, before, memory = self._peer_cpu_s(side.link), cpu_times(self._host), self._traffic.read()
         began = time.perf_counter()
         begin = began + LEAD_S
         jobs = (side.job,) if side.beside is None else (side.job, side.beside)
@@ -124,9 +131,11 @@ class Station:
             for one in each:
                 one.exception()  # wait for all of them, whatever became of the first
         counted, *others = [[one.result() for one in each] for each in running]
+        moved = self._traffic.read()
         busy, softirq = _shares(before, cpu_times(self._host))
         peer_s = self._peer_cpu_s(side.link) - peer_s
-        return _summed(side, counted, [one for each in others for one in each], peer_s, busy, softirq)
+        told = _summed(side, counted, [one for each in others for one in each], peer_s, busy, softirq)
+        return told if moved is None or memory is None else structs.replace(told, memory=moved - memory)
 
     def _peer_cpu_s(self, link: int) -> float:
         lifeline = self._lifelines[link]
@@ -156,6 +165,8 @@ def _summed(
         worker=max(one.cpu_s / max(1e-9, one.end - one.begin) for one in counted),
         read=disk if side.direction == "out" else 0,
         written=disk if side.direction == "in" else 0,
+        sends=sum(one.sends for one in counted),
+        copied=sum(one.copied for one in counted),
     )
 
 

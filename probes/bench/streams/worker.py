@@ -14,6 +14,7 @@ import os
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from typing import NamedTuple
 from probes.bench.measured import NotApplicable
 from probes.bench.streams.messages import Direction, Job
 from probes.bench.streams.peer import CHUNK, DONE, REQUEST, SINK, SOURCE, Ended, into, received
+from probes.bench.streams.zero_copy import ZeroCopy
 
 IN_FLIGHT = 4  # requests of a connection that are not answered yet
 _MORE = socket.MSG_MORE
@@ -40,6 +42,8 @@ class Done(NamedTuple):
     operations: int
     quarters: tuple[int, int, int, int]
     cpu_s: float
+    sends: int = 0
+    copied: int = 0
 
 
 class Worker:
@@ -59,6 +63,8 @@ class Worker:
         self._ahead = read_ahead(read_fd)
         self._asked = 0  # of the file, until where it was asked for
         self._disk_buffer, self._buffer = _filled(), _filled()
+        self._zero_copies = [ZeroCopy(connection) for connection in connections]
+        self._lent: deque[tuple[mmap.mmap, int]] = deque()
         self._pipe = os.pipe()
         try:
             fcntl.fcntl(self._pipe[1], _F_SETPIPE_SZ, CHUNK)
@@ -77,11 +83,13 @@ class Worker:
         os.sched_setaffinity(threading.get_native_id(), cpus)
         connection = self._connections[link]
         out = direction == "out"
-        do = self._operation(job, direction, connection)
+        do = self._operation(job, direction, link)
         networked = job != "disk"
         ahead = out and (job in BUFFERED or (job == "disk" and self._direct["out"] == self._plain["out"]))
         while (now := time.perf_counter()) < begin:
             time.sleep(begin - now)
+        zero = self._zero_copies[link]
+        sends, copied = zero.sends, zero.copied
         cpu_s = time.thread_time()
         count = _Count(begin, onset_s, slice_s)
         waiting = 0
@@ -110,9 +118,12 @@ class Worker:
                 count.add(CHUNK)
         if not out and job != "network":
             os.fdatasync(self._direct["in"] if job in ("disk", "direct") else self._plain["in"])
-        return count.done(time.perf_counter(), time.thread_time() - cpu_s)
+        zero.wait(zero.sends)
+        done = count.done(time.perf_counter(), time.thread_time() - cpu_s)
+        return done._replace(sends=zero.sends - sends, copied=zero.copied - copied)
 
-    def _operation(self, job: Job, direction: Direction, connection: socket.socket) -> Callable[[], None]:
+    def _operation(self, job: Job, direction: Direction, link: int) -> Callable[[], None]:
+        connection = self._connections[link]
         direct, plain, buffer = self._direct[direction], self._plain[direction], self._buffer
         disk = self._disk_buffer  # of its own: the network's may be under way beside it
         ways: dict[tuple[Job, Direction], Callable[[], None]] = {
@@ -120,6 +131,7 @@ class Worker:
             ("network", "out"): lambda: connection.sendall(buffer),
             ("copy", "out"): lambda: self._read_and_send(plain, connection),
             ("direct", "out"): lambda: self._read_and_send(direct, connection),
+            ("zerocopy", "out"): lambda: self._read_and_lend(direct, self._zero_copies[link]),
             ("sendfile", "out"): lambda: self._sendfile(plain, connection),
             ("disk", "in"): lambda: self._write(direct, disk),
             ("network", "in"): lambda: into(connection, memoryview(buffer)),
@@ -158,6 +170,14 @@ class Worker:
     def _read_and_send(self, fd: int, connection: socket.socket) -> None:
         self._read(fd, self._buffer)
         connection.sendall(self._buffer)
+
+    def _read_and_lend(self, fd: int, zero: ZeroCopy) -> None:
+        """From buffers in turn: one that was sent is the kernel's until it says that it has done with it."""
+        buffer, until = self._lent.popleft() if len(self._lent) > IN_FLIGHT else (_filled(), 0)
+        zero.wait(until)
+        self._read(fd, buffer)
+        zero.send(memoryview(buffer))
+        self._lent.append((buffer, zero.sends))
 
     def _take_and_write(self, fd: int, connection: socket.socket) -> None:
         into(connection, memoryview(self._buffer))

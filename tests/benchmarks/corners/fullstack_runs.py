@@ -2,7 +2,7 @@
 
 As root. KIND tbf: a token bucket of RATE Mbit/s on the private link; blkio: a limit of a control group (version 1) of
 RATE MiB/s on a loop device with the file system FS, read (WAY out) or written (in); rates: disk and network alone, in
-turn with fio and iperf3, on the loopback and DIR.
+turn with fio and iperf3 between the same name spaces, on DIR (`rates DIR N WAY`).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
 from typing import NamedTuple
 
+from probes.process_stat import own_stat
 from tests.app.launcher import argv, environment
 from tests.real.trim_disk import TrimDisk
-from tests.scenarios.fullstack.test_fullstack_real import stations
+from tests.scenarios.fullstack.test_fullstack_real import STATION, processes, stations
 
 GROUP = Path("/sys/fs/cgroup/blkio/hostdx-fullstack-benchmark")
 BUDGET = "49"  # seconds: what a direction gets of the default budget
@@ -112,25 +112,28 @@ def capped(case: Case, count: int, directory: Path) -> None:
 
 
 FIO = (
-    "fio --rw=read --bs=512k --direct=1 --ioengine=psync --thread --time_based --runtime={seconds} --group_reporting "
-    "--output-format=json"
+    "fio --rw={rw} --bs=512k --direct=1 --ioengine=psync --thread --time_based --runtime={seconds} --group_reporting "
+    "--output-format=json --end_fsync=1 --size={size}"
 )
+TURN_S = 2
 
 
-def rates(directory: Path, count: int) -> None:
-    """Turns of 3 s: ours, fio, ours, iperf3; the ratio in each turn, its median and extent."""
+def rates(directory: Path, count: int, way: str) -> None:
+    """In each turn ours and theirs, who is first in turn: the ratio of each, their median and its 95 % interval."""
     import asyncio
 
-    found = asyncio.run(_rates(directory, count))
+    from scenarios.experiment.statistics.stats import level_interval
+
+    found = asyncio.run(_rates(directory, count, way))
     for name, pairs in found.items():
-        ratios = sorted(ours / theirs for ours, theirs in pairs)
+        middle, ends = level_interval([ours / theirs for ours, theirs in pairs])
+        low, high = ends or (0.0, 0.0)
         told = ", ".join(f"{a:.0f}/{b:.0f}" for a, b in pairs)
-        print(
-            f"{name}: median {median(ratios):.3f} ({ratios[0]:.3f} to {ratios[-1]:.3f}) of {count}: {told} MB/s"
-        )
+        interval = f"{middle:.3f} ({low:.3f} to {high:.3f}) of {count}"
+        print(f"{way} {name}: {interval}: {told} MB/s; load {os.getloadavg()[0]:.1f}", flush=True)
 
 
-async def _rates(directory: Path, count: int) -> dict[str, list[tuple[float, float]]]:
+async def _rates(directory: Path, count: int, way: str) -> dict[str, list[tuple[float, float]]]:
     from probes.bench.disk.budget import WriteBudget
     from probes.bench.streams.bench import StreamBench
     from probes.bench.streams.messages import Open, Side
@@ -143,24 +146,27 @@ async def _rates(directory: Path, count: int) -> dict[str, list[tuple[float, flo
     private = PrivateDirectory.open(str(directory), inode_of(held))
     place = placement(Host(), str(directory))
     assert isinstance(place, Placement)
-    bench = StreamBench(Host(), private, place.leaves, streams * size, streams, WriteBudget(), ["out"])
+    bench = StreamBench(Host(), private, place.leaves, streams * size, streams, WriteBudget(1 << 40), [way])
     found: dict[str, list[tuple[float, float]]] = {"disk": [], "network": []}
     try:
         await bench.prepare(None)
-        await bench.open("hostdx-fullstack-rates", Open(where="loopback"))
-        sides = [Side(job="disk"), Side(job="network")]
-        fds = [file.fd for file in bench._files.of("read")]
+        await bench.open("hostdx-fullstack-rates", Open(where="namespaces"))
+        (station,) = (
+            pid for pid in processes(STATION) if (stat := own_stat(str(pid))) and stat.parent == os.getpid()
+        )
+        ends = _ends(station)
+        sides = [Side(job="disk", direction=way), Side(job="network", direction=way)]  # type: ignore[arg-type]
+        fds = [file.fd for file in bench._files.of("read" if way == "out" else "write")]
         for turn in range(count):
             for number, name in enumerate(found):
-                ours: list[float] = []
-                theirs: list[float] = []
-                for whose in ("ot", "to")[turn % 2]:
-                    if whose == "o":
-                        train = await bench.train(sides, [number], 3.0)
-                        ours += train.values["MB/s"]
+                told = {}
+                for whose in ("ours", "theirs")[:: 1 if turn % 2 else -1]:
+                    if whose == "ours":
+                        train = await bench.train(sides, [number], TURN_S)
+                        told[whose] = train.values["MB/s"][0]
                     else:
-                        theirs.append(_fio(fds) if name == "disk" else _iperf3(streams))
-                found[name].append((ours[0], theirs[0]))
+                        told[whose] = _fio(fds, size, way) if name == "disk" else _iperf3(ends, streams, way)
+                found[name].append((told["ours"], told["theirs"]))
     finally:
         await bench.close()
         private.close()
@@ -173,17 +179,35 @@ def _told(words: Sequence[str]) -> dict[str, object]:
     return found
 
 
-def _fio(fds: Sequence[int]) -> float:
-    """Of the very files that ours reads, a job each: where they lie decides more than who reads them."""
+def _fio(fds: Sequence[int], size: int, way: str) -> float:
+    """Of the very files that are ours, a job each: where they lie decides more than who reads them."""
     jobs = [word for fd in fds for word in (f"--name=file{fd}", f"--filename=/proc/{os.getpid()}/fd/{fd}")]
-    found = _told([*FIO.format(seconds=3).split(), *jobs])
-    return float(found["jobs"][0]["read"]["bw_bytes"]) / 1e6  # type: ignore[index]
+    rw = "read" if way == "out" else "write"
+    found = _told([*FIO.format(seconds=TURN_S, size=size, rw=rw).split(), *jobs])
+    return float(found["jobs"][0][rw]["bw_bytes"]) / 1e6  # type: ignore[index]
 
 
-def _iperf3(streams: int) -> float:
-    server = subprocess.Popen(["iperf3", "-s", "-1", "-p", "47110"], stdout=subprocess.DEVNULL)
-    time.sleep(0.5)
-    found = _told(f"iperf3 -c 127.0.0.1 -p 47110 -P {streams} -t 3 -l 512K -J".split())
+def _ends(station: int) -> dict[str, list[str]]:
+    """How to enter each of the two name spaces, by the link there."""
+    found = {}
+    for fd in Path(f"/proc/{station}/fd").iterdir():
+        for end in ("hdxs", "hdxr") if "net:" in str(fd.readlink()) else ():
+            inside = ["nsenter", f"--net={fd}"]
+            if not subprocess.run(
+                [*inside, "ip", "link", "show", end], capture_output=True, check=False
+            ).returncode:
+                found[end] = inside
+    return found
+
+
+def _iperf3(ends: dict[str, list[str]], streams: int, way: str) -> float:
+    """Between the same two name spaces, over the same link."""
+    told = json.loads(subprocess.check_output([*ends["hdxr"], "ip", "-j", "-4", "addr", "show", "hdxr"]))
+    address = told[0]["addr_info"][0]["local"]
+    server = subprocess.Popen([*ends["hdxr"], "iperf3", "-s", "-1", "-p", "47110"], stdout=subprocess.DEVNULL)
+    time.sleep(0.3)
+    client = f"iperf3 -c {address} -p 47110 -P {streams} -t {TURN_S} -l 512K -J"
+    found = _told([*ends["hdxs"], *client.split(), *(["-R"] if way == "in" else [])])
     server.wait()
     return float(found["end"]["sum_received"]["bits_per_second"]) / 8e6  # type: ignore[index]
 
@@ -192,7 +216,7 @@ if __name__ == "__main__":
     kind, place, *rest = sys.argv[1:]
     times = int(rest[0]) if rest else 10
     if kind == "rates":
-        rates(Path(place), times)
+        rates(Path(place), times, rest[1] if rest[1:] else "out")
     else:
         rate = int(rest[2]) if rest[2:] else {"tbf": 1200, "blkio": 100}[kind]
         capped(Case(kind, *rest[1:2], rate=rate, way=rest[3] if rest[3:] else "out"), times, Path(place))

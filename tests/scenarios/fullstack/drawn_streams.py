@@ -13,19 +13,21 @@ from tests.fakes.clock import FakeClock
 
 
 class DrawnStreams:
-    """rates: MB/s by job, of a job beside another one by "job+beside", by direction as "in job".
+    """rates: MB/s by job, of a job beside another one by "job+beside", by direction as "in job", of a link by "job@2".
 
     worker, busy, ours: shares that the costs tell. refused: by job, why it is not applicable.
     """
 
     def __init__(
         self, clock: FakeClock, seed: int, rates: Mapping[str, float], *, scatter: float = 0.03,
-        worker: float = 0.3, busy: float = 0.5, ours: float = 0.4, softirq: float = 0.1,
+        worker: float = 0.3, busy: float = 0.5, ours: float = 0.4, softirq: float = 0.1, copied: float = 1.0,
+        memory: float | None = None,
         refused: Mapping[str, str] | None = None, direct: bool = True,
     ) -> None:  # fmt: skip
         self.clock, self.rates, self.scatter = clock, dict(rates), scatter
         self._rng = random.Random(seed)
-        self._told = {"worker": worker, "busy": busy, "ours": ours, "softirq": softirq}
+        self._told = {"worker": worker, "busy": busy, "ours": ours, "softirq": softirq, "copied": copied}
+        self._memory = memory
         self._refused = dict(refused or {})
         self.direct = direct
         self.budget = WriteBudget()
@@ -44,7 +46,13 @@ class DrawnStreams:
         self.closed += 1
 
     def _rate(self, side: Side) -> float:
-        job = f"{side.job}+{side.beside}" if side.beside else side.job
+        job = (
+            f"{side.job}+{side.beside}"
+            if side.beside
+            else f"{side.job}@{side.link}"
+            if side.link
+            else side.job
+        )
         base = self.rates.get(f"{side.direction} {job}", self.rates.get(job, self.rates.get(side.job, 100.0)))
         return base * self._rng.lognormvariate(0.0, self.scatter)
 
@@ -71,6 +79,10 @@ class DrawnStreams:
             cost.busy_s += self._told["busy"] * seconds
             cost.softirq_s += self._told["softirq"] * seconds
             cost.worker_s += self._told["worker"] * seconds
+            if side.job == "zerocopy":
+                cost.sends, cost.copied = cost.sends + 100, cost.copied + int(100 * self._told["copied"])
+            if self._memory is not None:
+                cost.memory_bytes = (cost.memory_bytes or 0.0) + self._memory * moved
             measured.append(
                 Measured(seconds=seconds, values={METRIC: sum(mine) / len(mine)} if mine else {}, bytes=moved,
                          operations=moved >> 20)

@@ -115,7 +115,7 @@ def test_the_slower_part_is_the_limit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_it_is_named_ten_times_of_ten(tmp_path: Path, seed: int) -> None:
-    assert told(tmp_path, ALIKE, {"budget": 120}, seed=seed, scatter=0.1).limits["out"].what == "disk"
+    assert told(tmp_path, ALIKE, {"budget": 150}, seed=seed, scatter=0.1).limits["out"].what == "disk"
 
 
 def test_a_cap_that_is_known_is_named_where_the_rate_comes_near_to_it(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_private_link_is_as_fast_as_the_cpus(tmp_path: Path) -> None:
 
 
 def test_what_each_loses_to_the_other_has_its_interval(tmp_path: Path) -> None:
-    done = told(tmp_path, ALIKE | {"disk+network": 800.0, "network+disk": 3000.0}, {"budget": 120})
+    done = told(tmp_path, ALIKE | {"disk+network": 800.0, "network+disk": 3000.0}, {"budget": 150})
     lost, kept = (done.verdicts[id, "alone", "together"] for id in ("read", "send"))
     assert lost.slower and lost.ratio == pytest.approx(0.8, rel=0.05) and lost.ci95
     assert kept.equal
@@ -162,11 +162,25 @@ def test_a_way_that_is_faster_than_a_copy_is_told(tmp_path: Path) -> None:
     assert "fullstack.way.out.direct" not in done.findings
 
 
+def test_settings_of_the_own_link_and_sends_without_a_copy_are_told_with_their_interval(
+    tmp_path: Path,
+) -> None:
+    rates = ALIKE | {"zerocopy": 700.0, "network@2": 3600.0, "network@3": 3000.0}
+    done = told(tmp_path, rates, {"budget": 150}, copied=0.5, memory=3.0)
+    assert done.verdicts["zerocopy", "direct", "zerocopy"].slower and "fullstack.zerocopy" in done.findings
+    if done.bench.opened[0][1].where == "namespaces":
+        assert done.verdicts["rfs", "plain", "rfs"].faster and "fullstack.rfs" in done.findings
+        assert done.verdicts["xps", "plain", "xps"].equal and "fullstack.xps" not in done.findings
+    lent, plain = (done.measured.level("out", side) for side in ("zerocopy", "copy"))
+    assert lent is not None and lent.copied == 0.5 and lent.memory == pytest.approx(3.0)
+    assert plain is not None and plain.copied is None
+
+
 def test_both_directions_and_every_level(tmp_path: Path) -> None:
     done = told(tmp_path, ALIKE, {"direction": "both", "budget": 150})
     sides = {(one.direction, one.side) for one in done.measured.levels}
     assert sides == {
-        *(("out", side) for side in ("disk", "network", "copy", "sendfile", "direct")),
+        *(("out", side) for side in ("disk", "network", "copy", "sendfile", "direct", "zerocopy")),
         *(("in", side) for side in ("disk", "network", "copy", "splice", "direct")),
     }
     level = done.measured.level("out", "disk")
@@ -182,8 +196,8 @@ def test_both_directions_and_every_level(tmp_path: Path) -> None:
 def test_the_result_is_shown_and_read_back(tmp_path: Path) -> None:
     done = told(tmp_path, ALIKE)
     (found,) = done.fake.of(Streams)
-    limits, levels, _ = found.parts
-    assert isinstance(limits, Table) and isinstance(levels, Table) and len(levels.rows) == 5
+    limits, levels, *_ = found.parts
+    assert isinstance(limits, Table) and isinstance(levels, Table) and len(levels.rows) == 6
     assert found.on_top(0.0) is not None
     again = msgspec.json.decode(msgspec.json.encode(found), type=Streams)
     assert again == found
@@ -191,7 +205,7 @@ def test_the_result_is_shown_and_read_back(tmp_path: Path) -> None:
 
 def test_a_side_that_cannot_be_measured_is_left_out(tmp_path: Path) -> None:
     done = told(tmp_path, ALIKE, refused={"sendfile": "served by a cache"})
-    assert {one.side for one in done.measured.levels} == {"disk", "network", "copy", "direct"}
+    assert {one.side for one in done.measured.levels} == {"disk", "network", "copy", "direct", "zerocopy"}
     assert done.limits["out"].what == "disk"
 
 
@@ -205,7 +219,7 @@ def test_a_peer_is_asked_for_and_its_token_handed_on(tmp_path: Path) -> None:
     done = told(tmp_path, ALIKE, {"peer": "node2"}, peer=peer)
     (_, request), *more = done.bench.opened
     assert not more
-    assert request == Open(where="peer", address="node2", port=4711, token="a" * 32, mtus=request.mtus)
+    assert request == Open(where="peer", address="node2", port=4711, token="a" * 32, links=request.links)
     assert not done.measured.private and "mtu" not in {v.workload for v in done.fake.of(ev.Verdict)}
     assert [action.resource for action in done.fake.applied] == ["directory"]  # no name space
 

@@ -1,0 +1,103 @@
+"""What the memory controllers moved, by their own counters: bytes read and written by the whole host.
+
+Events in sysfs: Intel's `uncore_imc_*` (cas_count_*, data_*), with their scale (Documentation/ABI/testing/
+sysfs-bus-event_source-devices-events); AMD's `amd_umc_*` name none: a command of 64 bytes is event 0x0a,
+rdwrmask 1 or 2 (PPR of family 19h, "UMC Performance Monitors"; tools/perf/pmu-events/arch/x86/amdzen4). Root only.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from probes.bench.profile.perf_ring import open_event
+from probes.host import Host
+from probes.types import present
+
+DEVICES = "/sys/bus/event_source/devices"
+ACCESS_BYTES = 64  # of an event that has no scale
+EVENTS = ("cas_count_read", "cas_count_write", "data_read", "data_write", "data_reads", "data_writes")
+UMC = ("event=0x0a,rdwrmask=0x1", "event=0x0a,rdwrmask=0x2")
+_UNITS = {"MiB": 1 << 20, "KiB": 1 << 10, "Bytes": 1, "B": 1}
+_TERM = re.compile(r"(\w+)(?:=(0x[0-9a-fA-F]{1,16}|\d{1,18}))?")
+_BITS = re.compile(r"config:(\d{1,2})(?:-(\d{1,2}))?")
+NONE = "no memory controller's counters here (usual in a virtual machine)"
+
+
+class Counter(NamedTuple):
+    kind: int
+    config: int
+    cpu: int
+    bytes: float  # of a count
+
+
+def counters(host: Host) -> tuple[Counter, ...]:
+    """One for each controller and direction, on the CPU that its driver names."""
+    return tuple(_found(host))
+
+
+def _found(host: Host) -> Iterator[Counter]:
+    names = host.listing(DEVICES)
+    for name in names if present(names) else ():
+        device = f"{DEVICES}/{name}"
+        kind, mask = host.integer(f"{device}/type"), host.word(f"{device}/cpumask")
+        if not name.startswith(("uncore_imc", "amd_umc")) or not present(kind) or not present(mask):
+            continue
+        cpus = [int(part.partition("-")[0]) for part in mask.split(",") if part.partition("-")[0].isdigit()]
+        told = {event: host.word(f"{device}/events/{event}") for event in EVENTS}
+        terms = [(event, words) for event, words in told.items() if present(words)]
+        for event, words in terms or [("", words) for words in UMC if name.startswith("amd")]:
+            config = _config(host, device, words)
+            unit, scale = (host.word(f"{device}/events/{event}.{what}") for what in ("unit", "scale"))
+            each = float(ACCESS_BYTES)
+            if event and present(unit) and present(scale) and unit in _UNITS:
+                each = float(scale) * _UNITS[unit]
+            for cpu in cpus if config is not None else ():
+                yield Counter(kind, config or 0, cpu, each)
+
+
+def _config(host: Host, device: str, words: str) -> int | None:
+    """`event=0x04,umask=0x03` by the driver's formats; None where one is not plain bits of `config`."""
+    config = 0
+    for name, value in _TERM.findall(words):
+        bits = host.word(f"{device}/format/{name}")
+        found = _BITS.fullmatch(bits) if present(bits) else None
+        if found is None:
+            return None
+        config |= int(value or "1", 0) << int(found[1])
+    return config
+
+
+class MemoryTraffic:
+    """`read` counts on from here; None where nothing can be counted, and `reason` says why."""
+
+    def __init__(self, host: Host) -> None:
+        self._open: list[tuple[int, float]] = []
+        self.reason = NONE
+        for kind, config, cpu, each in counters(host):
+            attr = struct.pack("=IIQQQQQIIQ", kind, 64, config, 0, 0, 0b11, 0, 0, 0, 0)  # with both times
+            descriptor = open_event(attr, -1, cpu, -1)
+            self.reason = (
+                "" if descriptor >= 0 else "the memory controllers' counters may not be read (root may)"
+            )
+            if self.reason:
+                self.close()  # some of the channels would be a part that looks like the whole
+                return
+            self._open.append((descriptor, each))
+
+    def read(self) -> float | None:
+        if not self._open:
+            return None
+        moved = 0.0
+        for descriptor, each in self._open:
+            count, enabled, running = struct.unpack("QQQ", os.read(descriptor, 24))
+            moved += count * each * (enabled / running if running else 1.0)
+        return moved
+
+    def close(self) -> None:
+        for descriptor, _ in self._open:
+            os.close(descriptor)
+        self._open.clear()
