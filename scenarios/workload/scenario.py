@@ -158,7 +158,8 @@ def _call_paths(run: Run, found: list[Profiles]) -> None:
         run.emit(CallPaths(t=run.time(), value=trees))
     else:
         run.note(
-            "no call paths: perf events are not there, not allowed (kernel.perf_event_paranoid), or too few groups"
+            "no call paths: perf events are not there, not allowed (kernel.perf_event_paranoid), would slow a command"
+            " that switches so often (as a user), or there were too few groups"
         )
     if tables := tuple(table for one in found if (table := one.locks(symbols))):
         run.emit(Locks(t=run.time(), value=tables))

@@ -51,7 +51,7 @@ class CommandVariant(msgspec.Struct, frozen=True, kw_only=True):
         *,
         keep: int = 0,
         group: str = "",
-        chains: int = 0,
+        chains: bool = False,
         most_bytes: int = 0,
         at_most_s: float,
     ) -> Order:

@@ -119,9 +119,9 @@ def flame_lines(tree: PathTree) -> Iterator[str]:
     if not leaves:
         yield "no function differs beyond its interval"
     if not tree.kernel:
-        yield "the kernel's functions are missing: they need root or kernel.perf_event_paranoid at 1 or less"
+        yield "the kernel's functions are missing: they need root or kernel.perf_event_paranoid at 0 or less"
     if not tree.waits:
-        yield "the waits are missing: they need root or kernel.perf_event_paranoid at 1 or less"
+        yield "the waits are missing: they need root or kernel.perf_event_paranoid at 0 or less, and tracefs"
     if tree.lost:
         yield f"{tree.lost} records were lost: there were more switches than could be read in time"
 

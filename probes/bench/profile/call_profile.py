@@ -1,59 +1,76 @@
 """Where a command and all that it starts compute and wait: call chains from perf events. For a light child: standard
 library only.
 
-CPU time by the cpu-clock event, 99 times a second of each running thread; as root (or with perf_event_paranoid at 1 or
-less) the kernel's part too, and each context switch with the chain that led to it and the time until the thread ran
-again. Frames are a kernel address, or a place in a file: they get names later, when nothing is measured.
+CPU time by the cpu-clock event, 99 times a second of each CPU; as root (or with perf_event_paranoid at 0 or less) the
+kernel's part too, and of context switches the chain that led to them and the time until the thread ran again: of all of
+them, or in windows where there are many. Frames are a kernel address, or a place in a file: they get names later.
 """
 
 from __future__ import annotations
 
+import os
+import struct
 import time
+from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from probes.bench.profile import perf_ring
 from probes.bench.profile.perf_records import (
     USER_BELOW,
+    Exit,
     Fork,
     Lost,
     Mapping,
-    Ordered,
     Program,
     Record,
     Sample,
-    Switch,
 )
+from probes.bench.profile.takings import HELD_BYTES, Takings, Window, Windows, due
 
 HERTZ = 99  # not 100: what happens each tick is not seen each time
 MOST_HERTZ = 2000  # on all CPUs together
-CLOCK_PAGES, SWITCH_PAGES = 16, 32
-EVERY_S = 0.1
-HELD_BYTES = 32 << 20  # until the command has ended; with more the oldest are decoded meanwhile, and then
-COST = 400  # that takes 0.25 % of a core at most: what does not fit into the rings is lost, and told
-MOST_STACKS, MOST_FILES, MOST_PROCESSES = 1500, 1000, 2000
+CLOCK_PAGES = 16
+MOST_STACKS, MOST_FILES, MOST_PROCESSES, MOST_SIGHTED = 1500, 1000, 2000, 5000
 KERNEL = -1  # in place of a file
 ON, OFF, RUNNABLE = "on", "off", "runnable"
+SWITCHES = ("sched/sched_switch",)
+_SWITCH = struct.Struct(
+    "=24xi4xq16xi"
+)  # who leaves (the thread), its state, who comes (include/trace/events/sched.h)
+_ASLEEP, _DEAD = 0xFF, 0x30  # bits of the state: TASK_REPORT; EXIT_DEAD, EXIT_ZOMBIE
 
 Frame: TypeAlias = tuple[int, int]  # the file's number and the place in it; KERNEL and an address
 Stack: TypeAlias = tuple[Frame, ...]  # the outermost first
 
 
 class Maps:
-    """Which file lies where, of each process, as the records tell."""
+    """Which file lies where, of each process of a command, as the records of all processes tell."""
 
-    def __init__(self) -> None:
+    def __init__(self, ours: set[int] | None = None) -> None:
+        """`ours`: the command's processes, as far as known; grows. None: the records are of no others."""
         self.files: dict[str, int] = {}
+        self._ours = ours
+        self._started: set[int] = set()  # our children that run no program yet
         self._of: dict[int, list[Mapping]] = {}
 
+    def has(self, pid: int) -> bool:
+        return self._ours is None or pid in self._ours
+
     def hear(self, record: Mapping | Program | Fork) -> None:
-        if isinstance(record, Mapping):
-            if len(self._of) < MOST_PROCESSES:
-                self._of.setdefault(record.pid, []).append(record)
+        if isinstance(record, Fork):
+            if record.parent == os.getpid():
+                self._started.add(record.pid)
+            if self._ours is not None and record.parent in self._ours:
+                self._ours.add(record.pid)
+            if record.parent in self._of and len(self._of) < MOST_PROCESSES:
+                self._of[record.pid] = list(self._of[record.parent])
         elif isinstance(record, Program):
+            if self._ours is not None and record.pid in self._started:
+                self._ours.add(record.pid)
             self._of.pop(record.pid, None)
-        elif record.parent in self._of and len(self._of) < MOST_PROCESSES:
-            self._of[record.pid] = list(self._of[record.parent])
+        elif self.has(record.pid) and len(self._of) < MOST_PROCESSES:
+            self._of.setdefault(record.pid, []).append(record)
 
     def frame(self, pid: int, address: int) -> Frame | None:
         """None for an address at which nothing lies: a chain without frame pointers holds such."""
@@ -77,54 +94,80 @@ class Maps:
         return tuple(frame for frame in reversed(frames) if frame is not None)
 
 
-class _Leaving(NamedTuple):
+class _Away(NamedTuple):
+    """A thread that left a CPU, or (`back`) came back to one at that time."""
+
     at_ns: int
+    kind: str
     stack: Stack
-    preempted: bool
+    back: bool = False
 
 
 class Fold:
     """Records in the order of their time become stacks with seconds."""
 
-    def __init__(self, period: int = 1, hertz: int = HERTZ) -> None:
-        """`period`: every how many switches one has a chain; `hertz`: of the clock."""
-        self.maps = Maps()
+    def __init__(self, hertz: int = HERTZ, ours: set[int] | None = None) -> None:
+        """`hertz`: of the clock."""
+        self.maps = Maps(ours)
         self.seconds: dict[tuple[str, Stack], float] = {}
         self.lost = 0
         self.dropped_s = 0.0  # of stacks that were too many
-        self._period, self._tick_s = period, 1 / hertz
-        self._chains: dict[int, tuple[int, Stack]] = {}  # of threads about to leave the CPU
-        self._left: dict[int, _Leaving] = {}
+        self._tick_s = 1 / hertz
+        self._away: dict[int, _Away] = {}
+        self._sighted: deque[tuple[int, int]] = deque(maxlen=MOST_SIGHTED)  # by the clock: who, when
+        self._gone: list[int] = []
+        self._began_ns = 0
 
     def clock(self, found: Iterable[Record]) -> None:
         for record in found:
             if isinstance(record, Sample):
-                self._add(ON, self.maps.stack(record), self._tick_s)
+                if self.maps.has(record.pid):
+                    self._add(ON, self.maps.stack(record), self._tick_s)
+                    self._sighted.append((record.tid, record.at_ns))
             elif isinstance(record, Lost):
                 self.lost += record.records
-            elif not isinstance(record, Switch):
+            elif isinstance(record, Exit):
+                self._gone.append(record.tid)
+            else:
                 self.maps.hear(record)
 
-    def switches(self, found: Iterable[Record]) -> None:
-        for record in found:
-            if isinstance(record, Sample):
-                self._chains[record.tid] = (record.at_ns, self.maps.stack(record))
-            elif isinstance(record, Lost):  # what left before may have come back unseen
+    def switches(self, window: Window) -> None:
+        """A wait that lies over a window's ends counts as far as it lies within. A thread that is away when one begins
+        is where it was when it was last seen: at random moments that is as probable as where it is now. Of who neither
+        leaves nor comes the clock tells whether it ran all the time.
+        """
+        self._began_ns = window.began_ns or self._began_ns
+        for record in window.records:
+            if isinstance(record, Lost):  # what left before may have come back unseen
                 self.lost += record.records
-                self._left.clear()
-                self._chains.clear()
-            elif isinstance(record, Switch):
-                self._switched(record)
+                self._away.clear()
+            elif isinstance(record, Sample) and len(record.data) >= _SWITCH.size:
+                leaves, state, comes = _SWITCH.unpack_from(record.data)
+                self._came(comes, record.at_ns)
+                self._away.pop(leaves, None)
+                if self.maps.has(record.pid) and not state & _DEAD:
+                    kind = OFF if state & _ASLEEP else RUNNABLE
+                    self._away[leaves] = _Away(record.at_ns, kind, self.maps.stack(record))
+        if window.ended_ns:
+            near_ns = self._began_ns - self._tick_s * 1e9
+            ran = {tid for tid, at_ns in self._sighted if near_ns <= at_ns <= window.ended_ns}
+            for tid, away in self._away.items():
+                if not (tid in ran if away.at_ns < self._began_ns else away.back):
+                    self._spent(away, window.ended_ns)
+            while self._sighted and self._sighted[0][1] <= window.ended_ns:
+                self._sighted.popleft()
+            for tid in self._gone:
+                self._away.pop(tid, None)
+            self._gone.clear()
 
-    def _switched(self, record: Switch) -> None:
-        if record.out:
-            _, stack = self._chains.pop(record.tid, (0, ()))
-            self._left[record.tid] = _Leaving(record.at_ns, stack, record.preempted)
-            return
-        left = self._left.pop(record.tid, None)
-        if left is not None and left.stack:
-            passed = max(0, record.at_ns - left.at_ns) / 1e9
-            self._add(RUNNABLE if left.preempted else OFF, left.stack, passed * self._period)
+    def _came(self, tid: int, at_ns: int) -> None:
+        if (away := self._away.get(tid)) is not None:
+            if not away.back or away.at_ns < self._began_ns:
+                self._spent(away, at_ns)
+            self._away[tid] = away._replace(at_ns=at_ns, back=True)
+
+    def _spent(self, away: _Away, until_ns: int) -> None:
+        self._add(away.kind, away.stack, max(0, until_ns - max(away.at_ns, self._began_ns)) / 1e9)
 
     def _add(self, kind: str, stack: Stack, seconds: float) -> None:
         key = (kind, stack)
@@ -135,61 +178,66 @@ class Fold:
 
 
 class CallProfile:
-    """Opened before the command is forked; it begins at execve(2). `look` when `due`, `result` at the end."""
+    """Opened and started before the command is forked, of which it is from execve(2) on."""
 
-    def __init__(self, cpus: Sequence[int], switch_period: int) -> None:
-        """`switch_period`: 0 for no chains of waits."""
+    def __init__(self, cpus: Sequence[int], ours: set[int]) -> None:
+        """`ours`: as of `Maps`."""
         hertz = max(1, min(HERTZ, MOST_HERTZ // len(cpus)))
-        self.fold = Fold(max(1, switch_period), hertz)
         flags = perf_ring.MAPS | perf_ring.NAMES | perf_ring.TASKS | perf_ring.FREQUENCY
         clock = (perf_ring.SOFTWARE, perf_ring.CPU_CLOCK, hertz)
         rings = perf_ring.opened(perf_ring.attribute(*clock, flags), cpus, CLOCK_PAGES)
         self.kernel = bool(rings)
         if not rings:
-            attr = perf_ring.attribute(*clock, flags | perf_ring.NO_KERNEL)
-            rings = perf_ring.opened(attr, cpus, CLOCK_PAGES)
-        self._rings, self._clock = rings, Ordered(rings)
-        rings = []
-        if self.kernel and switch_period:
-            attr = perf_ring.attribute(
-                perf_ring.SOFTWARE, perf_ring.CONTEXT_SWITCHES, switch_period, perf_ring.SWITCHES
-            )
-            rings = perf_ring.opened(attr, cpus, SWITCH_PAGES)
-        self.waits, self._switches = bool(rings), Ordered(rings)
-        self._rings = [*self._rings, *rings]
-        self.due = time.monotonic() + EVERY_S
+            flags |= perf_ring.NO_KERNEL | perf_ring.INHERIT | perf_ring.ON_EXEC
+            rings = perf_ring.opened(perf_ring.attribute(*clock, flags), cpus, CLOCK_PAGES, pid=0)
+        self.fold = Fold(hertz, ours if self.kernel else None)
+        self._clock = Takings(rings)
+        self._switches = Windows(SWITCHES if self.kernel else (), cpus)
+        self.due = due(0.0)
 
-    def look(self) -> None:
+    @property
+    def rings(self) -> list[perf_ring.Ring]:
+        return [*self._clock.rings, *self._switches.rings]
+
+    def start(self) -> None:
+        for ring in self._clock.rings if self.kernel else ():
+            ring.switch(on=True)
+        self._switches.start()
+
+    def look(self, *, last: bool = False) -> None:
         cost = time.process_time()
         self._clock.take()
-        self._switches.take()
+        self._switches.take(last=last)
         if self._clock.held_bytes + self._switches.held_bytes > HELD_BYTES:
             self._fold_oldest()
-        self.due = time.monotonic() + max(EVERY_S, COST * (time.process_time() - cost))
+        self.due = due(time.process_time() - cost)
 
     def _fold_oldest(self) -> None:
         """The clock's first: it tells what lies where."""
-        self.fold.clock(self._clock.oldest())
+        self.fold.clock(self._clock.oldest().records)
         self.fold.switches(self._switches.oldest())
 
     def result(self) -> dict[str, object] | None:
         """As `probes.bench.run.supervised.JobRun.calls` has it; None where nothing may be sampled."""
-        if not self._rings:
+        if not self._clock.rings:
             return None
-        self.look()
+        self.look(last=True)
         while self._clock:
             self._fold_oldest()
-        fold = self.fold
-        stacks = sorted(fold.seconds.items(), key=lambda item: -item[1])
+        fold, scale = self.fold, self._switches.scale
+        found = [
+            (kind, stack, seconds * (1.0 if kind == ON else scale))
+            for (kind, stack), seconds in fold.seconds.items()
+        ]
         return {
             "kernel": self.kernel,
-            "waits": self.waits,
+            "waits": bool(self._switches.rings),
             "lost": fold.lost,
             "dropped_s": fold.dropped_s,
             "files": list(fold.maps.files),
-            "stacks": [(kind, stack, seconds) for (kind, stack), seconds in stacks],
+            "stacks": sorted(found, key=lambda one: -one[2]),
         }
 
     def close(self) -> None:
-        for ring in self._rings:
+        for ring in self.rings:
             ring.close()

@@ -1,28 +1,22 @@
 """Which locks of the kernel the threads of a command wait for, asleep or spinning: the tracepoints
 lock:contention_begin and _end (Linux 5.19 on, include/trace/events/lock.h), with the kernel's call path to each.
 
-Where locks are met so often that telling it would itself take time, they are looked at in windows: what lies over a
-window's end counts as far as it lies within. For a light child: standard library only.
+Where locks are met often, that is in windows: what lies over a window's end counts as far as it lies within. For a
+light child: standard library only.
 """
 
 from __future__ import annotations
 
 import struct
 import time
-from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
-from probes.bench.profile import perf_ring
-from probes.bench.profile.perf_records import USER_BELOW, Lost, Ordered, Record, Sample
-from probes.bench.profile.tracepoints import tracepoints
+from probes.bench.profile.perf_records import USER_BELOW, Lost, Sample
+from probes.bench.profile.perf_ring import NO_USER_CHAIN
+from probes.bench.profile.takings import HELD_BYTES, Window, Windows, due
 
 BEGIN, END = "lock/contention_begin", "lock/contention_end"
-PAGES = 16
-FIRST_S, EVERY_S = 0.01, 0.05  # the first window; from one window's begin to the next one's
-HELD_BYTES = 16 << 20  # as in `call_profile`
-COST = 400  # looking takes 0.25 % of a core at most
-MOST_BYTES_S = 150_000  # of records of 150 bytes and 2 µs each
 MOST_WAYS, MOST_LOCKS, KEPT = 2000, 4096, 300
 # type, flags, preempt count, process; the lock's address; its kind, or the outcome
 _DATA = struct.Struct("=HBBiQI")
@@ -34,8 +28,9 @@ Way: TypeAlias = tuple[int, Path, Path]  # the lock's kind (LCB_F_*), who waits,
 class Waiting:
     """Records in the order of their time become seconds by the way that they came."""
 
-    def __init__(self, begin: int, end: int) -> None:
-        """The tracepoints' numbers, by which a record says which it is."""
+    def __init__(self, begin: int, end: int, ours: set[int]) -> None:
+        """The tracepoints' numbers, by which a record says which it is; the processes that count."""
+        self._ours = ours
         self._kinds = {begin: True, end: False}
         self._since: dict[tuple[int, int], tuple[int, int, Path]] = {}  # by thread and lock: time, kind, path
         # by lock: the thread that waited for it last, and its path
@@ -43,12 +38,12 @@ class Waiting:
         self.seconds: dict[Way, list[float]] = {}  # and how often
         self.lost = 0
 
-    def hear(self, found: Iterable[Record]) -> None:
-        for record in found:
+    def hear(self, window: Window) -> None:
+        for record in window.records:
             if isinstance(record, Lost):  # a wait that goes on may have ended unseen
                 self.lost += record.records
                 self._since.clear()
-            elif isinstance(record, Sample) and len(record.data) >= _DATA.size:
+            elif isinstance(record, Sample) and record.pid in self._ours and len(record.data) >= _DATA.size:
                 number, _, _, _, lock, kind = _DATA.unpack_from(record.data)
                 begins = self._kinds.get(number)
                 path = tuple(address for address in record.chain if address >= USER_BELOW)
@@ -56,6 +51,10 @@ class Waiting:
                     self._since.setdefault((record.tid, lock), (record.at_ns, kind, path))
                 elif begins is not None:
                     self._ended(record.tid, lock, record.at_ns)
+        if window.ended_ns:  # nothing is told from here on: who waits has waited until now
+            for began_ns, kind, path in self._since.values():
+                self._add((kind, path, ()), window.ended_ns - began_ns)
+            self._since.clear()
 
     def _ended(self, tid: int, lock: int, at_ns: int) -> None:
         began_ns, kind, path = self._since.pop((tid, lock), (0, 0, ()))
@@ -66,12 +65,6 @@ class Waiting:
         if lock in self._taken or len(self._taken) < MOST_LOCKS:
             self._taken[lock] = (tid, path)
 
-    def cut(self, at_ns: int) -> None:
-        """Nothing is told from here on: who waits has waited until now."""
-        for began_ns, kind, path in self._since.values():
-            self._add((kind, path, ()), at_ns - began_ns)
-        self._since.clear()
-
     def _add(self, way: Way, nanoseconds: int) -> None:
         if way in self.seconds or len(self.seconds) < MOST_WAYS:
             spent = self.seconds.setdefault(way, [0.0, 0])
@@ -80,78 +73,30 @@ class Waiting:
 
 
 class LockProfile:
-    """Opened before what it is of is forked; `look` when `due`, `result` at the end."""
+    """`look` when `due`, `result` at the end. `ours`: as of `Waiting`, when that is decoded."""
 
-    def __init__(self, cpus: Sequence[int]) -> None:
-        found = tracepoints((BEGIN, END))
-        self._waiting = Waiting(found.get(BEGIN, -1), found.get(END, -1))
-        rings: list[list[perf_ring.Ring]] = []
-        for number in found.values():
-            attr = perf_ring.attribute(
-                perf_ring.TRACEPOINT, number, 1, perf_ring.NO_USER_CHAIN, perf_ring.RAW
-            )
-            rings.append(perf_ring.opened(attr, cpus, PAGES))
-        self._rings = [ring for some in rings for ring in some]
-        if not all(rings):
-            self.close()
-        self._ordered = Ordered(self._rings, with_data=True)
-        self._cuts: deque[int] = deque()  # when the window ended with a taking; 0: it goes on
-        self._window_s, self._on = FIRST_S, True  # from execve(2) on
-        self._began = self._opened = time.monotonic()
-        self._seen_s = 0.0
-        self.due = self._began + FIRST_S if self._rings else float("inf")
+    def __init__(self, cpus: Sequence[int], ours: set[int]) -> None:
+        self._windows = Windows((BEGIN, END), cpus, NO_USER_CHAIN)
+        numbers = self._windows.numbers
+        self._waiting = Waiting(numbers.get(BEGIN, -1), numbers.get(END, -1), ours)
+        self.start, self.rings = self._windows.start, self._windows.rings
+        self.due = due(0.0) if self.rings else float("inf")
 
-    def start(self) -> None:
-        """Of who runs no other program."""
-        self._switch(on=True)
-        self._began = self._opened = time.monotonic()
-        self.due = self._began + FIRST_S
-
-    def look(self) -> None:
-        """Ends a window or begins the next one."""
-        now, cost = time.monotonic(), time.process_time()
-        if not self._on:
-            self._began, self._on = now, True
-            self._switch(on=True)
-            self.due = now + self._window_s
-            return
-        rate = self._take() / max(1e-4, now - self._began)
-        self._seen_s += now - self._began
-        self._window_s = min(EVERY_S, 4 * self._window_s, EVERY_S * MOST_BYTES_S / max(rate, 1e-3))
-        if self._window_s < EVERY_S:
-            self._switch(on=False)
-            self._take(cut=True)
-            self._on = False
-        self._began = now
-        wait_s = EVERY_S if self._on else EVERY_S - self._window_s
-        if self._ordered.held_bytes > HELD_BYTES:
-            self._hear_oldest()
-        self.due = now + max(wait_s, COST * (time.process_time() - cost))
-
-    def _take(self, *, cut: bool = False) -> int:
-        self._cuts.append(time.monotonic_ns() if cut else 0)
-        return self._ordered.take()
-
-    def _hear_oldest(self) -> None:
-        self._waiting.hear(self._ordered.oldest())
-        if at_ns := self._cuts.popleft():
-            self._waiting.cut(at_ns)
-
-    def _switch(self, *, on: bool) -> None:
-        for ring in self._rings:
-            ring.switch(on=on)
+    def look(self, *, last: bool = False) -> None:
+        cost = time.process_time()
+        self._windows.take(last=last)
+        if self._windows.held_bytes > HELD_BYTES:
+            self._waiting.hear(self._windows.oldest())
+        self.due = due(time.process_time() - cost)
 
     def result(self) -> dict[str, object] | None:
         """As `probes.bench.run.supervised.JobRun.locks` has it; None where it is not allowed, or not there."""
-        if not self._rings:
+        if not self.rings:
             return None
-        whole_s = time.monotonic() - self._opened
-        if self._on:
-            self._seen_s += time.monotonic() - self._began
-            self._take(cut=True)
-        while self._ordered:
-            self._hear_oldest()
-        scale = max(1.0, whole_s / max(1e-4, self._seen_s))
+        self.look(last=True)
+        while self._windows:
+            self._waiting.hear(self._windows.oldest())
+        scale = self._windows.scale
         longest = sorted(self._waiting.seconds.items(), key=lambda item: -item[1][0])[:KEPT]
         return {
             "lost": self._waiting.lost,
@@ -159,6 +104,5 @@ class LockProfile:
         }
 
     def close(self) -> None:
-        for ring in self._rings:
+        for ring in self.rings:
             ring.close()
-        self._rings = []

@@ -1,4 +1,4 @@
-"""The records of a perf ring as values: samples with call chains, switches, mappings, programs, forks, losses.
+"""The records of a perf ring as values: samples with call chains, mappings, programs, forks, exits, losses.
 
 include/uapi/linux/perf_event.h, enum perf_event_type. Samples hold process, thread, time, call chain and, of a
 tracepoint, its data; every other record ends with process, thread and time. What does not fit ends the reading.
@@ -7,17 +7,14 @@ tracepoint, its data; every other record ends with process, thread and time. Wha
 from __future__ import annotations
 
 import struct
-import time
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
-from probes.bench.profile.perf_ring import Ring
-
 _HEAD = struct.Struct("=IHH")  # type, misc, size
+_SAMPLED = struct.Struct("=I2xH8xQ")  # type, size, and a sample's time
 _WHO = struct.Struct("=IIQ")  # process, thread, time: ends every record that is no sample
-_LOST, _COMM, _FORK, _SAMPLE, _MMAP2, _SWITCH = 2, 3, 7, 9, 10, 14
-_OUT, _PREEMPTED, _EXEC = 1 << 13, 1 << 14, 1 << 13  # misc of a switch, of a name
+_LOST, _COMM, _EXIT, _FORK, _SAMPLE, _MMAP2 = 2, 3, 4, 7, 9, 10
+_EXEC = 1 << 13  # misc of a name
 _CONTEXT = (1 << 64) - 4095  # from here on an entry of a chain says whose the next are (PERF_CONTEXT_*)
 USER_BELOW = 1 << 63  # kernel addresses lie above on 64 bits
 _EXECUTABLE = 4
@@ -29,14 +26,6 @@ class Sample(NamedTuple):
     at_ns: int
     chain: tuple[int, ...]  # the innermost first
     data: bytes
-
-
-class Switch(NamedTuple):
-    pid: int
-    tid: int
-    at_ns: int
-    out: bool
-    preempted: bool
 
 
 class Mapping(NamedTuple):
@@ -61,12 +50,19 @@ class Fork(NamedTuple):
     parent: int
 
 
+class Exit(NamedTuple):
+    """Of a thread."""
+
+    tid: int
+    at_ns: int
+
+
 class Lost(NamedTuple):
     at_ns: int
     records: int
 
 
-Record: TypeAlias = Sample | Switch | Mapping | Program | Fork | Lost
+Record: TypeAlias = Sample | Mapping | Program | Fork | Exit | Lost
 
 
 def records(data: bytes, *, with_data: bool = False) -> Iterator[Record]:
@@ -86,39 +82,15 @@ def records(data: bytes, *, with_data: bool = False) -> Iterator[Record]:
             yield found
 
 
-class Ordered:
-    """The records of several rings by their time: what one ring tells of a thread may go on in another one.
-
-    While a command runs they are only taken; to decode them takes a hundred times as long.
-    """
-
-    def __init__(self, rings: Sequence[Ring], *, with_data: bool = False) -> None:
-        self._rings, self._with_data = rings, with_data
-        self._late: list[Record] = []
-        self._takings: deque[tuple[int, list[bytes]]] = deque()
-        self.held_bytes = 0
-
-    def take(self) -> int:
-        """How many bytes there were."""
-        until_ns, found = time.monotonic_ns(), [ring.taken() for ring in self._rings]
-        self._takings.append((until_ns, found))
-        self.held_bytes += (size := sum(map(len, found)))
-        return size
-
-    def oldest(self) -> list[Record]:
-        """Of one taking; what is younger than that waits for the next one."""
-        until_ns, taken = self._takings.popleft()
-        found = self._late
-        for data in taken:
-            self.held_bytes -= len(data)
-            found += records(data, with_data=self._with_data)
-        found.sort(key=lambda record: record.at_ns)
-        count = sum(record.at_ns <= until_ns for record in found)
-        self._late = found[count:]
-        return found[:count]
-
-    def __bool__(self) -> bool:
-        return bool(self._takings)
+def counted(data: bytes) -> tuple[int, int]:
+    """How many samples these are, and the time of the last one."""
+    at = count = last_ns = 0
+    while at + _SAMPLED.size <= len(data):
+        kind, size, at_ns = _SAMPLED.unpack_from(data, at)
+        if kind == _SAMPLE:
+            count, last_ns = count + 1, at_ns
+        at += max(_HEAD.size, size)
+    return count, last_ns
 
 
 def _sample(body: bytes, with_data: bool) -> Sample | None:
@@ -135,9 +107,7 @@ def _sample(body: bytes, with_data: bool) -> Sample | None:
 
 
 def _other(kind: int, misc: int, body: bytes) -> Record | None:
-    pid, tid, at_ns = _WHO.unpack_from(body, len(body) - _WHO.size if len(body) >= _WHO.size else len(body))
-    if kind == _SWITCH:
-        return Switch(pid, tid, at_ns, bool(misc & _OUT), bool(misc & _PREEMPTED))
+    _, _, at_ns = _WHO.unpack_from(body, len(body) - _WHO.size if len(body) >= _WHO.size else len(body))
     if kind == _MMAP2:
         of, _, start, length, offset = struct.unpack_from("=IIQQQ", body)
         (protection,) = struct.unpack_from("=I", body, 56)
@@ -149,6 +119,8 @@ def _other(kind: int, misc: int, body: bytes) -> Record | None:
     if kind == _FORK:
         of, parent = struct.unpack_from("=II", body)
         return Fork(of, at_ns, parent) if of != parent else None  # a thread has its process's mappings
+    if kind == _EXIT:
+        return Exit(struct.unpack_from("=8xI", body)[0], at_ns)
     if kind == _LOST:
         return Lost(at_ns, struct.unpack_from("=QQ", body)[1])
     return None

@@ -16,32 +16,36 @@ TOGETHER_S = 0.005  # what is due so soon is done now: to wake up costs more tha
 
 
 class Sampling:
-    """Opened before what is watched is forked; `look` when `due`, `results` at the end."""
+    """Opened and started before what is watched is forked; `look` when `due`, `results` at the end."""
 
     def __init__(
         self,
         cpus: Sequence[int] = (),
         *,
-        chains: int = 0,
+        chains: bool = False,
         locks: bool = False,
         stacks: bool = False,
         listed: Callable[[int], list[int]] | None = None,
     ) -> None:
-        """`chains`: every how many context switches one has its call chain; 0: none. Where these show the kernel there
-        are `locks` too. `stacks`: of sleeping threads. `listed`: the processes below one.
+        """`chains`: call chains; where these show the kernel there are `locks` too. `stacks`: of sleeping threads.
+        `listed`: the processes below one.
         """
         cpus = list(cpus) or sorted(os.sched_getaffinity(0))
         self._listed = listed
+        self._ours: set[int] = set()
         self._waits = WaitSamples(stacks=stacks)
-        self._calls = CallProfile(cpus, chains) if chains else None
+        self._calls = CallProfile(cpus, self._ours) if chains else None
         locks = locks or (self._calls is not None and self._calls.kernel)
-        self._locks = LockProfile(cpus) if locks else None
-        self.follow = self._waits.follow
+        self._locks = LockProfile(cpus, self._ours) if locks else None
 
     def start(self) -> None:
-        """Of who runs no other program: locks are told from execve(2) on else."""
-        if self._locks is not None:
-            self._locks.start()
+        for part in (self._calls, self._locks):
+            if part is not None:
+                part.start()
+
+    def follow(self, pids: list[int]) -> None:
+        self._ours.update(pids)
+        self._waits.follow(pids)
 
     @property
     def due(self) -> float:

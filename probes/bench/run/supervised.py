@@ -31,7 +31,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
     `ionice` is (class, level) as ioprio_set(2) has them, empty: as it is. `keep`: bytes of standard output kept, its
     end; with 0 it goes to /dev/null, unread. `group`: the control group (version 2) that it runs in.
-    `chains`: every how many context switches one is recorded with its call chain, 0 for no call chains at all.
+    `chains`: with call chains.
     `most_bytes`: it is ended when it has caused more to be written, as seen at a look; 0: unbounded.
     """
 
@@ -44,7 +44,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     ionice: tuple[int, ...] = ()
     keep: int = 0
     group: str = ""
-    chains: int = 0
+    chains: bool = False
     most_bytes: int = 0
     at_most_s: float = 600.0
 

@@ -106,9 +106,10 @@ class Supervisor:
         before = group_counters.counted(group)
         pipeline = topdown.top_down()
         counters = perf_events.Counters(perf_events.EVENTS | (pipeline.events if pipeline else {}))
-        chains = self.order.get("chains", 0)
+        chains = self.order.get("chains", False)
         self.where = Sampling(self.order["cpus"], chains=chains, listed=process_tree.descendants)
         self.energy = energy.Energy()
+        self.where.start()
         self.began_ns, problem = self._start()
         if problem:
             self._reap()

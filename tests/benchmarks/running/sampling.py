@@ -1,6 +1,6 @@
 """What looking at a command costs it: the supervisor at work against the same one stopped, in short slices in turn.
 
-    python -m tests.benchmarks.running.sampling [--groups 200] [--slice 0.25] [--dir DIR] [--chains 1]
+    python -m tests.benchmarks.running.sampling [--groups 200] [--slice 0.25] [--dir DIR] [--chains]
 
 Two jobs, each one run for all of its slices: a busy loop for each CPU, and synced writes of 4 KiB. They count what
 they have done where we read it, without a call of theirs. For a slice without looks the supervisor is stopped
@@ -106,7 +106,7 @@ def ratio(logs: Sequence[float]) -> str:
     return f"{middle:.4f} [{low:.4f}, {high:.4f}]"
 
 
-async def compare(name: str, script: str, counters: Path, groups: int, seconds: float, chains: int) -> None:
+async def compare(name: str, script: str, counters: Path, groups: int, seconds: float, chains: bool) -> None:
     counters.write_bytes(bytes(8 * SLOTS))
     heard: list[TreeSample] = []
     argv = (sys.executable, "-S", "-c", script, str(counters))
@@ -164,7 +164,7 @@ async def main() -> None:
     parser.add_argument("--groups", type=int, default=200)
     parser.add_argument("--slice", type=float, default=0.25)
     parser.add_argument("--dir", default="/var/tmp")
-    parser.add_argument("--chains", type=int, default=0, help="with call chains: every how many switches")
+    parser.add_argument("--chains", action="store_true", help="with call chains")
     asked = parser.parse_args()
     print(f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} CPUs; with looks over without, more is better")
     print(f"{'':<16}{'work / s':<26}{'work / CPU s':<26}")

@@ -121,6 +121,32 @@ static void synced(const char *path, int sync, long count) {
     unlink(path);
 }
 
+/* One byte to and fro, on one CPU: two context switches a round. */
+static void pipes(long count) {
+    int to[2], fro[2];
+    char byte = 0;
+    cpu_set_t one;
+    CPU_ZERO(&one), CPU_SET(0, &one);
+    sched_setaffinity(0, sizeof one, &one);
+    if (pipe(to) || pipe(fro)) exit(3);
+    if (fork() == 0) {
+        close(to[1]), close(fro[0]);
+        while (read(to[0], &byte, 1) == 1 && write(fro[1], &byte, 1) == 1) {}
+        _exit(0);
+    }
+    for (long n = 0; n < count; n++) {
+        if (write(to[1], &byte, 1) != 1 || read(fro[0], &byte, 1) != 1) exit(3);
+        step();
+    }
+}
+
+static void syscalls(long count) {
+    while (count--) {
+        sink += getppid();
+        if (!(count & 0xff)) step();
+    }
+}
+
 static void files(const char *place, long count) {
     static char data[4096] __attribute__((aligned(4096)));
     char path[600];
@@ -163,6 +189,8 @@ int main(int argc, char **argv) {
     else if (!strcmp(what, "synced")) synced(argv[2], atoi(argv[3]), atol(argv[4]));
     else if (!strcmp(what, "loops")) loops(atol(argv[2]));
     else if (!strcmp(what, "asleep")) loops(atol(argv[2])), doze(atof(argv[3]));
+    else if (!strcmp(what, "pipes")) pipes(atol(argv[2]));
+    else if (!strcmp(what, "syscalls")) syscalls(atol(argv[2]));
     else if (!strcmp(what, "files")) files(argv[2], atol(argv[3]));
     else if (!strcmp(what, "states")) states(atof(argv[2]), atof(argv[3]), atof(argv[4]));
     else return 2;

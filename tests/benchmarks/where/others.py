@@ -27,17 +27,17 @@ from scenarios.where.waits import waited
 from tests.benchmarks.where.planted import READ_S, SOURCE, before_others, own_mounts
 from tests.benchmarks.where.slow_fuse import mounted
 
-JOBS = {  # the call; every how many context switches one with its chain, about 1000 a second
-    "fsync": ("synced {dir}/f 1 1500", "fsync", 5),
-    "read": ("files {fuse} 40", "read", 1),
-    "nanosleep": ("asleep 100000000 0.3", "nanosleep", 1),
+JOBS = {  # the call
+    "fsync": ("synced {dir}/f 1 1500", "fsync"),
+    "read": ("files {fuse} 40", "read"),
+    "nanosleep": ("asleep 100000000 0.3", "nanosleep"),
 }
 
 
-async def ours(argv: list[str], call: str, symbols: Symbols, chains: int) -> tuple[float, float]:
+async def ours(argv: list[str], call: str, symbols: Symbols) -> tuple[float, float]:
     """Blocked in the call, and inside it."""
     async with Supervisors() as supervisors:
-        job = await supervisors.run(Order(argv=tuple(argv), cwd="/", env={}, keep=4096, chains=chains))
+        job = await supervisors.run(Order(argv=tuple(argv), cwd="/", env={}, keep=4096, chains=True))
     blocked = sum(s for wait in waited(job.waits) for name, s in wait.calls.items() if call in name)
     run = kept(job)
     assert run is not None
@@ -87,11 +87,11 @@ def main() -> None:
         with mounted(place / "fuse", READ_S) as fuse:
             words["fuse"] = str(fuse)
             before_others(True)
-            for name, (text, call, chains) in JOBS.items():
+            for name, (text, call) in JOBS.items():
                 argv = [str(program), *text.format(**words).split()]
                 shares: dict[str, list[float]] = {"blocked": [], "inside": [], "strace": [], "perf trace": []}
                 for _ in range(asked.runs):
-                    found = asyncio.run(ours(argv, call, symbols, chains))
+                    found = asyncio.run(ours(argv, call, symbols))
                     for what, share in zip(("blocked", "inside"), found, strict=True):
                         shares[what].append(share)
                     for tool, run in (("strace", strace), ("perf trace", perf)):

@@ -1,6 +1,6 @@
 """What watching a command costs it, and us: with samples of its waits, and with call chains and locks besides.
 
-    python -m tests.benchmarks.where.overhead [--seconds 60] [--only loops,both,synced,directory] [--ways waits,chains]
+    python -m tests.benchmarks.where.overhead [--seconds 60] [--only loops,pipes] [--ways waits,chains]
 
 One job that counts its work in a file that is mapped, and its supervisor, which rests in every other slice of 30 ms
 (ABBA): then it is stopped and its perf events are off. So what a shared host does to the job falls on both sides alike.
@@ -22,6 +22,7 @@ import time
 from pathlib import Path
 
 from probes.bench.engine.parent_death import adopt_orphans, tie_to
+from probes.bench.profile.perf_records import counted
 from probes.bench.run import process_tree, supervisor
 from scenarios.experiment.statistics.stats import student
 from tests.benchmarks.where.planted import SOURCE
@@ -30,13 +31,15 @@ JOBS = {
     "loops": "loops 1000000000000",
     "both": "mutex 0 1000000",
     "synced": "synced {dir}/f 1 100000000",
+    "syscalls": "syscalls 1000000000000",
+    "pipes": "pipes 1000000000000",
     "directory": "directory {dir} 1 4 100000000",
 }
 SLICE_S, SETTLE_S = 0.03, 0.003
 LEAST_GROUPS = 20
 
 
-def supervise(argv: list[str], chains: int, done: str, told: int) -> None:
+def supervise(argv: list[str], chains: bool, done: str, told: int) -> None:
     """In a child: never returns. SIGUSR1: rest until SIGUSR2."""
     tie_to(os.getppid())
     adopt_orphans()
@@ -50,18 +53,27 @@ def supervise(argv: list[str], chains: int, done: str, told: int) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR2})
 
     def rest(*_: object) -> None:
-        where = one.where
-        rings = [
-            *(where._calls._rings if where._calls else ()),
-            *(where._locks._rings if where._locks else ()),
-        ]
-        for ring in rings:
+        calls, locks = one.where._calls, one.where._locks
+        clock = calls._clock.rings if calls else ()
+        windows = [*([calls._switches] if calls else ()), *([locks._windows] if locks else ())]
+        for ring in [*clock, *(ring for window in windows for ring in window.rings)]:
             ring.switch(on=False)
+        for window in windows:  # they go on with as many samples as were left
+            for n, ring in enumerate(window.rings):
+                window._left[n] -= counted(ring.taken())[0]
         began = time.monotonic()
         signal.sigwait({signal.SIGUSR2})
-        where._waits._paid_at += time.monotonic() - began
-        for ring in rings:
+        rested = time.monotonic() - began
+        one.where._waits._paid_at += rested
+        for part in (calls, locks):
+            if part is not None:
+                part.due += rested
+        for ring in clock:
             ring.switch(on=True)
+        for window in windows:
+            for left, ring in zip(window._left, window.rings, strict=True):
+                if left > 0:
+                    ring.refresh(0)
 
     signal.signal(signal.SIGUSR1, rest)
     found = one.run()
@@ -74,7 +86,7 @@ def ran_s(*pids: int) -> float:
     return sum(time.clock_gettime(~pid << 3 | 2) for pid in pids)
 
 
-def measured(name: str, argv: list[str], chains: int, seconds: float) -> str:
+def measured(name: str, argv: list[str], chains: bool, seconds: float) -> str:
     with tempfile.NamedTemporaryFile(dir="/var/tmp") as file:
         file.truncate(8)
         count = memoryview(mmap.mmap(file.fileno(), 8)).cast("Q")

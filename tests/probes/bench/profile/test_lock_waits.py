@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import struct
+import time
 from pathlib import Path
 
 import pytest
 
 from probes.bench.profile.lock_waits import BEGIN, LockProfile, Waiting
 from probes.bench.profile.perf_records import records
+from probes.bench.profile.takings import Window
 from probes.bench.profile.tracepoints import tracepoints
 from tests.needs import ROOT, needs
 from tests.probes.bench.profile.test_call_profile import record, sample
@@ -27,9 +29,13 @@ def told(
 
 
 def heard(*parts: bytes) -> Waiting:
-    waiting = Waiting(408, 407)
-    waiting.hear(records(b"".join(parts), with_data=True))
+    waiting = Waiting(408, 407, {1, 2})
+    waiting.hear(window(*parts))
     return waiting
+
+
+def window(*parts: bytes, ended_ms: float = 0) -> Window:
+    return Window(list(records(b"".join(parts), with_data=True)), 0, int(ended_ms * MS))
 
 
 def test_a_wait_is_as_long_as_from_its_begin_to_its_end_and_who_had_it_before_is_named() -> None:
@@ -50,9 +56,9 @@ def test_one_thread_waits_for_two_locks_at_once() -> None:
 
 
 def test_what_a_window_ends_in_counts_until_there_and_what_may_be_lost_does_not() -> None:
-    found = heard(told(True, 1, 0, (A,)))
-    found.cut(3 * MS)
-    found.hear(records(told(False, 1, 9, (A,)), with_data=True))
+    found = heard()
+    found.hear(window(told(True, 1, 0, (A,)), told(True, 9, 0, (A,)), ended_ms=3))
+    found.hear(window(told(False, 1, 9, (A,))))
     assert found.seconds == {(WRITE, (A,), ()): [0.003, 1]}
     lost = heard(
         told(True, 1, 0, (A,)), record(2, 0, struct.pack("=QQIIQ", 1, 7, 1, 1, 5)), told(False, 1, 9, (A,))
@@ -72,7 +78,7 @@ def test_a_kernel_without_them_and_a_folder_that_is_no_tracefs_have_none(tmp_pat
 
 
 def contention_events() -> str:
-    profile = LockProfile(sorted(os.sched_getaffinity(0)))
+    profile = LockProfile(sorted(os.sched_getaffinity(0)), set())
     found = profile.result()
     profile.close()
     return "" if found is not None else "this kernel tells of no locks"
@@ -82,18 +88,21 @@ def contention_events() -> str:
 @pytest.mark.real
 def test_writers_in_one_directory_are_seen_to_wait_for_it(tmp_path: Path) -> None:
     mounts = Path("/proc/self/mountinfo").read_text()
-    profile = LockProfile(sorted(os.sched_getaffinity(0)))
+    children = set[int]()
+    profile = LockProfile(sorted(os.sched_getaffinity(0)), children)
     profile.start()
-    children = []
     for writer in range(4):
         if (pid := os.fork()) == 0:
             for n in range(1500):
                 os.close(os.open(tmp_path / f"{writer}-{n % 8}", os.O_CREAT | os.O_WRONLY))
                 (tmp_path / f"{writer}-{n % 8}").unlink()
             os._exit(0)
-        children.append(pid)
-    for pid in children:
-        os.waitpid(pid, 0)
+        children.add(pid)
+    living = set(children)
+    while living:
+        time.sleep(0.05)
+        living -= {pid for pid in living if os.waitpid(pid, os.WNOHANG)[0]}
+        profile.look()
     found = profile.result()
     profile.close()
     assert found is not None
