@@ -84,8 +84,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for name in ("soak", "noisy"):
             mark = item.get_closest_marker(name)
             said = mark is None or (len(mark.args) == 1 and mark.args[0])
-            if not said or (mark and item.get_closest_marker("real") is None):
-                raise pytest.UsageError(f"{item.nodeid}: only a real test may be {name}, and it says why")
+            real = item.get_closest_marker("real") is not None
+            if not said or (mark and name == "noisy" and not real):
+                raise pytest.UsageError(
+                    f"{item.nodeid}: says why it is {name}; only a real test may be noisy"
+                )
         if mark is None:
             continue
         item.user_properties.append(("noisy", mark.args[0]))

@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -148,5 +148,11 @@ def on_disk(place: Path) -> Need:
 
 def one_always(first: object, *others: object) -> list[Any]:
     """Values of a parameter, of which the suite takes the first and the soak the others."""
-    mark = pytest.mark.soak(f"the same with {first}")
-    return [first, *(pytest.param(other, marks=mark) for other in others)]
+    return some_always((first,), others)
+
+
+def some_always(first: Sequence[object], others: Iterable[object]) -> list[Any]:
+    """The same with more than one: `others` less what is among the first."""
+    mark = pytest.mark.soak(f"the same with {first[0]}")
+    rest = [other for other in others if other not in first]
+    return [*first, *(pytest.param(other, marks=mark) for other in rest)]

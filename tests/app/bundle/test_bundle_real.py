@@ -76,6 +76,7 @@ def test_it_measures_and_its_children_are_its_own(bundle: Path, place: Path) -> 
     assert shown == json.loads(own.stdout)
 
 
+@pytest.mark.soak("it measures, and its children are its own")
 def test_a_users_command_does_not_inherit_how_it_was_started(bundle: Path, place: Path) -> None:
     said = place / "said"
     command = f"sh -c 'env > {said}'"

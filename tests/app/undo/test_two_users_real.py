@@ -91,6 +91,7 @@ def attack(folder: Path, target: Path, when: str) -> list[str]:
     return [sys.executable, "-c", ATTACK, str(folder), str(target), when]
 
 
+@pytest.mark.soak("the same where nothing may be made, and where undo may not delete")
 def test_what_a_link_leads_to_is_not_deleted_by_a_run(tmp_path: Path, folder: Path, precious: Path) -> None:
     before = content(precious)
     workload = shlex.join(attack(folder, precious, "now"))

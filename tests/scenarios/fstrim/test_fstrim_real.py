@@ -173,6 +173,7 @@ def test_the_users_own_command_is_the_load(tmp_path: Path, disk: TrimDisk) -> No
     assert one["metric"] == "runs/h" and one["workload"] == command and one["value"] > 0
 
 
+@pytest.mark.soak("the users' own command is the load")
 def test_a_command_that_writes_too_much_is_stopped_at_the_bound(tmp_path: Path, disk: TrimDisk) -> None:
     before = discards(Host(), (disk.device,))
     command = "dd if=/dev/zero of=made bs=1M count=900 oflag=direct"

@@ -133,6 +133,7 @@ def test_settings_that_somebody_made_since_are_kept(tmp_path: Path, disk: LoopDi
     assert list((tmp_path / "state/hostdx/journal").iterdir()) == []
 
 
+@pytest.mark.soak("killed at random moments; a full disk before it begins")
 @pytest.mark.parametrize("supervisor_too", [False, True])
 def test_killed_with_the_journals_disk_full_by_then(
     tmp_path: Path, disk: LoopDisk, supervisor_too: bool

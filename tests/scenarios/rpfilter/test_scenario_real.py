@@ -140,6 +140,7 @@ def test_killed_and_undone(tmp_path: Path, net: PrivateNet) -> None:
 
 
 @pytest.mark.beside
+@pytest.mark.soak("told to stop; killed and undone")
 def test_the_namespaces_end_under_it(tmp_path: Path, net: PrivateNet) -> None:
     process = started(tmp_path, *SHORT, "--budget", "60", preexec_fn=net.join)
     holder, namespace = measuring(process, net)

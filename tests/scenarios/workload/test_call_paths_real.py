@@ -84,6 +84,7 @@ def test_synced_writes_are_named(supervisors: Supervisors, tmp_path: Path) -> No
 
 
 @pytest.mark.noisy("the same command measured several times, in turn")
+@pytest.mark.soak("synced writes are named")
 def test_a_sleep_is_named_and_its_length_is_right(supervisors: Supervisors, tmp_path: Path) -> None:
     found, _ = measured(supervisors, (BURN, SLEEP), tmp_path)
     largest, _ = moved(found)

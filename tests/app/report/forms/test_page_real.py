@@ -13,7 +13,7 @@ from app.report.full_report import report
 from app.report.results.comparison import comparison
 from scenarios.compare.comparison import compared
 from scenarios.results.document import Document
-from tests.needs import needs
+from tests.needs import needs, some_always
 from tests.real.browser import BROWSER, overflowing, sheets
 
 pytestmark = [pytest.mark.real, needs(BROWSER)]
@@ -37,7 +37,7 @@ def test_the_measure_sees_what_stands_over() -> None:
     assert overflowing({"wide": wide}, (400, 1000))["wide at 400"]
 
 
-@pytest.mark.parametrize("name", demos())
+@pytest.mark.parametrize("name", some_always(("demo:numa", "demo:box", "demo:storage"), demos()))
 def test_the_first_page_prints_on_one_sheet(name: str) -> None:
     made = report(load(resolve(name)), name)
     front = tuple(section for section in made.sections if not section.appendix)

@@ -23,6 +23,7 @@ from tests.fakes.streams import hostile
 from tests.fakes.streams.story import RECORDINGS
 from tests.fakes.terminals.screen import COPY, SIZES, grid, keys, opened, ready, settled, until
 from tests.fakes.terminals.terminal import Terminal
+from tests.needs import one_always
 
 TALL = (140, 120)  # little is cut off below
 HOSTDX = [sys.executable, "-P", "-m", "app.cli"]
@@ -53,16 +54,17 @@ def harmless(app: Shell) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("stream", "size"),
-    [
+    "shown",
+    one_always(
         ("done", "tall"),
         ("interrupted", "narrow"),
         ("storage", "tall"),
         ("iosched", "narrow"),
         ("dstate", "narrow"),
-    ],
+    ),
 )
-async def test_run_screens(stream: str, size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_run_screens(shown: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream, size = shown
     own = stream in ("done", "interrupted")
     events = hostile.stream(stream) if own else hostile.attacked(RECORDINGS / f"{stream}.jsonl")  # type: ignore[arg-type]
     path = hostile.write(tmp_path / "hostdx" / "recordings" / "r.jsonl", events)
@@ -94,10 +96,11 @@ async def test_run_screens(stream: str, size: str, tmp_path: Path, monkeypatch: 
             await keys(pilot, "escape")
 
 
-@pytest.mark.parametrize(("stream", "size"), [("made", "narrow"), ("made", "tall"), ("triage", "tall")])
+@pytest.mark.parametrize("shown", one_always(("made", "narrow"), ("made", "tall"), ("triage", "tall")))
 async def test_home_plan_and_the_rest(
-    stream: str, size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shown: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    stream, size = shown
     events = hostile.stream() if stream == "made" else hostile.attacked(RECORDINGS / "triage.jsonl")
     path = hostile.write(tmp_path / "hostdx" / "recordings" / "r.jsonl", events)
     monkeypatch.setattr("tests.fakes.terminals.screen.recorded", lambda _name: said_by(path))

@@ -34,6 +34,7 @@ def to_the_blocks(terminal: Terminal) -> None:
     terminal.until(lambda: "FINDINGS" not in terminal.shown and "load" in terminal.shown, "the blocks")
 
 
+@pytest.mark.soak("a replay at full speed ends on the live screen cell for cell, without a terminal")
 def test_it_ends_on_the_live_screen_at_both_sizes(tmp_path: Path, disk: Path) -> None:
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     runner = started(tmp_path, "run", "null", f"--dir={disk}", "--size=64MiB", "--budget=6", **quiet)

@@ -20,6 +20,9 @@ def refused_for_hanging_tasks(place: Path) -> bool:
     return any(b" tasks hang in D " in path.read_bytes() for path in recordings)
 
 
+@pytest.mark.soak(
+    "undo is offered at the next start of a run; the app's screen of it is driven without a terminal"
+)
 def test_what_a_killed_run_left_is_offered_kept_offered_again_and_undone(tmp_path: Path) -> None:
     with LoopDisk(tmp_path) as disk:
         before = disk.queue()
