@@ -50,7 +50,7 @@ class Trace(msgspec.Struct, frozen=True, omit_defaults=True):
 class Card(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`known_by`: the label of the fact that tells one run of it from the next, where the host's name does not.
 
-    `takes_s`: as usually run, of those that are a next step after another one.
+    `rates`: its results have `line_rates`. `takes_s`: as usually run, of those that are a next step after another one.
     """
 
     id: str = ""
@@ -58,6 +58,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     complaint: Complaint | None = None
     directories: Directories = ""
     known_by: str = ""
+    rates: bool = False
     takes_s: of.Duration = 0.0
     trace: Trace | None = None
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from app.failure import Failure
 from app.recording.reader import load
 from app.recording.store import listed
+from probes.types import Fact
 from scenarios.card import card_of
 from scenarios.model import AResult
 
@@ -26,6 +27,23 @@ def resolution(host_name: str) -> str:
         if sentence := next((result.quote for result in found.results.values() if result.quote), ""):
             return f"{sentence} ({known.scenario} run of {known.wall})"
     return ""
+
+
+def line_rates() -> dict[str, Fact]:
+    """What disks and cards of this host gave alone, in its newest finished run that tells it, by their names."""
+    host = os.uname().nodename
+    told = (
+        one for one in listed() if (one.host, one.state) == (host, "done") and card_of(one.scenario).rates
+    )
+    for known in sorted(told, key=lambda one: one.wall, reverse=True):
+        try:
+            found = load(known.path).results.values()
+        except (Failure, OSError):
+            continue
+        source = f"{known.scenario} run of {known.wall}"
+        if rates := {name: words for result in found for name, words in result.line_rates.items()}:
+            return {name: Fact(name, "measured", words, source) for name, words in rates.items()}
+    return {}
 
 
 def results(scenario: str, kind: type[AResult]) -> Sequence[tuple[str, AResult]]:

@@ -7,4 +7,5 @@ CARD = Card(
     complaint=Complaint("a storage server, slow to its clients", 9),
     directories="first",
     takes_s=200.0,
+    rates=True,
 )

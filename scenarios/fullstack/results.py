@@ -28,6 +28,14 @@ WORDS: dict[str, str] = {
 }
 
 
+DOES = {
+    (DISK, "out"): "reading",
+    (DISK, "in"): "writing",
+    (NETWORK, "out"): "sending",
+    (NETWORK, "in"): "receiving",
+}
+
+
 class SideRate(msgspec.Struct, frozen=True, kw_only=True):
     """One side: the median of its groups in B/s with the 95 % interval.
 
@@ -69,7 +77,7 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FullstackFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """network: where the other end was, in words."""
+    """network: where the other end was, in words; card: through which, where there is a peer."""
 
     directory: str
     disk: str
@@ -78,6 +86,7 @@ class FullstackFigures(msgspec.Struct, frozen=True, kw_only=True):
     streams: of.Number
     levels: tuple[SideRate, ...]
     limits: tuple[Limit, ...]
+    card: str = ""
 
     def level(self, direction: str, side: str) -> SideRate | None:
         return next((one for one in self.levels if (one.direction, one.side) == (direction, side)), None)
@@ -97,6 +106,16 @@ class Streams(Result, frozen=True, tag="fullstack.streams/1"):
         lent = (f"{_label(one.side)}: the kernel copied {units.percent(one.copied)} of the sends all the same"
                 for one in value.levels if one.copied is not None)  # fmt: skip
         return (_limits(value), table, *map(say, (f"network: {value.network}", *lent)))
+
+    @property
+    def line_rates(self) -> dict[str, str]:
+        value, found = self.value, dict[str, str]()
+        for device, part in ((value.disk, DISK), (value.card, NETWORK)):
+            told = [(way, value.level(way, part)) for way in ("out", "in")]
+            words = [f"{units.rate(one.rate)} {DOES[part, way]}" for way, one in told if one is not None]
+            if device and words:
+                found[device] = f"alone it gave {', '.join(words)}"
+        return found
 
     def on_top(self, now: float) -> Section | None:
         return Section("what limits the streams", (_limits(self.value),)) if self.value.limits else None

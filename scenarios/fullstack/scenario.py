@@ -178,6 +178,7 @@ async def _measure(
         directory=layout.directory, disk=layout.place.device, network=layout.network, private=not layout.peer,
         streams=layout.streams, levels=tuple(judged.levels),
         limits=tuple(one for one in limits if one is not None),
+        card=found.card.name if found.card is not None else "",
     )  # fmt: skip
     run.emit(Streams(t=run.time(), value=measured))
     for one in findings(measured, judged.verdicts, found):

@@ -45,6 +45,11 @@ class Result(Event, frozen=True):
         """What a later run on this host says of it in one sentence; "" for nothing."""
         return ""
 
+    @property
+    def line_rates(self) -> dict[str, str]:
+        """By disk or card what it gave alone, in words: triage names it where a rule speaks of that one."""
+        return {}
+
     def on_top(self, now: float) -> Section | None:
         """What of it stands on the first page, and on the live screen `now` seconds after the run began."""
         return None

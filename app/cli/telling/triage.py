@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import click
+from msgspec import structs
 
 from app.cli.color_option import color_option
 from app.cli.measuring.event_stream import events_option, header
@@ -16,8 +17,9 @@ from app.recording.writer import encoded
 from app.undo.leftovers import mentions
 from probes.host import Host
 from probes.time_limit import in_time
+from probes.types import Fact
 from scenarios import events as ev
-from scenarios.finding import SEVERITIES
+from scenarios.finding import SEVERITIES, Evidence
 
 COULD_BE_WORSE = 1  # exit status: a finding at or above --fail-on
 
@@ -69,7 +71,18 @@ def triage(
     return COULD_BE_WORSE if fail_on and json_document.reaches(session, fail_on) else 0
 
 
+def with_rates(event: ev.Found, rates: Mapping[str, Fact]) -> ev.Found:
+    """What a rule says of a disk or a card, with what that one was measured to give."""
+    finding = event.finding
+    known = [rates[name] for name in (finding.subject, *finding.subjects) if name in rates]
+    if not known:
+        return event
+    lines = [Evidence(f"{one.subject}: {one.value}", one.source) for one in known]
+    return structs.replace(event, finding=structs.replace(finding, evidence=(*finding.evidence, *lines)))
+
+
 def _events(host: Host, root: str | None, *, facts: bool) -> Iterator[ev.AnyEvent]:
+    from app.run.earlier_answer import line_rates
     from scenarios.triage import examine
 
     began = time.monotonic()
@@ -84,5 +97,9 @@ def _events(host: Host, root: str | None, *, facts: bool) -> Iterator[ev.AnyEven
         yield header("triage", {"root": root}, captured_name(host, root))
     for line in mentions() if root is None else ():
         yield ev.Note(t=now(), text=line)
-    yield from in_time(examine(host, now, facts=facts), host, MOST_S)
+    rates = line_rates() if root is None else {}
+    if facts:
+        yield from (ev.fact(one, now()) for one in rates.values())
+    for event in in_time(examine(host, now, facts=facts), host, MOST_S):
+        yield with_rates(event, rates) if isinstance(event, ev.Found) else event
     yield ev.Ended(t=now(), status="done")

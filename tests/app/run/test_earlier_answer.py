@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from app.run.earlier_answer import resolution
+from app.cli.telling.triage import with_rates
+from app.run.earlier_answer import line_rates, resolution
 from scenarios import events as ev
+from scenarios.finding import Finding
+from scenarios.fullstack.results import FullstackFigures, SideRate, Streams
 from scenarios.null.results import LeastEffect, NullAnswer, Resolution
 
 
@@ -59,3 +63,35 @@ def test_this_hosts_null_run_is_quoted_with_its_date(folder: Path) -> None:
         "measured against itself in /data, this host has a resolution after one minute of ±2.1 % (random reads)"
     )
     assert said.endswith("(null run of 2026-01-02T03:04:05Z)")
+
+
+def streamed(folder: Path, name: str, wall: str, rate: float) -> None:
+    levels = tuple(SideRate(direction="out", side=side, rate=rate) for side in ("disk", "network", "copy"))
+    figures = FullstackFigures(
+        directory="/data", disk="sda", network="peer n", private=False, streams=4, levels=levels, limits=(), card="eth0"
+    )  # fmt: skip
+    events: list[ev.AnyEvent] = [
+        ev.Began(
+            t=0, schema=ev.SCHEMA, version="1", scenario="fullstack", command=["hostdx"], host=os.uname().nodename,
+            wall=wall, seed=1, pid=1, pid_start=1, boot_id="none",
+        ),
+        Streams(t=1, value=figures),
+        ev.Ended(t=2, status="done"),
+    ]  # fmt: skip
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(b"".join(msgspec.json.encode(e) + b"\n" for e in events))
+
+
+def test_what_a_rule_says_of_a_disk_stands_beside_what_that_disk_gave_last(folder: Path) -> None:
+    assert line_rates() == {}
+    streamed(folder, "a.jsonl", "2026-01-02T03:04:05Z", 5e8)
+    streamed(folder, "b.jsonl", "2026-01-03T03:04:05Z", 9e8)
+    recording(folder, "c.jsonl", host=os.uname().nodename)
+    rates = line_rates()
+    assert set(rates) == {"sda", "eth0"}
+    assert "900 MB/s" in str(rates["sda"].value) and "2026-01-03" in rates["sda"].source
+    said = {
+        one: ev.Found(t=1, finding=Finding(id="storage.queue", severity="notice", title="t", subject=one))
+        for one in ("sda", "sdb")
+    }
+    assert [len(with_rates(one, rates).finding.evidence) for one in said.values()] == [1, 0]
