@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import sys
 from functools import cache, lru_cache
-from importlib import import_module, metadata
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 
@@ -21,6 +21,9 @@ from scenarios import ranges as of
 from scenarios.event import Event
 from scenarios.finding import NextStep, Severity
 from scenarios.results.document import Part, Section
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 class Result(Event, frozen=True):
@@ -110,7 +113,9 @@ def named(name: object) -> type[Result] | None:
 
 
 @cache
-def _others() -> dict[str, metadata.EntryPoint]:
+def _others() -> dict[str, EntryPoint]:
+    from importlib import metadata  # a tenth of the app's start
+
     return {entry.name: entry for entry in metadata.entry_points(group=GROUP)}
 
 
