@@ -8,12 +8,14 @@ from app.glyphs import clean
 from app.lines import BLANK, Line, cells, crop, framed, pad, split, text, wrapped
 from app.report.plan_text import NAME, change_rows, sides
 from app.tui.widgets.measuring.block_plot import ROLES
+from app.tui.widgets.word_list import word_lines
 from probes import units
 from scenarios.card import with_role
 from scenarios.experiment.wording import titled
 from scenarios.plan import Plan
 
 LEFT = 58  # per cent of the width for what is compared
+FEW = 4  # rows that may be left free
 BAR = 24  # cells of the longest load's time
 
 
@@ -59,6 +61,8 @@ def panel_lines(
     if steps and free >= len(before) + len(steps) + 4:
         out += framed(text("STEPS", "title"), [], steps, width, len(steps) + 2)
     free = max(0, height - len(out) - len(last) - 2)
+    if free > len(before) + FEW + 2:  # what can be read meanwhile
+        before += [BLANK, *word_lines(inner)][: free - len(before) - 2]
     out += framed(
         text("BEFORE YOU START", "title"), _key("e", "explain"), before, width, max(len(before) + 2, free)
     )

@@ -167,6 +167,7 @@ def _attribution(found: ComparedRecordings) -> Words:
 def _effects(found: ComparedRecordings) -> list[Part]:
     if not found.effects:
         return []
+    told = sorted(found.effects, key=lambda e: not e.differs)  # what is decided is looked for among forty
     rows = [
         (
             named(e),
@@ -176,13 +177,13 @@ def _effects(found: ComparedRecordings) -> list[Part]:
             interval(e),
             detectable(e),
         )
-        for e in found.effects
+        for e in told
     ]
     header = ("load", "A", "B", "B against A", "95 % CI", "detectable")
     table = Table(header, tuple(rows), frozenset({1, 2})).without_empty_columns()
     bars = {
         n: Bar(named(e), e.ratio, drawable(e.ci95), Word(e.verdict), size(e))
-        for n, e in enumerate(found.effects)
+        for n, e in enumerate(told)
         if sound(e.ratio)
     }
     return [Effects(table, Intervals(tuple(bars.values()), found.margin), tuple(bars)) if bars else table]

@@ -16,7 +16,7 @@ from app.report.validity import trust
 from app.report.wording import beyond_bounds
 from app.tui.children.feed import RunFeed
 from app.tui.details import finding_lines, next_lines, planned, sign_lines
-from app.tui.widgets.home.checkup_lines import checkup_lines
+from app.tui.widgets.home.checkup_lines import KEYS, checkup_lines
 from app.tui.widgets.home.findings_panel import Suspects
 from app.tui.widgets.imported import imported_lines
 from app.tui.widgets.measuring.load_cards import battery_lines
@@ -118,7 +118,7 @@ class VerdictDetails(Panel):
     def _title(self, width: int) -> tuple[Line, Line]:
         session = self.shell.feed.session
         if items(session):
-            return text("ANSWER", "title"), []
+            return text("ANSWER", "title"), KEYS
         if not self.screen.query_one(VerdictList).rows():
             if found := on_top(session, width, self._most):
                 return found.title, found.note
@@ -132,9 +132,9 @@ class VerdictDetails(Panel):
 
     def rows(self, width: int) -> list[Line]:
         session = self.shell.feed.session
-        out = checkup_lines(session, width, (self.screen.size.height - 5) * 7 // 10, keys=True)
-        entry = self.screen.query_one(VerdictList).entry()
         low = not self.boxed
+        out = checkup_lines(session, width, (self.screen.size.height - 5) * 7 // 10, headed=low)
+        entry = self.screen.query_one(VerdictList).entry()
         signs = trust_lines(session, width)
         if entry is not None and entry.verdict is not None and entry.measured:
             verdict = entry.verdict

@@ -10,20 +10,18 @@ from app.report.results.checkup import Ranked, ranked
 from scenarios.finding import NextStep
 
 MOST_BRIEF = 2  # lines of an item where there is not room for all of them
+KEYS: Line = [("its number opens its run   ", "dim"), ("c", "key"), (" copies the commands", "dim")]
 
 
-def checkup_lines(session: Session, width: int, room: int = 1000, *, keys: bool = False) -> list[Line]:
+def checkup_lines(session: Session, width: int, room: int = 1000, *, headed: bool = False) -> list[Line]:
     """Empty for a recording of anything else; all of it, or where `room` is less a line or two each.
 
-    `keys`: a number is also the key that opens the part's own run, `c` copies what is to be done.
+    `headed`: below a head of its own, with the keys that its numbers are.
     """
     items = ranked(session)
     if not items:
         return []
-    head: list[Line] = []
-    if keys:
-        note: Line = [("its number opens its run   ", "dim"), ("c", "key"), (" copies the commands", "dim")]
-        head = [ruled(text("ANSWER", "title"), note, width)]
+    head = [ruled(text("ANSWER", "title"), KEYS, width)] if headed else []
     for each in (1000, 2, 1):
         out = [line for n, one in enumerate(items) for line in _item(one, width, each, first=not n)]
         if len(out) + len(head) <= room:
@@ -35,8 +33,9 @@ def _item(one: Ranked, width: int, most: int, *, first: bool) -> list[Line]:
     """`most` lines of its words; where that is not all of them, only the first item says what is next, and shortly."""
     rows = wrapped(one.words, width - 2, "text", hang=3)
     if len(rows) > most:
-        rest = " ".join(part for row in rows[most - 1 :] for part, _ in row)
-        rows = [*rows[: most - 1], crop(text(rest), width - 2)]
+        first_of_rest, *others = rows[most - 1 :]
+        rest = [*first_of_rest, *((f" {part.lstrip()}", role) for row in others for part, role in row)]
+        rows = [*rows[: most - 1], crop(rest, width - 2)]
     out: list[Line] = [[(f"{one.sign} " if not n else "  ", one.role), *row] for n, row in enumerate(rows)]
     step = one.following
     if step is not None and most > MOST_BRIEF:

@@ -86,7 +86,8 @@ class LoadsPanel(SessionPanel):
 
     def lines(self, session: Session, width: int, height: int) -> list[Line]:
         if found := checkup_lines(session, width - 4, height - 2):
-            return framed(text("SO FAR", "title"), BLANK, found, width, height)
+            rows = [*found, BLANK, *about_lines(session, width - 4)][: height - 2]
+            return framed(text("SO FAR", "title"), BLANK, rows, width, height)
         pairs = pairs_of(session)
         if not pairs or (session.samples and not session.workload):
             return read_panel(session, width, height)

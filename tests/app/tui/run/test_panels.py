@@ -17,6 +17,8 @@ from app.tui.widgets.measuring.load_cards import short
 from app.tui.widgets.panel import _spelt
 from probes.units import Quantity
 from scenarios import events as ev
+from scenarios.checkup.results import CheckupAnswer
+from scenarios.results.result import Item
 from tests.fakes.terminals.screen import feed, grid, keys, opened, settled
 from tests.needs import some_always
 
@@ -190,3 +192,18 @@ def test_a_value_keeps_its_number_and_prefix_where_its_unit_has_no_room() -> Non
         and short(Quantity("4.1", "MB/s"), 11) == "4.1 MB/s"
     )
     assert short(Quantity("115", "beginnings/s"), 11) == "115 /s"
+
+
+async def test_a_checkup_under_way_leaves_no_block_of_rows_blank(tmp_path: Path) -> None:
+    """Fourteen rows were blank below its first three items, and its verdict had two heads."""
+    run = RunFeed(store.resolve("demo:dstate"))
+    run.playback.seek(10.0)
+    one = Item(scenario="w", state="cause", severity="warning", rank=1, words="the firewall")
+    run.session.apply(CheckupAnswer(t=10.0, value=(one,)))
+    async with opened(tmp_path, run=run, size="wide") as (app, pilot):
+        app.show_run("live")
+        await settled(pilot)
+        assert "the firewall" in grid(app) and blank(grid(app), 40) <= MOST_BLANK
+        app.show_run("verdict")
+        await settled(pilot)
+        assert grid(app).count("ANSWER") == 1
