@@ -12,6 +12,7 @@ from scenarios.fullstack.loads import DISK, NETWORK
 from scenarios.fullstack.machine import Bound, Machine
 from scenarios.fullstack.results import WORDS, Limit, SideRate
 
+LEAST_GROUPS = 8  # as of every workload
 NEAR = 0.85  # of what a part does alone: what comes so near to it is limited by it
 FULL = 0.90  # of a CPU's time
 OURS = 0.80  # of the CPUs' busy time: below it others take them, and no limit of the streams is told
@@ -35,7 +36,9 @@ class _Held(NamedTuple):
 
     @property
     def shown(self) -> tuple[float | None, tuple[float, float] | None]:
-        return (None, None) if self.verdict is None else (self.verdict.ratio, self.verdict.ci95)
+        """Nothing of fewer groups than a load is judged by: their interval reaches anywhere."""
+        v = self.verdict
+        return (None, None) if v is None or v.groups < LEAST_GROUPS else (v.ratio, v.ci95)
 
 
 def limit(

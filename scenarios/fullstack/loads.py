@@ -35,7 +35,7 @@ LABELS = {
         id="direct", label="direct", detail="O_DIRECT and a buffer, not through the page cache"
     ),
     "zerocopy": Variant(
-        id="zerocopy", label="direct, MSG_ZEROCOPY", detail="O_DIRECT, and its buffer lent to the card"
+        id="zerocopy", label="MSG_ZEROCOPY", detail="O_DIRECT, and its buffer is lent to the kernel"
     ),
     "plain": Variant(id="plain", label="as it comes", detail="one queue, no steering"),
     "rfs": Variant(

@@ -69,8 +69,8 @@ class FullstackSetup:
         every = loads(self.directions, direct=direct, own_links=own, near=found.near, far=found.far)
         chosen = [load for load in every if load.pairs or not self.only_streams]
         length = slice_s(self.budget_s, chosen)
-        # of a setting the half: its share is small, and groups enough tell more than long slices
-        return tuple(load._replace(slice_s=length / (2 if load.weight == 1 else 1)) for load in chosen)
+        # of a setting a third: its share is small, and groups enough tell more than long slices
+        return tuple(load._replace(slice_s=length / (3 if load.weight == 1 else 1)) for load in chosen)
 
     @property
     def network(self) -> str:

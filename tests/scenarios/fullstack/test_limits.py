@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from scenarios import events as ev
 from scenarios.fullstack.limits import limit
@@ -93,6 +94,14 @@ def test_a_private_link_has_no_wire_so_full_cpus_bound_it(private: bool, expecte
     verdicts = [verdict("disk", FAR), verdict("network", NEAR)]
     found = limit("out", levels, verdicts, NOTHING, private=private)
     assert found is not None and found.what == expected
+
+
+@pytest.mark.parametrize(("groups", "shown"), [(3, None), (8, 0.96)])
+def test_of_too_few_groups_no_part_is_shown(groups: int, shown: float | None) -> None:
+    levels = [SideRate(direction="out", side=side, rate=1e9) for side in ("disk", "network", "direct")]
+    judged = [replace(verdict(base, NEAR), groups=groups) for base in ("disk", "network")]
+    found = limit("out", levels, judged, NOTHING, private=False)
+    assert found is not None and found.of_disk == found.of_network == shown
 
 
 def test_the_limit_is_that_of_the_fastest_way() -> None:
