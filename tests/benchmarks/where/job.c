@@ -126,7 +126,8 @@ static void pipes(long count) {
     int to[2], fro[2];
     char byte = 0;
     cpu_set_t one;
-    CPU_ZERO(&one), CPU_SET(0, &one);
+    CPU_ZERO(&one);
+    CPU_SET(0, &one);
     sched_setaffinity(0, sizeof one, &one);
     if (pipe(to) || pipe(fro)) exit(3);
     if (fork() == 0) {
