@@ -34,6 +34,7 @@ MOST_SUSPECTS = 3
 SMALLEST = "measure the smallest difference that this host can detect"
 MOST_MARGIN = 0.5  # as the option has it
 SLACK = 1.25  # of a margin over the interval that a like run would have to lie in
+PARTS = ".parts/"  # in the path of a recording of one of a checkup's parts
 ELSEWHERE = "the cause is elsewhere: check the rest of the host"
 REPLAY = "hostdx replay"
 FEW = 3  # remedies on a verdict and on a report's first page
@@ -131,7 +132,8 @@ def advised(session: Session) -> list[Finding]:
 def to_do(session: Session, recording: str = "") -> tuple[Remedy, ...]:
     """What a verdict advises: the remedies of what is loud, else the next steps, then those of the notices.
 
-    Empty for a checkup, whose list says it line by line. A run whose control differs changes nothing.
+    Empty for a checkup, whose list says it line by line; one of its parts does not lead back to it. A run whose control
+    differs changes nothing.
     """
     if session.card.role == "whole":
         return ()
@@ -140,7 +142,8 @@ def to_do(session: Session, recording: str = "") -> tuple[Remedy, ...]:
     quiet = [f.remedy[0] for f in found if f.severity not in LOUD]
     taken = [remedy.step for remedy in quiet]  # these come whole, with what undoes them
     steps = [] if loud else [s for s in following(session, recording) if not s.command.startswith(REPLAY)]
-    steps = [step for step in steps if step not in taken]
+    asked = to_the_whole() if PARTS in recording else None  # whose list sent here
+    steps = [step for step in steps if step not in taken and step.command != asked]
     own = [Remedy(title=step.priced[:1].upper() + step.priced[1:], commands=step.commands) for step in steps]
     told: dict[tuple[str, tuple[str, ...]], Remedy] = {}
     kept = () if loud or own or quiet else _kept(session, recording)

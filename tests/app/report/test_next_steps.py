@@ -228,3 +228,16 @@ def test_nothing_follows_a_run_under_way_a_refused_one_and_a_checkup() -> None:
         == following(ended(scenario="checkup"))
         == ()
     )
+
+
+def test_a_part_of_a_checkup_does_not_lead_back_to_it() -> None:
+    """`the cause is elsewhere: run checkup` stood in the very run that a checkup's list had opened."""
+    said = verdict("inconclusive", ratio=1.02, one_file_system=True)
+    session = ended(priced(), said)
+    whole = [
+        command for step in to_do(session, "20261126T230630Z-null-39398b.jsonl") for command in step.commands
+    ]
+    part = [
+        command for step in to_do(session, "/r/a-checkup.parts/1-null.jsonl") for command in step.commands
+    ]
+    assert to_the_whole() in whole and to_the_whole() not in part
