@@ -73,7 +73,8 @@ def summary(path: Path) -> Summary:
         try:
             return _of_json(path) if path.name.endswith(".json") else _of_recording(path)
         except (Failure, OSError, ValueError) as why:
-            return Summary(wrong=str(getattr(why, "text", why))[:400])
+            words = str(getattr(why, "text", why)).removeprefix(f"{path}: ")  # alike for many nodes
+            return Summary(wrong=words[:400])
 
 
 def _of_recording(path: Path) -> Summary:
@@ -97,9 +98,9 @@ def _of_json(path: Path) -> Summary:
     try:
         found = _triage.decode(data)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: is no triage of hostdx: {' '.join(str(error).split())[:200]}") from None
+        raise ValueError(f"is no triage of hostdx: {' '.join(str(error).split())[:200]}") from None
     if found.schema != ev.SCHEMA or found.scenario != "triage":
-        raise ValueError(f"{path}: is no triage of hostdx (`hostdx triage --json`)")
+        raise ValueError("is no triage of hostdx (`hostdx triage --json`)")
     facts = {_key(label): value for label, value in list(found.facts.items())[:MOST_FACTS] if sound(value)}
     name = facts.get(("host", "name"))
     return Summary(

@@ -34,7 +34,7 @@ from pathlib import Path
 node, words = os.environ["NODE"], sys.argv[1:]
 digest = "0123456789abcdef"
 if words[0] == "triage":
-    print(json.dumps({"schema": "hostdx/1", "scenario": "triage", "findings": [], "node": node}))
+    print(json.dumps({"schema": "hostdx/1", "scenario": "triage", "status": "done", "facts": {"host name": node}}))
 elif words[0] == "plan":
     action = {"kind": "attribute", "title": "switch", "target": "/sys/x", "new": "b", "consent": True}
     action["old"] = "c" if node.startswith("old") else "a"
@@ -70,7 +70,7 @@ class FakeFleet:
         self.place = place
         self.ssh = place / "ssh"
         python = f"cp3{sys.version_info[1]}{sys.abiflags}-{os.uname().machine}"
-        triage = json.dumps({"schema": "hostdx/1", "scenario": "triage", "findings": []})
+        triage = json.dumps({"schema": "hostdx/1", "scenario": "triage", "status": "done", "facts": {}})
         self.ssh.write_text(SSH.replace("PYTHON", python).replace("TRIAGE", triage))
         self.ssh.chmod(0o755)
         self.bundle = place / "hostdx.pyz"

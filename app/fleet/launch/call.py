@@ -173,7 +173,8 @@ class Call:
                 "interrupted", "did not say that it stopped; it does when it sees that nobody waits"
             )
         elif now > self._began_s + self.errand.most_s:
-            self._give_up("timed_out", f"not done after {self.errand.most_s:.0f} s (--most gives it longer)")
+            after = f"{self.errand.most_s:.0f} s, while {_DOING[self._phase]}"
+            self._give_up("timed_out", f"not done after {after} (--most gives it longer)")
         elif now > self._sign_s + self._silence_s():
             self._give_up("hung", f"no answer for {now - self._sign_s:.0f} s while {_DOING[self._phase]}")
 

@@ -15,9 +15,9 @@ from app.fleet.launch.call import Call, CallAnswer
 from app.fleet.launch.engine import Engine, folded, racks
 from app.fleet.launch.errand import Errand
 from app.fleet.launch.parcel import Parcel
+from app.fleet.summary import summary
 from app.output import say
 from app.recording.reader import BrokenRecording, events_of
-from probes.safe_read import read_named
 from probes.units import counted
 from scenarios import events as ev
 from scenarios.plan import Plan
@@ -178,7 +178,9 @@ class Campaign:
 
     def _looking(self, argv: tuple[str, ...]) -> Errand:
         most_s = self.manner.most_s or LOOK_S
-        return msgspec.structs.replace(self._errand, argv=argv, most_bytes=MOST_LOOK, most_s=most_s)
+        return msgspec.structs.replace(  # what it says comes at its end
+            self._errand, argv=argv, most_bytes=MOST_LOOK, most_s=most_s, silence_s=most_s
+        )
 
     def _make(
         self,
@@ -251,20 +253,10 @@ def unanswered(campaign: Campaign, round: int = 0) -> Iterable[str]:
         yield f"{counted(len(nodes), 'node')} {STATES[state]}: {folded(nodes)}: {reason}"
 
 
-class _Document(msgspec.Struct):
-    schema: str
-    scenario: str
-    findings: list[dict[str, object]]
-
-
 def _triage(path: Path, _status: int) -> tuple[State, str]:
-    try:
-        found = msgspec.json.decode(read_named(path, MOST_LOOK), type=_Document)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OSError) as error:
-        return "rubbish", f"its document is none: {error}"
-    if (found.schema, found.scenario) != (ev.SCHEMA, TRIAGE):
-        return "rubbish", "its document is not a triage of this version"
-    return "answered", ""
+    """As the judgement reads it."""
+    wrong = summary(path).wrong
+    return ("rubbish", f"its document {wrong}") if wrong else ("answered", "")
 
 
 def _recorded(path: Path, scenario: str) -> tuple[State, str]:

@@ -99,9 +99,12 @@ def _rules_lead(found: FleetJudgement) -> str:
     if found.rare:
         first = found.rare[0]
         return f"{folded(first.nodes)} alone: {_fact(first.subject, first.name)} {_value(first.value, first.usual)}"
-    if any(group.nodes for group in found.groups):
-        if found.what == (_TRIAGE,):
-            return "No setting and no finding singles out a node"
+    most = max((group.nodes for group in found.groups), default=0)
+    if most and found.what == (_TRIAGE,):
+        if most < LEAST_NODES:
+            return f"Too few nodes to name a setting: it takes {LEAST_NODES} of the same hardware"
+        return "No setting and no finding singles out a node"
+    if most:
         return f"Too few nodes to compare: it takes measurements of {LEAST_PEERS} nodes of the same hardware"
     return "No answer could be read"
 
@@ -359,7 +362,8 @@ def _method(found: FleetJudgement) -> tuple[Part, ...]:
     if not found.measures:
         return (
             say(
-                "Settings and findings of the nodes were compared; nothing was measured on enough like nodes."
+                f"Nothing was measured on enough like nodes. Findings were compared, and settings where {LEAST_NODES} "
+                "nodes have the same hardware."
             ),
         )
     return (

@@ -13,6 +13,7 @@ import pytest
 
 from app.failure import COULD_NOT, Failure
 from app.fleet.folder import SCHEMA, TRIAGE, Folder, Head
+from app.fleet.summary import Summary
 from tests.fakes.fake_fleet import FakeFleet
 from tests.needs import module, needs
 
@@ -59,6 +60,17 @@ def test_each_node_has_its_state(fleet: FakeFleet) -> None:
     lines = found.folder.answers()
     assert lines["n1", 0].file == "nodes/n1/triage.json" and lines["gone1", 0].file is None
     assert sorted(path.name for path in (found.folder.path / "nodes").iterdir()) == ["n1", "n2"]
+
+
+def test_what_the_judgement_cannot_read_is_no_answer(
+    fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "app.fleet.launch.campaign.summary", lambda path: Summary(wrong="none" * path.match("n2/*"))
+    )
+    found = campaign(fleet, TRIAGE, "n1", "n2")
+    found.look()
+    assert states(found) == {"n1": "answered", "n2": "rubbish"}
 
 
 def test_one_that_hangs_is_given_up(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch) -> None:
