@@ -100,13 +100,12 @@ def _rules_lead(found: FleetJudgement) -> str:
         first = found.rare[0]
         return f"{folded(first.nodes)} alone: {_fact(first.subject, first.name)} {_value(first.value, first.usual)}"
     most = max((group.nodes for group in found.groups), default=0)
-    if most and found.what == (_TRIAGE,):
-        if most < LEAST_NODES:
-            return f"Too few nodes to name a setting: it takes {LEAST_NODES} of the same hardware"
-        return "No setting and no finding singles out a node"
-    if most:
+    if not most:
+        return "No answer could be read"
+    if found.what != (_TRIAGE,):
         return f"Too few nodes to compare: it takes measurements of {LEAST_PEERS} nodes of the same hardware"
-    return "No answer could be read"
+    few = f"Too few nodes to name a setting: it takes {LEAST_NODES} of the same hardware"
+    return few if most < LEAST_NODES else "No setting and no finding singles out a node"
 
 
 def _odd_words(found: FleetJudgement, odd: Odd) -> str:
@@ -360,12 +359,10 @@ def _groups(found: FleetJudgement) -> list[Section]:
 
 def _method(found: FleetJudgement) -> tuple[Part, ...]:
     if not found.measures:
-        return (
-            say(
-                f"Nothing was measured on enough like nodes. Findings were compared, and settings where {LEAST_NODES} "
-                "nodes have the same hardware."
-            ),
+        words = (
+            f"Nothing was measured on enough like nodes; settings are compared from {LEAST_NODES} nodes on."
         )
+        return (say(words),)
     return (
         say(
             "Nodes are compared with nodes of the same hardware (CPU, memory, disks, network cards). For each measure "
