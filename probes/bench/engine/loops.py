@@ -77,7 +77,7 @@ def synced_writes(
 
 
 def any_operation(
-    operation: Callable[[int], None], offsets: Iterator[int], stop_ns: int, note: Note, stretch: float
+    operation: Callable[[int], object], offsets: Iterator[int], stop_ns: int, note: Note, stretch: float
 ) -> int:
     """For what is not read or written directly, and for planted latency: each operation lasts 1 + `stretch` times."""
     now = time.perf_counter_ns

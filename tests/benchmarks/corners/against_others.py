@@ -43,11 +43,15 @@ FIO = {
         f"--rw=write:{HARD_BYTES} --bs={HARD_BYTES} --size={{strided}} --end_fsync=1 --create_on_open=1 "
         f"--filename=shared --offset_increment={HARD_BYTES} --io_size={{bytes}}"
     ),
+    "ior-hard-read": (  # of our own shared file: how its records lie on the disk is the same
+        f"--rw=read:{HARD_BYTES} --bs={HARD_BYTES} --size={{strided}} --filename={{ours}} --readonly "
+        f"--offset_increment={HARD_BYTES} --io_size={{bytes}} --invalidate=1"
+    ),
 }
 ENGINES = {"create": "filecreate", "stat": "filestat", "delete": "filedelete"}
 
 
-def fio(corner: Corner, place: Path, direct: bool, count: int) -> dict[str, float]:
+def fio(corner: Corner, place: Path, direct: bool, count: int, ours: str) -> dict[str, float]:
     """With so many operations of a job: of all jobs over the time of the slowest (with its fsync), and over what its
     calls took alone. Names stay in `place`: a later corner needs them.
     """
@@ -55,8 +59,9 @@ def fio(corner: Corner, place: Path, direct: bool, count: int) -> dict[str, floa
     if corner.moves:
         at = Path(tempfile.mkdtemp(dir=place))
         moved = count * corner.record_bytes
-        sizes = {"direct": int(direct), "bytes": moved, "strided": WORKERS * moved}
-        words += [f"--directory={at}", "--ioengine=psync", *FIO[corner.id].format(**sizes).split()]
+        sizes = {"direct": int(direct), "bytes": moved, "strided": WORKERS * moved, "ours": ours}
+        words += [] if corner.id == "ior-hard-read" else [f"--directory={at}"]
+        words += ["--ioengine=psync", *FIO[corner.id].format(**sizes).split()]
     else:
         folders = [place / f"{corner.side}.{rank}" for rank in range(WORKERS if corner.side == "easy" else 1)]
         for folder in folders:
@@ -139,8 +144,9 @@ async def turns(place: Path, rounds: int) -> dict[str, dict[str, list[float]]]:
     async def by_others(corner: Corner, count: int) -> dict[str, float]:
         if corner.what == "find":
             return await asyncio.to_thread(gnu_find, own, bench.names)
-        known = not corner.moves or corner.id in FIO
-        return await asyncio.to_thread(fio, corner, beside, bench.direct, count) if known else {}
+        [file] = bench._files.of("read hard")
+        shared = f"/proc/{os.getpid()}/fd/{file.fd}"
+        return await asyncio.to_thread(fio, corner, beside, bench.direct, count, shared)
 
     try:
         await bench.prepare(None)

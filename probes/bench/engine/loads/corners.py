@@ -17,10 +17,12 @@ from collections.abc import Callable, Iterator, Sequence
 from probes.bench.engine import loops
 from probes.bench.engine.spec import Spec
 
-Step = Callable[[int], None]
+Step = Callable[[int], object]
+Call = Callable[[bytes], object]
 _NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
 _OLD = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
 _MODE = 0o600
+STRETCH = 256  # names between two looks at the clock
 
 
 def prepared(
@@ -31,16 +33,17 @@ def prepared(
     """As `operations.prepared`: the loop, what is done after it, and the numbers of the operations."""
     what, counting = spec["corner"], itertools.count()
     own = _opened(spec)
-    step = _step(spec, own[0], turns, buffers) if what != "find" else None
-    asked = [os.fsencode(name) for name in names_of(spec)] if what == "stat" else []
+    names = [os.fsencode(name) for name in names_of(spec)] if what not in ("write", "read", "find") else []
     if what == "write" and spec["first"] == 0:
         os.ftruncate(own[0], 0)  # every block writes a new file
 
     def loop(offsets: Iterator[int], stop: int, note: loops.Note) -> int:
-        if step is None:
+        if what == "find":
             return _find(spec, own, offsets, note)
-        if what == "stat" and not spec["stretch"]:
-            return _stat(spec["least"], asked, own[0], stop, note)
+        if names:
+            with _within(own[0]):
+                return _each_name(spec, _call(spec, turns, buffers), names, offsets, stop, note)
+        step = _step(spec, own[0], turns, buffers)
         ended = loops.any_operation(step, offsets, stop, note, spec["stretch"])
         if ended and what == "write":
             os.fsync(own[0])
@@ -80,69 +83,76 @@ def names_of(spec: Spec) -> list[str]:
 
 
 def _step(spec: Spec, fd: int, turns: Iterator[loops.Buffers], buffers: loops.Buffers) -> Step:
-    what = spec["corner"]
-    size = spec["block_bytes"]
-    if what in ("write", "read"):
-        first, stride = spec["first"], spec["stride"]
+    size, first, stride = spec["block_bytes"], spec["first"], spec["stride"]
 
-        def write(number: int) -> None:
-            if os.pwritev(fd, next(turns), first + number * stride) != size:
-                raise loops.Short(first + number * stride)
+    def write(number: int) -> None:
+        if os.pwritev(fd, next(turns), first + number * stride) != size:
+            raise loops.Short(first + number * stride)
 
-        def read(number: int) -> None:
-            if os.preadv(fd, buffers, first + number * stride) != size:
-                raise loops.Short(first + number * stride)
+    def read(number: int) -> None:
+        if os.preadv(fd, buffers, first + number * stride) != size:
+            raise loops.Short(first + number * stride)
 
-        return write if what == "write" else read
-    names = names_of(spec)
-
-    def create(number: int) -> None:
-        file = os.open(names[number], _NEW, _MODE, dir_fd=fd)
-        try:
-            if size and os.writev(file, next(turns)) != size:
-                raise loops.Short(0)
-        finally:
-            os.close(file)
-
-    def stat(number: int) -> None:
-        os.stat(names[number % len(names)], dir_fd=fd, follow_symlinks=False)
-
-    def read_whole(number: int) -> None:
-        file = os.open(names[number], _OLD, dir_fd=fd)
-        try:
-            if os.readv(file, buffers) != size:
-                raise loops.Short(0)
-        finally:
-            os.close(file)
-
-    def delete(number: int) -> None:
-        os.unlink(names[number], dir_fd=fd)
-
-    return {"create": create, "stat": stat, "open": read_whole, "delete": delete}[what]
+    return write if spec["corner"] == "write" else read
 
 
-def _stat(least: int, names: Sequence[bytes], directory: int, stop: int, note: loops.Note) -> int:
-    """Pass by pass, with nothing between two calls: names in memory are asked in 1.2 µs, and a clock, a closure and a
-    path of two parts take a microsecond more. Within it the directory is the current one: the shortest call. What is
-    noted of each is their mean.
-    """
-    now, stat = time.perf_counter_ns, os.lstat
+def _call(spec: Spec, turns: Iterator[loops.Buffers], buffers: loops.Buffers) -> Call:
+    """What is done to a name in the current directory: with as little beside the system calls as Python has."""
+    size, opened, close, writev, readv = spec["block_bytes"], os.open, os.close, os.writev, os.readv
+
+    def create(name: bytes) -> None:
+        close(opened(name, _NEW, _MODE))
+
+    def write_whole(name: bytes) -> None:
+        file = opened(name, _NEW, _MODE)
+        moved = writev(file, next(turns))
+        close(file)
+        if moved != size:
+            raise loops.Short(0)
+
+    def read_whole(name: bytes) -> None:
+        file = opened(name, _OLD)
+        moved = readv(file, buffers)
+        close(file)
+        if moved != size:
+            raise loops.Short(0)
+
+    made = write_whole if size else create
+    calls: dict[str, Call] = {"create": made, "stat": os.lstat, "open": read_whole, "delete": os.unlink}
+    return calls[spec["corner"]]
+
+
+@contextlib.contextmanager
+def _within(directory: int) -> Iterator[None]:
+    """The directory is the current one: the shortest call."""
     before = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     os.fchdir(directory)
     try:
-        passes, began = 0, now()
-        while True:  # a pass at least, as `loops.any_operation`
-            for name in names:
-                stat(name)
-            passes, ended = passes + 1, now()
-            if passes * len(names) >= least or ended >= stop:
-                break
+        yield
     finally:
         os.fchdir(before)
         os.close(before)
-    each = (ended - began) // (passes * len(names))
-    for _ in range(passes * len(names)):
-        note(each)
+
+
+def _each_name(
+    spec: Spec, call: Call, names: Sequence[bytes], offsets: Iterator[int], stop: int, note: loops.Note
+) -> int:
+    """Pass by pass, with nothing between two calls: names in memory are asked in 1.2 µs, created in 10, and a clock, a
+    closure and a path of two parts take a microsecond more. What is noted of each is their mean.
+    """
+    if spec["stretch"]:
+        return loops.any_operation(
+            lambda number: call(names[number % len(names)]), offsets, stop, note, spec["stretch"]
+        )
+    now, done = time.perf_counter_ns, 0
+    began = ended = now()
+    while done < spec["least"] and ended < stop:  # a stretch at least, as `loops.any_operation`
+        some = names[done % len(names) :][:STRETCH]
+        for name in some:
+            call(name)
+        done, ended = done + len(some), now()
+    for _ in range(done):
+        note((ended - began) // done)
     return ended
 
 
