@@ -29,6 +29,7 @@ SIGNS_S = {
     "looking": 60.0,
     "sending": 60.0,
 }  # without a sign of life: a Python starts; a transfer stands still
+START_S = 180.0  # until a run's first word: the bundle is unpacked and compiled
 # ssh's own words (clientloop.c, sshconnect.c, readconf.c): there is something, and it does not let us in
 _REFUSES = (
     b"Permission denied",
@@ -205,7 +206,8 @@ class Call:
     def _silence_s(self) -> float:
         if self._phase == "connecting":
             return self.errand.connect_s + LOGIN_S
-        return SIGNS_S.get(self._phase, self.errand.silence_s)
+        most_s = self.errand.silence_s if self._bytes else max(START_S, self.errand.silence_s)
+        return SIGNS_S.get(self._phase, most_s)
 
     def _word(self, text: bytes) -> None:
         try:

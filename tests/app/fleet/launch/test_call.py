@@ -8,12 +8,12 @@ import msgspec
 import pytest
 
 from app.fleet.launch.agent import MARK
-from app.fleet.launch.call import LOGIN_S, PATIENCE_S, SIGNS_S, Call, CallAnswer, State
+from app.fleet.launch.call import LOGIN_S, PATIENCE_S, SIGNS_S, START_S, Call, CallAnswer, State
 from app.fleet.launch.errand import Errand
 
 ERRAND = Errand(
     argv=("triage",), size=3, sha256="", bundle=b"zip", parts=frozenset({"cp311-x86_64"}), most_bytes=1000,
-    most_s=100.0, silence_s=40.0, connect_s=5.0,
+    most_s=200.0, silence_s=40.0, connect_s=5.0,
 )  # fmt: skip
 
 
@@ -121,11 +121,14 @@ def test_sudo_that_asks_for_a_password(node: Node) -> None:
         ("connecting", 5.0 + LOGIN_S),
         ("looking", SIGNS_S["looking"]),
         ("sending", SIGNS_S["sending"]),
-        ("running", 40.0),
+        ("running", START_S),
+        ("talking", 40.0),
     ],
 )
 def test_silence_is_waited_for_so_long_and_no_longer(node: Node, phase: str, silence_s: float) -> None:
-    node.up_to(phase)
+    node.up_to("running" if phase == "talking" else phase)
+    if phase == "talking":
+        node.call.line(b"{}")
     node.t += silence_s
     node.call.tick()
     assert not node.wire.aborted
@@ -136,7 +139,7 @@ def test_silence_is_waited_for_so_long_and_no_longer(node: Node, phase: str, sil
 
 def test_a_run_that_talks_is_ended_by_its_limit(node: Node) -> None:
     node.up_to("running")
-    for _ in range(11):
+    for _ in range(21):
         node.call.tick()
         assert not node.wire.aborted
         node.t += 10.0
