@@ -162,7 +162,7 @@ CAUSES: Mapping[str, Cause] = {
     "neighbour": Cause(neighbour, frozenset({"host", "storage"}), ("dd", "sh [")),
     "throttled": Cause(throttled, frozenset({"storage"}), ("capped", "limit", "cap of")),
     "frozen": Cause(frozen, frozenset({"dstate"}), ("frozen",)),
-    "limited": Cause(limited, frozenset({"host", "numa"}), ("quota", "limit")),
+    "limited": Cause(limited, frozenset({"host", "numa"}), ("stopped tasks in", f"{QUOTA_SHARE} CPUs")),
     "slow-fs": Cause(slow_fs, frozenset({"storage"}), ("slow",)),
 }
 

@@ -12,11 +12,17 @@ import os
 from probes.number_text import whole
 
 MOUNTED = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
+# where those who decode the records expect a field, and its size: kernels with more in front (PREEMPT_RT) differ
+LAYOUTS = {
+    "sched/sched_switch": (("prev_pid", 24, 4), ("prev_state", 32, 8), ("next_pid", 56, 4)),
+    "lock/contention_begin": (("lock_addr", 8, 8), ("flags", 16, 4)),
+    "lock/contention_end": (("lock_addr", 8, 8), ("ret", 16, 4)),
+}
 _FSOPEN, _FSCONFIG, _FSMOUNT, _CREATE = 430, 431, 432, 6  # the same numbers on each machine
 
 
 def tracepoints(names: tuple[str, ...], places: tuple[str, ...] = MOUNTED) -> dict[str, int]:
-    """`lock/contention_begin`: its number; none where one of them is not there or may not be read."""
+    """`lock/contention_begin`: its number; none where one is not there, may not be read or has another layout."""
     for place in places:
         try:
             folder = os.open(f"{place}/events", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -31,17 +37,24 @@ def _read(folder: int, below: str, names: tuple[str, ...]) -> dict[str, int]:
     found: dict[str, int] = {}
     try:
         for name in names:
-            file = os.open(f"{below}{name}/id", os.O_RDONLY | os.O_CLOEXEC, dir_fd=folder)
-            text = os.read(file, 32)
-            os.close(file)
-            if (number := whole(text.decode("ascii", "replace").strip())) is None:
+            number, layout = (_text(folder, f"{below}{name}/{file}") for file in ("id", "format"))
+            expected = (f" {field};\toffset:{at};\tsize:{size};" for field, at, size in LAYOUTS[name])
+            if (known := whole(number)) is None or not all(one in layout for one in expected):
                 return {}
-            found[name] = number
+            found[name] = known
     except OSError:
         return {}
     finally:
         os.close(folder)
     return found
+
+
+def _text(folder: int, name: str) -> str:
+    file = os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        return os.read(file, 8192).decode("ascii", "replace").strip()
+    finally:
+        os.close(file)
 
 
 def _detached() -> int:

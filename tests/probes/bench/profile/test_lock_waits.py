@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.bench.profile.lock_waits import BEGIN, LockProfile, Waiting
+from probes.bench.profile.lock_waits import BEGIN, END, LockProfile, Waiting
 from probes.bench.profile.perf_records import records
 from probes.bench.profile.takings import Window
 from probes.bench.profile.tracepoints import tracepoints
@@ -73,8 +73,14 @@ def test_a_kernel_without_them_and_a_folder_that_is_no_tracefs_have_none(tmp_pat
     (event / "id").write_text("no number")
     assert tracepoints((BEGIN,), (str(tmp_path),)) == {}
     (event / "id").write_text("408\n")
-    assert tracepoints((BEGIN,), (str(tmp_path),)) == {BEGIN: 408}
-    assert tracepoints((BEGIN, "lock/none"), (str(tmp_path),)) == {}
+    for at, known in ((12, {}), (8, {BEGIN: 408})):
+        fields = (("void * lock_addr", at, 8), ("unsigned int flags", 16, 4))
+        layout = "".join(
+            f"\tfield:{name};\toffset:{n};\tsize:{size};\tsigned:0;\n" for name, n, size in fields
+        )
+        (event / "format").write_text(layout)
+        assert tracepoints((BEGIN,), (str(tmp_path),)) == known
+    assert tracepoints((BEGIN, END), (str(tmp_path),)) == {}
 
 
 def contention_events() -> str:
