@@ -158,7 +158,7 @@ def box(place: Path, recording: Path) -> None:
 def fullstack(place: Path, recording: Path) -> None:
     loop = disk(place, "xfs", "6G")
     try:
-        run(["fullstack", "--dir", str(IMAGE), "--most-bytes", "24G"], recording)
+        run(["fullstack", "--dir", str(IMAGE), "--budget", "300", "--most-bytes", "48G"], recording)
     finally:
         undisk(loop)
 

@@ -192,6 +192,7 @@ def test_the_contracts_hold(copy: Path) -> None:
     told(copy, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/scenarios", "-k", "nap")
 
 
+@pytest.mark.soak("the contracts hold, and its own tests")
 def test_all_of_them_are_found(copy: Path) -> None:
     events = [json.loads(line) for line in told(copy, *HOSTDX, "triage", "--events", "-").splitlines()]
     [offer] = [e for e in events if e["type"] == "offer" and e["id"] == "nap"]

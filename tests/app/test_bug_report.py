@@ -14,6 +14,7 @@ import pytest
 from app import bug_report
 from app.state import state_dir
 from tests.app.launcher import ROOT, environment
+from tests.needs import one_always
 
 pytestmark = pytest.mark.usefixtures("own_state")
 
@@ -43,7 +44,8 @@ def test_a_limit_is_one_line_and_no_bug(error: Exception) -> None:
 
 @pytest.mark.parametrize("limit, most", [(resource.RLIMIT_NOFILE, 10), (resource.RLIMIT_AS, 45 << 20)])
 @pytest.mark.parametrize(
-    "command", ["triage", "plan storage", "run null --dir /var/tmp --budget 5", "report demo:storage"]
+    "command",
+    one_always("triage", "plan storage", "run null --dir /var/tmp --budget 5", "report demo:storage"),
 )
 def test_a_process_with_little_says_so_in_one_line(
     tmp_path: Path, limit: int, most: int, command: str

@@ -12,7 +12,7 @@ import pytest
 
 from app.bundle import unpack
 from app.bundle.unpack import START, Bundle, Unfit, places, prepared, unpacked
-from tests.needs import ROOT, needs
+from tests.needs import ROOT, needs, one_always
 from tests.syntax import ROOT as TREE
 
 
@@ -32,7 +32,7 @@ def test_it_is_unpacked_once_and_for_its_owner_alone(bundle: Path, place: Path) 
     assert {p.name for p in place.iterdir()} == {"lock", folder.name}
 
 
-@pytest.mark.parametrize("harm", ["edited", "gone", "link", "cut off"])
+@pytest.mark.parametrize("harm", one_always("edited", "gone", "link", "cut off"))
 def test_what_was_tampered_with_is_made_anew(bundle: Path, place: Path, harm: str) -> None:
     opened = Bundle(str(bundle))
     folder = unpacked(opened, str(place))

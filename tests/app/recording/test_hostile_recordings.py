@@ -17,6 +17,7 @@ from app.report.end_of_run import summary
 from app.report.forms import html as document_html
 from app.report.forms import markdown as document_markdown
 from app.report.full_report import report
+from tests.needs import some_always
 
 FIXTURES = sorted((Path(__file__).parents[2] / "fixtures" / "recordings").glob("*.jsonl"))
 EXTREMES = (
@@ -72,7 +73,7 @@ def test_flipped_and_cut_bytes(tmp_path: Path, source: Path) -> None:
         survived(path)
 
 
-@pytest.mark.parametrize("source", FIXTURES, ids=lambda p: p.stem)
+@pytest.mark.parametrize("source", some_always(FIXTURES[:3], FIXTURES), ids=lambda p: p.stem)
 def test_any_value_in_any_field(tmp_path: Path, source: Path) -> None:
     """Well-formed lines whose values nobody would write: what the schema lets through must be shown."""
     rng = random.Random(source.stem)

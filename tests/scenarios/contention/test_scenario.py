@@ -169,8 +169,8 @@ async def test_what_is_serial_by_design_is_a_notice(tmp_path: Path, eight: None)
 
 
 async def test_nothing_is_called_where_all_scale_alike(tmp_path: Path, eight: None) -> None:
-    """Six runs, each load as the CPU alone, on a machine where that gains little: no lock in any of them."""
-    for seed in range(6):
+    """Three runs, each load as the CPU alone, on a machine where that gains little: no lock in any of them."""
+    for seed in range(3):
         run, _ = await measured(tmp_path, lambda load, side, n: 1000.0 * n**0.85, 0.08, seed)
         assert all(curve.stops_after is None for curve in by_load(run).values())
         (said,) = run.of(ev.Found)

@@ -12,6 +12,7 @@ import pytest
 from scenarios.experiment.carry_over import CarryOver, carry_over, what_next
 from scenarios.experiment.sequential import orders
 from scenarios.experiment.statistics.stats import Spread
+from tests.needs import one_always
 
 Groups = tuple[list[tuple[str, ...]], list[list[float]]]
 
@@ -41,7 +42,7 @@ def groups(
     return drawn, measured
 
 
-@pytest.mark.parametrize("both", [0.0, 0.1])
+@pytest.mark.parametrize("both", one_always(0.1, 0.0))
 @pytest.mark.parametrize("correlated", [0.0, 0.8])
 def test_clean_series_have_none(both: float, correlated: float) -> None:
     """Whatever a switch costs both sides alike: at a level of 5 %, in 5 % of 400 runs, give or take."""

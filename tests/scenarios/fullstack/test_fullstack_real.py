@@ -110,7 +110,7 @@ def test_both_directions_to_the_end(place: Path, disk: TrimDisk) -> None:
     assert within(lambda: namespaces_in_use() <= before)
 
 
-@pytest.mark.parametrize("whom", ["runner", "station", "interrupt"])
+@pytest.mark.parametrize("whom", one_always("runner", "station", "interrupt"))
 def test_nothing_is_left_where_it_is_killed(place: Path, disk: TrimDisk, whom: str) -> None:
     before, free = namespaces_in_use(), os.statvfs(disk.mountpoint).f_bavail
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}

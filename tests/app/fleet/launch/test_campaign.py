@@ -15,7 +15,7 @@ from app.failure import COULD_NOT, Failure
 from app.fleet.folder import SCHEMA, TRIAGE, Folder, Head
 from app.fleet.summary import Summary
 from tests.fakes.fake_fleet import FakeFleet
-from tests.needs import module, needs
+from tests.needs import module, needs, one_always
 
 pytestmark = [needs(module("ClusterShell")), pytest.mark.usefixtures("own_state")]
 
@@ -128,7 +128,7 @@ list: echo r1 r2
 """
 
 
-@pytest.mark.parametrize("at_once", [0, 2])
+@pytest.mark.parametrize("at_once", one_always(2, 0))
 def test_one_of_each_rack_at_a_time(
     fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, at_once: int
 ) -> None:

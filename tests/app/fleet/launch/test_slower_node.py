@@ -77,6 +77,7 @@ def test_of_like_nodes_none_is_named(tmp_path: Path) -> None:
     assert not found.odd and not found.missing
 
 
+@pytest.mark.soak("a slower node is measured again and named")
 def test_nodes_that_began_together_do_so_again_all_of_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
