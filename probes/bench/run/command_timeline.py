@@ -50,8 +50,8 @@ class Inside:
         reaped_io: list[int] | None,
     ) -> None:
         """`pids`: the tree, parents first; `reaped_*`: what those had spent that the caller waited for itself."""
+        self._climate = self._climate or Climate(self._root)  # once: no part of what each sample costs
         began = time.process_time()
-        self._climate = self._climate or Climate(self._root)
         ticks = threads = living = 0
         io = (0, 0) if reaped_io is None else (reaped_io[0], reaped_io[1])
         readable = reaped_io is not None

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from probes.bench.profile.perf_ring import open_event
 from probes.host import Host
+from probes.number_text import hexadecimal, real, whole
 from probes.types import present
 
 DEVICES = "/sys/bus/event_source/devices"
@@ -46,7 +47,8 @@ def _found(host: Host) -> Iterator[Counter]:
         kind, mask = host.integer(f"{device}/type"), host.word(f"{device}/cpumask")
         if not name.startswith(("uncore_imc", "amd_umc")) or not present(kind) or not present(mask):
             continue
-        cpus = [int(part.partition("-")[0]) for part in mask.split(",") if part.partition("-")[0].isdigit()]
+        firsts = (whole(part.partition("-")[0]) for part in mask.split(","))
+        cpus = [cpu for cpu in firsts if cpu is not None]
         told = {event: host.word(f"{device}/events/{event}") for event in EVENTS}
         terms = [(event, words) for event, words in told.items() if present(words)]
         for event, words in terms or [("", words) for words in UMC if name.startswith("amd")]:
@@ -54,7 +56,7 @@ def _found(host: Host) -> Iterator[Counter]:
             unit, scale = (host.word(f"{device}/events/{event}.{what}") for what in ("unit", "scale"))
             each = float(ACCESS_BYTES)
             if event and present(unit) and present(scale) and unit in _UNITS:
-                each = float(scale) * _UNITS[unit]
+                each = (real(scale) or 0.0) * _UNITS[unit]
             for cpu in cpus if config is not None else ():
                 yield Counter(kind, config or 0, cpu, each)
 
@@ -67,8 +69,9 @@ def _config(host: Host, device: str, words: str) -> int | None:
         found = _BITS.fullmatch(bits) if present(bits) else None
         if found is None:
             return None
-        config |= int(value or "1", 0) << int(found[1])
-    return config
+        number = hexadecimal(value) if value.startswith("0x") else whole(value or "1")
+        config |= (number or 0) << int(found[1])
+    return config & (1 << 64) - 1
 
 
 class MemoryTraffic:
