@@ -111,14 +111,15 @@ def server(healthy: Server) -> Iterator[Server]:
         yield healthy
 
 
+FAULTS = [(rule, files) for rule, _, files in PLANTED if rule in WITH_SETTINGS]
 OTHERS = pytest.mark.soak("every third of the remedies")
-FAULTS = [
-    pytest.param(rule, files, marks=[OTHERS] if n % 3 else [])
-    for n, (rule, _, files) in enumerate(one for one in PLANTED if one[0] in WITH_SETTINGS)
-]
 
 
-@pytest.mark.parametrize(("rule", "files"), FAULTS, ids=lambda one: one if isinstance(one, str) else "")
+@pytest.mark.parametrize(
+    ("rule", "files"),
+    [pytest.param(*fault, marks=[OTHERS] if n % 3 else []) for n, fault in enumerate(FAULTS)],
+    ids=lambda one: one if isinstance(one, str) else "",
+)
 def test_what_a_remedy_sets_comes_back(server: Server, rule: str, files: dict[str, str]) -> None:
     for path, text in files.items():
         server.put(path, text)
