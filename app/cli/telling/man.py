@@ -93,7 +93,8 @@ def _options(command: click.Command, context: click.Context) -> Iterator[str]:
     for parameter in command.params:
         record = parameter.get_help_record(context)
         if record is not None and record[1] and not getattr(parameter, "hidden", False):
-            yield f".TP\n\\fB{_plain(record[0])}\\fR\n{_plain(record[1])}"
+            name = _plain(record[0]).replace("|", "|\\:")  # a line may end between two choices
+            yield f".TP\n\\fB{name}\\fR\n{_plain(record[1])}"
 
 
 def _plain(text: str) -> str:
