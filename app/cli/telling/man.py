@@ -38,6 +38,7 @@ def page(root: click.Context) -> Iterator[str]:
     group = root.command
     assert isinstance(group, click.Group)
     yield f'.TH HOSTDX 1 "" "hostdx {__version__}" "User Commands"'
+    yield ".ad l"  # choices of an option leave no blanks to widen
     yield from (".SH NAME", "hostdx \\- why is this host slower than it should be, and what proves it?")
     yield from (".SH SYNOPSIS", ".B hostdx", "[\\fICOMMAND\\fR] [\\fIOPTIONS\\fR]")
     yield from (".SH DESCRIPTION", ".B hostdx", _plain(ABOUT))

@@ -76,7 +76,7 @@ def test_the_manual_page_has_every_command_and_no_stray_roff(capsys: pytest.Capt
         assert words in page, words
     assert "hostdx pulse" not in page and "hostdx places" not in page
     requests = {row.split()[0] for row in page.splitlines() if row.startswith((".", "'"))}
-    assert requests <= {".TH", ".SH", ".SS", ".TP", ".B", ".I", ".RS", ".RE"}
+    assert requests <= {".TH", ".ad", ".SH", ".SS", ".TP", ".B", ".I", ".RS", ".RE"}
 
 
 def test_a_path_is_completed_as_far_as_it_is_certain(tmp_path: Path) -> None:
