@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from functools import cache
 
 import click
 from msgspec import structs
@@ -97,9 +98,9 @@ def _events(host: Host, root: str | None, *, facts: bool) -> Iterator[ev.AnyEven
         yield header("triage", {"root": root}, captured_name(host, root))
     for line in mentions() if root is None else ():
         yield ev.Note(t=now(), text=line)
-    rates = line_rates() if root is None else {}
+    rates = cache(line_rates if root is None else dict[str, Fact])  # recordings are read where a finding asks
     if facts:
-        yield from (ev.fact(one, now()) for one in rates.values())
+        yield from (ev.fact(one, now()) for one in rates().values())
     for event in in_time(examine(host, now, facts=facts), host, MOST_S):
-        yield with_rates(event, rates) if isinstance(event, ev.Found) else event
+        yield with_rates(event, rates()) if isinstance(event, ev.Found) else event
     yield ev.Ended(t=now(), status="done")
