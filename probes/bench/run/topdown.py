@@ -8,7 +8,7 @@ amdzen4 and amdzen5, pipeline.json (Linux 6.17). In most virtual machines there 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -139,13 +139,18 @@ def _amd_width(cpuinfo: str) -> int:
 
 
 def _config(folder: Path, event: str) -> int | None:
-    """Of `event=0x3c,umask=0x1`, each field at its bits as `format` has them (`config:0-7,32-35`)."""
-    text = _text(folder / "events" / event)
+    return event_config(_text(folder / "events" / event), lambda name: _text(folder / "format" / name))
+
+
+def event_config(terms: str, format_of: Callable[[str], str]) -> int | None:
+    """Of `event=0x3c,umask=0x1`, each field at its bits as sysfs's `format` has them (`config:0-7,32-35`); None where
+    one is not plain bits of `config`, and of nothing.
+    """
     config = 0
-    for word in text.split(",") if text else ():
+    for word in terms.split(",") if terms else ():
         name, _, value = word.partition("=")
         number = hexadecimal(value) if value.startswith("0x") else whole(value or "1")
-        place, _, bits = _text(folder / "format" / name).partition(":")
+        place, _, bits = format_of(name).partition(":")
         if number is None or place != "config":
             return None
         for part in bits.split(","):
@@ -156,7 +161,7 @@ def _config(folder: Path, event: str) -> int | None:
             length = last - first + 1
             config |= (number & ((1 << length) - 1)) << first
             number >>= length
-    return config if text else None
+    return config if terms else None
 
 
 def _text(path: Path) -> str:

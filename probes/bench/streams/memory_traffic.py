@@ -8,23 +8,21 @@ rdwrmask 1 or 2 (PPR of family 19h, "UMC Performance Monitors"; tools/perf/pmu-e
 from __future__ import annotations
 
 import os
-import re
 import struct
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 from probes.bench.profile.perf_ring import open_event
+from probes.bench.run.topdown import DEVICES, event_config
 from probes.host import Host
-from probes.number_text import hexadecimal, real, whole
+from probes.number_text import real, whole
 from probes.types import present
 
-DEVICES = "/sys/bus/event_source/devices"
 ACCESS_BYTES = 64  # of an event that has no scale
 EVENTS = ("cas_count_read", "cas_count_write", "data_read", "data_write", "data_reads", "data_writes")
 UMC = ("event=0x0a,rdwrmask=0x1", "event=0x0a,rdwrmask=0x2")
 _UNITS = {"MiB": 1 << 20, "KiB": 1 << 10, "Bytes": 1, "B": 1}
-_TERM = re.compile(r"(\w+)(?:=(0x[0-9a-fA-F]{1,16}|\d{1,18}))?")
-_BITS = re.compile(r"config:(\d{1,2})(?:-(\d{1,2}))?")
 NONE = "no memory controller's counters here (usual in a virtual machine)"
 
 
@@ -52,7 +50,7 @@ def _found(host: Host) -> Iterator[Counter]:
         told = {event: host.word(f"{device}/events/{event}") for event in EVENTS}
         terms = [(event, words) for event, words in told.items() if present(words)]
         for event, words in terms or [("", words) for words in UMC if name.startswith("amd")]:
-            config = _config(host, device, words)
+            config = event_config(words, partial(_bits, host, device))
             unit, scale = (host.word(f"{device}/events/{event}.{what}") for what in ("unit", "scale"))
             each = float(ACCESS_BYTES)
             if event and present(unit) and present(scale) and unit in _UNITS:
@@ -61,17 +59,9 @@ def _found(host: Host) -> Iterator[Counter]:
                 yield Counter(kind, config or 0, cpu, each)
 
 
-def _config(host: Host, device: str, words: str) -> int | None:
-    """`event=0x04,umask=0x03` by the driver's formats; None where one is not plain bits of `config`."""
-    config = 0
-    for name, value in _TERM.findall(words):
-        bits = host.word(f"{device}/format/{name}")
-        found = _BITS.fullmatch(bits) if present(bits) else None
-        if found is None:
-            return None
-        number = hexadecimal(value) if value.startswith("0x") else whole(value or "1")
-        config |= (number or 0) << int(found[1])
-    return config & (1 << 64) - 1
+def _bits(host: Host, device: str, field: str) -> str:
+    told = host.word(f"{device}/format/{field}")
+    return told if present(told) else ""
 
 
 class MemoryTraffic:
