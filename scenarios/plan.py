@@ -79,9 +79,8 @@ class Workload(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     conditions: dict[str, str] = {}  # of an imported load: only results with the same ones are compared
     one_file_system: bool = False  # that all sides lie on: no difference is expected
     controls: tuple[str, ...] = ()  # variants within it that must not move: negative controls beside others
-    aside: bool = (
-        False  # its comparisons stand in the appendix: a result says on the first page what they come to
-    )
+    # its comparisons stand in the appendix: a result says on the first page what they come to
+    aside: bool = False
     equivalent: str = ""  # the fio (or other) command line that would measure the same
     why: str = ""
 

@@ -34,9 +34,8 @@ class Surroundings(msgspec.Struct, frozen=True, omit_defaults=True):
     device_operations: Count = 0
     own_bytes: Count = 0  # what our processes made storage read and write
     own_written: Count = 0
-    beside: Count | None = (
-        None  # of `device_bytes`, what came through no loop device of ours; None: there is none
-    )
+    # of `device_bytes`, what came through no loop device of ours; None: there is none
+    beside: Count | None = None
     attributed: Count | None = None  # what other processes did here, at least; None: nobody may be read
     operations: Count = 0  # ours
     exact: bool = False

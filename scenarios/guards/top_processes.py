@@ -55,8 +55,10 @@ class Culprits:
         self._ended = self._look()
         workers = loop_workers(self._loops, self._began, self._ended)
         cpus, io = used_by_others(self._began, self._ended, self._ours())
-        not_for_us = frozenset(self._ended.processes.keys() - workers)
-        for_us = sum((one.rate for one in ranking(self._began, self._ended, "cpu", not_for_us)), 0.0)
+        for_us = 0.0
+        if workers:
+            not_for_us = frozenset(self._ended.processes.keys() - workers)
+            for_us = sum((one.rate for one in ranking(self._began, self._ended, "cpu", not_for_us)), 0.0)
         hidden = tasks_hidden(self._run.host) is not None
         return Others(cpus, (io or None) if hidden else io, hidden, for_us)
 

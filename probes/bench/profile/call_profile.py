@@ -35,9 +35,8 @@ MOST_STACKS, MOST_FILES, MOST_PROCESSES, MOST_SIGHTED = 1500, 1000, 2000, 5000
 KERNEL = -1  # in place of a file
 ON, OFF, RUNNABLE = "on", "off", "runnable"
 SWITCHES = ("sched/sched_switch",)
-_SWITCH = struct.Struct(
-    "=24xi4xq16xi"
-)  # who leaves (the thread), its state, who comes (include/trace/events/sched.h)
+# who leaves (the thread), its state, who comes (include/trace/events/sched.h)
+_SWITCH = struct.Struct("=24xi4xq16xi")
 _ASLEEP, _DEAD = 0xFF, 0x30  # bits of the state: TASK_REPORT; EXIT_DEAD, EXIT_ZOMBIE
 
 Frame: TypeAlias = tuple[int, int]  # the file's number and the place in it; KERNEL and an address

@@ -25,9 +25,8 @@ TID, TIME, CALLCHAIN, RAW = 1 << 1, 1 << 2, 1 << 5, 1 << 10  # PERF_SAMPLE_*
 DISABLED, INHERIT, NO_KERNEL, NO_HYPERVISOR = 1 << 0, 1 << 1, 1 << 5, 1 << 6
 MAPS, NAMES, FREQUENCY, ON_EXEC, TASKS = 1 << 8 | 1 << 23, 1 << 9 | 1 << 24, 1 << 10, 1 << 12, 1 << 13
 ID_ALL, NO_USER_CHAIN, CLOCK = 1 << 18, 1 << 22, 1 << 25
-_NONE, _WRITE = (
-    (1 << 29, 1 << 31) if platform.machine() == "ppc64le" else (0, 1 << 30)
-)  # ioctl(2) has its own there
+# bits of ioctl(2), of which ppc64le has its own
+_NONE, _WRITE = (1 << 29, 1 << 31) if platform.machine() == "ppc64le" else (0, 1 << 30)
 _ENABLE, _DISABLE, _REFRESH = (_NONE | 0x2400 | number for number in range(3))  # PERF_EVENT_IOC_*
 _PERIOD = _WRITE | 8 << 16 | 0x2404
 _MONOTONIC = 1

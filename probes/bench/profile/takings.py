@@ -17,10 +17,8 @@ from probes.bench.profile.tracepoints import tracepoints
 EVERY_S = 0.1
 HELD_BYTES = 32 << 20  # until the command has ended; with more the oldest are decoded meanwhile, and then
 COST = 400  # that takes 0.25 % of a core at most
-SAMPLES, ALL_SAMPLES = (
-    160,
-    640,
-)  # of 2 to 4 µs each in EVERY_S, on a CPU and on all; several events share them
+# of 2 to 4 µs each in EVERY_S, on a CPU and on all; several events share them
+SAMPLES, ALL_SAMPLES = 160, 640
 PAGES = 32  # SAMPLES of MOST_FRAMES fit in: nothing is lost
 
 
