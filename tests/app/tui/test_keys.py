@@ -30,7 +30,7 @@ from app.tui.screens.verdict import VerdictScreen
 from app.tui.shell import Shell
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.reader import Reader
-from tests.fakes.terminals.screen import feed, grid, keys, opened, planned, ready, recorded, settled
+from tests.fakes.terminals.screen import feed, grid, keys, opened, planned, ready, recorded, settled, until
 
 SCREENS = (
     HomeScreen, PlanScreen, OptionsScreen, ConsentScreen, LiveScreen, VerdictScreen, FindingScreen, FactsScreen,
@@ -308,6 +308,8 @@ async def test_the_palette_runs_what_it_lists(size: str, tmp_path: Path) -> None
 async def test_the_mouse_does_what_enter_and_the_keys_do(size: str, tmp_path: Path) -> None:
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         await keys(pilot, "tab", "down", "down")
+        await until(pilot, lambda: app.screen.query_one("#suspects", Picker).selected.startswith("storage."))
+        await until(pilot, lambda: "takes a route lookup" in grid(app))
         rows = grid(app).splitlines()
         y = max(n for n, row in enumerate(rows) if "nvme1n1 runs" in row)  # above stands all of it
         other = max(n for n, row in enumerate(rows) if "takes a route lookup" in row)

@@ -193,7 +193,7 @@ async def until(pilot: Pilot[int], done: Callable[[], bool]) -> None:
             break
         await pilot.pause(0.01)
     await settled(pilot)
-    assert done()
+    assert done(), grid(pilot.app)
 
 
 async def ready(app: Shell, pilot: Pilot[int]) -> None:
