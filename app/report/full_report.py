@@ -17,23 +17,15 @@ from app.report.results.finding_parts import finding_parts, finding_title
 from app.report.results.result_parts import result_parts, value_text
 from probes.units import duration
 from scenarios import events as ev
-from scenarios.results.document import (
-    Bullets,
-    Document,
-    Heading,
-    Mono,
-    Part,
-    Section,
-    Table,
-    Words,
-    say,
-)
+from scenarios.results import document as doc
 
 
-def report(session: Session, recording: str, *, label: str = "", with_arguments: bool = False) -> Document:
+def report(
+    session: Session, recording: str, *, label: str = "", with_arguments: bool = False
+) -> doc.Document:
     """`recording` is the file's name, so that the one who doubts can replay it, `label` what somebody calls it.
     `with_arguments`: see method."""
-    appendix: tuple[tuple[str, Sequence[Part]], ...] = (
+    appendix: tuple[tuple[str, Sequence[doc.Part]], ...] = (
         ("How long operations took", by_latency(session)),
         ("Each load over the run", over_the_run(session)),
         ("Verdicts in full", _verdicts(session)),
@@ -51,11 +43,11 @@ def report(session: Session, recording: str, *, label: str = "", with_arguments:
     )
     first, *rest = first_page(session, recording)
     sections = [
-        Section(first.title, (*tiles(session), *who(session, recording, label), *first.parts)),
+        doc.Section(first.title, (*tiles(session), *who(session, recording, label), *first.parts)),
         *rest,
-        *(Section(title, tuple(parts), appendix=True) for title, parts in appendix),
+        *(doc.Section(title, tuple(parts), appendix=True) for title, parts in appendix),
     ]
-    return Document(_title(session), (answer(session).sentence,), tuple(s for s in sections if s.parts))
+    return doc.Document(_title(session), (answer(session).sentence,), tuple(s for s in sections if s.parts))
 
 
 def _title(session: Session) -> str:
@@ -68,17 +60,17 @@ def _title(session: Session) -> str:
     )
 
 
-def _verdicts(session: Session) -> list[Part]:
+def _verdicts(session: Session) -> list[doc.Part]:
     told = [v for v in session.verdicts.values() if wording.measured(v)]
     apart = effects(session, appendix=True)
     parts = [] if apart is None else [apart, *described(session, appendix=True)]
-    items: list[Words] = [(_explained(session, v),) for v in told if not v.control]
+    items: list[doc.Words] = [(_explained(session, v),) for v in told if not v.control]
     if items:
-        parts.append(Bullets(tuple(items)))
-    controls: list[Words] = [(_explained(session, v),) for v in told if v.control]
+        parts.append(doc.Bullets(tuple(items)))
+    controls: list[doc.Words] = [(_explained(session, v),) for v in told if v.control]
     if controls:
-        parts.append(say("Negative control, which must not differ:"))
-        parts.append(Bullets(tuple(controls)))
+        parts.append(doc.say("Negative control, which must not differ:"))
+        parts.append(doc.Bullets(tuple(controls)))
     return parts
 
 
@@ -86,17 +78,17 @@ def _explained(session: Session, verdict: ev.Verdict) -> str:
     return f"{wording.verdict_sentence(session, verdict, short=True, explained=True)}."
 
 
-def _findings(session: Session) -> list[Part]:
-    parts: list[Part] = []
+def _findings(session: Session) -> list[doc.Part]:
+    parts: list[doc.Part] = []
     for found in session.worst_first:
-        parts.append(Heading(finding_title(found)))
+        parts.append(doc.Heading(finding_title(found)))
         parts += finding_parts(found, session)
     return parts
 
 
-def _doubts(session: Session) -> list[Part]:
+def _doubts(session: Session) -> list[doc.Part]:
     left_out = session.plan.left_out if session.plan is not None else ()
-    items: list[Words] = [(text,) for text in left_out]
+    items: list[doc.Words] = [(text,) for text in left_out]
     unfinished = [step for step in session.steps.values() if step.state in ("skipped", "failed")]
     items += [(f"{step.title}: {step.reason or step.state}",) for step in unfinished]
     said = {words[0] for words in items}
@@ -109,23 +101,23 @@ def _doubts(session: Session) -> list[Part]:
     shown = items[:60]
     if len(items) > len(shown):
         shown.append((f"and {len(items) - 60} more; the recording has them all",))
-    return [Bullets(tuple(shown))] if shown else []
+    return [doc.Bullets(tuple(shown))] if shown else []
 
 
-def _facts(session: Session) -> list[Part]:
+def _facts(session: Session) -> list[doc.Part]:
     if not session.facts:
         return []
     rows = tuple(
-        (fact.label, Mono(value_text(fact.value, fact.unit)), Mono(fact.source))
+        (fact.label, doc.Mono(value_text(fact.value, fact.unit)), doc.Mono(fact.source))
         for fact in session.facts.values()
     )
-    return [Table(("fact", "value", "source"), rows)]
+    return [doc.Table(("fact", "value", "source"), rows)]
 
 
-def _absent(session: Session) -> list[Part]:
+def _absent(session: Session) -> list[doc.Part]:
     unread = [check for check in session.checks.values() if check.state == "unreadable"]
     if not session.absent and not unread:
         return []
     rows = [(absent.label, absent.reason) for absent in session.absent.values()]
     rows += [(check.rule, check.reason) for check in unread]
-    return [Table(("what", "why"), tuple(rows))]
+    return [doc.Table(("what", "why"), tuple(rows))]

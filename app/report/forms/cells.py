@@ -13,39 +13,19 @@ from app.lines import BLANK, Line, Span, cells, cleaned, crop, pad, text, wrappe
 from app.report.figures.histogram import histogram_lines
 from app.report.figures.interval_chart import axis, drawn_line, interval_lines, scale_of
 from app.report.figures.plot import chart_lines
-from scenarios.results.document import (
-    Bullets,
-    Chart,
-    Code,
-    Document,
-    Effects,
-    Gallery,
-    Heading,
-    Histogram,
-    Mono,
-    Paragraph,
-    Part,
-    Picture,
-    Section,
-    Strong,
-    Table,
-    Tiles,
-    Toned,
-    Words,
-    plain,
-)
+from scenarios.results import document as doc
 
 MOST_COLUMNS = 110  # longer lines of prose are hard to read
 _NARROW = 76  # cells: in fewer a table whose rows would be high is none any more
 _MOST_FOLDED = 1.6  # of them it may need whole
 _BREAK = 9  # cells that a broken word has at least
 _LEAST_BAR, _MOST_BAR = 25, 61
-_ROLES: dict[type, str] = {Mono: "accent", Strong: "strong"}
+_ROLES: dict[type, str] = {doc.Mono: "accent", doc.Strong: "strong"}
 _KEPT = "\u00a0"
 _NUMBER = re.compile(r"(?<=\d) (?=(?:[%×]|[kMGT] |[a-zµ]?[sB](?:\b|/)))")
 
 
-def document_lines(document: Document, width: int) -> list[Line]:
+def document_lines(document: doc.Document, width: int) -> list[Line]:
     """For a screen: `width` is never passed."""
     prose = min(width, MOST_COLUMNS)
     out = folded(_spans((document.title,), "title"), prose)
@@ -53,68 +33,68 @@ def document_lines(document: Document, width: int) -> list[Line]:
     for section in document.sections:
         out += [BLANK, *folded([(section.title.upper(), "title")], prose)]
         for part in section.parts:
-            if lines := _part(part, width if isinstance(part, Table | Effects) else prose):
+            if lines := _part(part, width if isinstance(part, doc.Table | doc.Effects) else prose):
                 out += [BLANK, *lines]
     return out
 
 
-def parts_lines(parts: Sequence[Part], width: int) -> list[Line]:
+def parts_lines(parts: Sequence[doc.Part], width: int) -> list[Line]:
     """Some parts of a document, close together; a blank before what begins in strong words."""
     out: list[Line] = []
     for part in parts:
-        begins = isinstance(part, Paragraph) and part.words and isinstance(part.words[0], Strong)
+        begins = isinstance(part, doc.Paragraph) and part.words and isinstance(part.words[0], doc.Strong)
         out += [*([BLANK] if begins and out else []), *_part(part, min(width, MOST_COLUMNS))]
     return out
 
 
-def brief_lines(sections: Sequence[Section], width: int) -> list[Line]:
+def brief_lines(sections: Sequence[doc.Section], width: int) -> list[Line]:
     """For the end of a run on a terminal, of which a command is copied: that is a line, however long it is."""
     out: list[Line] = []
     for section in (one for one in sections if one.parts):
         out += [BLANK, [(section.title, section.role)]]
         for part in section.parts:
             lines = _part(part, width - 2, mark="")
-            if isinstance(part, Code):
+            if isinstance(part, doc.Code):
                 lines = [[(f"  {pasted(line)}", "text")] for line in part.lines]
             out += [[("  ", "text"), *line] if line else line for line in lines]
     return [cleaned(line) for line in out]
 
 
-def _part(part: Part, width: int, mark: str = "· ") -> list[Line]:
+def _part(part: doc.Part, width: int, mark: str = "· ") -> list[Line]:
     """`mark`: before an item of a list; without one the second line of a text is set in."""
     match part:
-        case Heading():
+        case doc.Heading():
             return folded([(part.text, "strong")], width)
-        case Paragraph():
+        case doc.Paragraph():
             return folded(_spans(part.words), width, hang="" if mark else "  ")
-        case Bullets():
+        case doc.Bullets():
             return [row for item in part.items for row in folded(_spans(item), width, mark, "  ")]
-        case Code():
+        case doc.Code():
             return [[("  ", "text"), *row] for line in part.lines for row in _code(pasted(line), width - 2)]
-        case Effects():
+        case doc.Effects():
             return _effects(part, width)
-        case Gallery():
+        case doc.Gallery():
             return [line for one in part.drawings for line in (BLANK, *_part(one, width))][1:]
-        case Tiles():
+        case doc.Tiles():
             return []
-        case Histogram():
+        case doc.Histogram():
             return [*folded([(part.title, "strong")], width), BLANK, *histogram_lines(part, width)]
-        case Chart():
+        case doc.Chart():
             head = folded([(part.title, "strong")], width)
             return [*head, BLANK, *(crop(text(line), width) for line in chart_lines(part, width))]
-        case Picture():
+        case doc.Picture():
             return [crop(text(line), width) for line in part.lines]
-        case Table():
+        case doc.Table():
             return table_lines(part, width)
 
 
-def _spans(words: Words, role: str = "text") -> Line:
+def _spans(words: doc.Words, role: str = "text") -> Line:
     """Words with a blank between them; what is empty is left out."""
     out: Line = []
     for word in words:
-        shown = word.text if isinstance(word, Strong) else plain(word)
-        if shown := pasted(shown) if isinstance(word, Mono) else shown:
-            own = word.role if isinstance(word, Toned) else _ROLES.get(type(word), role)
+        shown = word.text if isinstance(word, doc.Strong) else doc.plain(word)
+        if shown := pasted(shown) if isinstance(word, doc.Mono) else shown:
+            own = word.role if isinstance(word, doc.Toned) else _ROLES.get(type(word), role)
             out.append((shown if not out else f" {shown}", own))
     return out
 
@@ -154,7 +134,7 @@ def _code(row: str, width: int) -> list[Line]:
     return [text(row, "accent")] if cell_len(row) <= width else wrapped(row, width, "accent", hang=2)
 
 
-def _effects(part: Effects, width: int) -> list[Line]:
+def _effects(part: doc.Effects, width: int) -> list[Line]:
     """Each interval in its row where the whole table leaves room for it, else below the table."""
     table, drawn = part.table, part.drawn
     head, body = _rows(table)
@@ -172,7 +152,7 @@ def _effects(part: Effects, width: int) -> list[Line]:
     return out
 
 
-def _rows(table: Table) -> tuple[list[Line], list[list[Line]]]:
+def _rows(table: doc.Table) -> tuple[list[Line], list[list[Line]]]:
     return [[(name, "dim")] for name in table.header], [
         [_spans((cell,)) for cell in row] for row in table.rows
     ]
@@ -182,7 +162,7 @@ def _natural(head: list[Line], body: list[list[Line]]) -> list[int]:
     return [max(cells(row[column]) for row in (head, *body)) for column in range(len(head))]
 
 
-def table_lines(table: Table, width: int) -> list[Line]:
+def table_lines(table: doc.Table, width: int) -> list[Line]:
     """Columns as wide as they need; where they do not fit the widest of text break between words, a long word itself.
     Where not even that does each row becomes a block of `name  value` lines."""
     head, body = _rows(table)

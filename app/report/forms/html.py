@@ -9,33 +9,12 @@ from pathlib import Path
 from app.printable import printable, printable_lines
 from app.report.figures.interval_chart import legend, scale_of
 from app.report.forms.svg import SMALL, WIDE, axis_svg, bar_svg, chart_svg, histogram_svg
-from scenarios.results.document import (
-    Bullets,
-    Cell,
-    Chart,
-    Code,
-    Document,
-    Effects,
-    Gallery,
-    Heading,
-    Histogram,
-    Mono,
-    Paragraph,
-    Part,
-    Picture,
-    Section,
-    Strong,
-    Table,
-    Tile,
-    Tiles,
-    Toned,
-    Words,
-)
+from scenarios.results import document as doc
 
 STYLE = Path(__file__).with_name("style.css").read_text(encoding="utf-8").strip()
 
 
-def rendered(document: Document) -> str:
+def rendered(document: doc.Document) -> str:
     body = [f"<h1>{_text(document.title)}</h1>", f'<p class="lead">{_words(document.lead)}</p>']
     apart = next((section for section in document.sections if section.appendix), None)
     for section in document.sections:
@@ -49,62 +28,62 @@ def rendered(document: Document) -> str:
     return head + "<body>\n" + "\n".join(body) + "\n</body>\n</html>\n"
 
 
-def _section(section: Section, *, first: bool) -> str:
+def _section(section: doc.Section, *, first: bool) -> str:
     """What is not on the first page is folded; drawings are there to be seen. `first`: of those."""
     title = f"<h2>{_text(section.title)}</h2>"
     parts = "\n".join(map(_part, section.parts))
     if not section.appendix:
         return f"{title}\n{parts}"
     kind = ' class="first"' if first else ""
-    shown = " open" if any(isinstance(part, Gallery) for part in section.parts) else ""
+    shown = " open" if any(isinstance(part, doc.Gallery) for part in section.parts) else ""
     return f"<details{kind}{shown}><summary>{title}</summary>\n{parts}\n</details>"
 
 
-def _part(part: Part) -> str:
+def _part(part: doc.Part) -> str:
     match part:
-        case Heading():
+        case doc.Heading():
             return f"<h3>{_text(part.text)}</h3>"
-        case Paragraph():
+        case doc.Paragraph():
             return f"<p>{_words(part.words)}</p>"
-        case Bullets():
+        case doc.Bullets():
             return "<ul>\n" + "\n".join(map(_item, part.items)) + "\n</ul>"
-        case Effects():
+        case doc.Effects():
             return _effects(part)
-        case Tiles():
+        case doc.Tiles():
             return '<div class="tiles">\n' + "\n".join(map(_tile, part.tiles)) + "\n</div>"
-        case Chart() | Histogram():
+        case doc.Chart() | doc.Histogram():
             return f"<h3>{_text(part.title)}</h3>\n<figure>\n{_drawn(part, WIDE)}\n</figure>"
-        case Gallery():
+        case doc.Gallery():
             return '<div class="many">\n' + "\n".join(map(_small, part.drawings)) + "\n</div>"
-        case Picture():
+        case doc.Picture():
             return f"<figure>\n{part.svg}\n</figure>"
-        case Code():
+        case doc.Code():
             return f"<pre>{escape(printable_lines(chr(10).join(part.lines)))}</pre>"
-        case Table():
+        case doc.Table():
             return _table(part, [""] * (len(part.rows) + 1))
 
 
-def _drawn(drawing: Chart | Histogram, wide: int) -> str:
-    return chart_svg(drawing, wide) if isinstance(drawing, Chart) else histogram_svg(drawing, wide)
+def _drawn(drawing: doc.Chart | doc.Histogram, wide: int) -> str:
+    return chart_svg(drawing, wide) if isinstance(drawing, doc.Chart) else histogram_svg(drawing, wide)
 
 
-def _small(drawing: Chart | Histogram) -> str:
+def _small(drawing: doc.Chart | doc.Histogram) -> str:
     caption = f"<figcaption>{_text(drawing.title)}</figcaption>"
     return f"<figure>{caption}\n{_drawn(drawing, SMALL)}\n</figure>"
 
 
-def _tile(tile: Tile) -> str:
+def _tile(tile: doc.Tile) -> str:
     more = f"<span>{_text(tile.more)}</span>" if tile.more else ""
     return f"<div{_kind(tile.role)}><span>{_text(tile.label)}</span><strong>{_text(tile.value)}</strong>{more}</div>"
 
 
-def _item(words: Words) -> str:
+def _item(words: doc.Words) -> str:
     """A list's item in the colour of its sign."""
     first = words[0] if words else ""
-    return f"<li{_kind(first.role if isinstance(first, Toned) else '')}>{_words(words)}</li>"
+    return f"<li{_kind(first.role if isinstance(first, doc.Toned) else '')}>{_words(words)}</li>"
 
 
-def _effects(part: Effects) -> str:
+def _effects(part: doc.Effects) -> str:
     drawn = part.drawn
     scale = scale_of(drawn.bars)
     cells = [f'<th class="bar">{axis_svg(scale)}</th>', *['<td class="bar"></td>'] * len(part.table.rows)]
@@ -113,31 +92,31 @@ def _effects(part: Effects) -> str:
     return _table(part.table, cells) + f'\n<p class="note">{_text(legend(drawn.margin))}</p>'
 
 
-def _words(words: Words) -> str:
+def _words(words: doc.Words) -> str:
     return " ".join(_word(word) for word in words)
 
 
-def _word(word: Cell | Strong) -> str:
+def _word(word: doc.Cell | doc.Strong) -> str:
     match word:
-        case Mono():
+        case doc.Mono():
             return f"<code>{_text(word.text)}</code>"
-        case Strong():
+        case doc.Strong():
             return f"<strong>{_text(word.text)}</strong>"
-        case Toned():
+        case doc.Toned():
             return _text(word.text)
         case str():
             return _text(word)
 
 
-def _table(table: Table, last: Sequence[str]) -> str:
+def _table(table: doc.Table, last: Sequence[str]) -> str:
     """`last`: of each row, its head's first, a cell of its own or nothing."""
     names = [f' data-of="{_text(name)}"' for name in table.header]
 
-    def row(cells: tuple[Cell, ...], tag: str, end: str) -> str:
+    def row(cells: tuple[doc.Cell, ...], tag: str, end: str) -> str:
         made = []
         for n, cell in enumerate(cells):
             number = "n" if n in table.right else ""
-            kinds = _kind(number, cell.role if isinstance(cell, Toned) else "")
+            kinds = _kind(number, cell.role if isinstance(cell, doc.Toned) else "")
             made.append(f"<{tag}{kinds}{names[n] if tag == 'td' else ''}>{_word(cell)}</{tag}>")
         return f"<tr>{''.join(made)}{end}</tr>"
 

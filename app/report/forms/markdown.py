@@ -9,38 +9,18 @@ from app.report.figures.histogram import histogram_lines
 from app.report.figures.interval_chart import interval_lines
 from app.report.figures.plot import chart_lines
 from app.report.forms import escape
-from scenarios.results.document import (
-    Bullets,
-    Cell,
-    Chart,
-    Code,
-    Document,
-    Effects,
-    Gallery,
-    Heading,
-    Histogram,
-    Mono,
-    Paragraph,
-    Part,
-    Picture,
-    Strong,
-    Table,
-    Tiles,
-    Toned,
-    Words,
-    plain,
-)
+from scenarios.results import document as doc
 
 WIDTH = 78  # cells of a drawing
 
 Block: TypeAlias = list[tuple[str, str]]  # lines with their role on a terminal (app.output.out_parts)
 
 
-def rendered(document: Document) -> str:
+def rendered(document: doc.Document) -> str:
     return "\n\n".join("\n".join(line for line, _ in block) for block in blocks(document)) + "\n"
 
 
-def blocks(document: Document) -> list[Block]:
+def blocks(document: doc.Document) -> list[Block]:
     """What a blank line parts, each line with what it is for."""
     found: list[Block] = [
         [(f"# {escape.text(document.title)}", "strong")],
@@ -55,29 +35,29 @@ def blocks(document: Document) -> list[Block]:
     return [block for block in found if any(line for line, _ in block)]
 
 
-def _part(part: Part) -> Block:
+def _part(part: doc.Part) -> Block:
     match part:
-        case Heading():
+        case doc.Heading():
             return [(f"### {escape.text(part.text)}", "strong")]
-        case Paragraph():
+        case doc.Paragraph():
             return [(_words(part.words), "")]
-        case Bullets():
+        case doc.Bullets():
             return [(f"- {_words(item)}", "") for item in part.items]
-        case Effects():
+        case doc.Effects():
             return [*_table(part.table), ("", ""), (_drawing(interval_lines(part.drawn, WIDTH)), "")]
-        case Gallery():
+        case doc.Gallery():
             return [line for one in part.drawings for line in (*_part(one), ("", ""))][:-1]
-        case Tiles():
+        case doc.Tiles():
             return []
-        case Histogram():
+        case doc.Histogram():
             return [*_head(part.title), (_drawing(histogram_lines(part, WIDTH)), "")]
-        case Chart():
+        case doc.Chart():
             return [*_head(part.title), (escape.block("\n".join(chart_lines(part, WIDTH))), "")]
-        case Picture():
+        case doc.Picture():
             return [(escape.block("\n".join(part.lines), ""), "")] if part.lines else []
-        case Code():
+        case doc.Code():
             return [(escape.block("\n".join(part.lines), part.language), "")]
-        case Table():
+        case doc.Table():
             return _table(part)
 
 
@@ -89,29 +69,29 @@ def _drawing(lines: list[Line]) -> str:
     return escape.block("\n".join("".join(words for words, _ in line).rstrip() for line in lines))
 
 
-def _words(words: Words) -> str:
+def _words(words: doc.Words) -> str:
     return " ".join(filter(None, (_word(word) for word in words)))
 
 
-def _word(word: Cell | Strong) -> str:
+def _word(word: doc.Cell | doc.Strong) -> str:
     match word:
-        case Mono():
+        case doc.Mono():
             return escape.code(word.text)
-        case Strong():
+        case doc.Strong():
             shown = escape.text(word.text)
             return f"**{shown}**" if shown else ""
-        case Toned():
+        case doc.Toned():
             return escape.text(word.text)
         case str():
             return escape.text(word)
 
 
-def _table(table: Table) -> Block:
+def _table(table: doc.Table) -> Block:
     rule = ["---:" if n in table.right else "---" for n in range(len(table.header))]
     lines = [[escape.text(name) for name in table.header], rule]
     lines += [[_cell(cell) for cell in row] for row in table.rows]
     return [("| " + " | ".join(line) + " |", "dim" if n < 2 else "") for n, line in enumerate(lines)]
 
 
-def _cell(cell: Cell) -> str:
-    return escape.cell_code(cell.text) if isinstance(cell, Mono) else escape.cell(plain(cell))
+def _cell(cell: doc.Cell) -> str:
+    return escape.cell_code(cell.text) if isinstance(cell, doc.Mono) else escape.cell(doc.plain(cell))

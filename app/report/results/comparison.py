@@ -14,20 +14,7 @@ from scenarios.compare.differences import Difference, Experiment
 from scenarios.compare.effects import Effect, detectable, interval, is_cost, named, size, sized, word
 from scenarios.compare.run_summary import FigureKey
 from scenarios.knowledge.loads import group_of
-from scenarios.results.document import (
-    Bar,
-    Bullets,
-    Document,
-    Effects,
-    Intervals,
-    Mono,
-    Part,
-    Section,
-    Strong,
-    Table,
-    Words,
-    say,
-)
+from scenarios.results import document as doc
 from scenarios.verdict.verdict import Word
 
 PARAMETERS = ("kernel", "parameters")  # the boot parameters that matter for speed; "none" without any
@@ -39,17 +26,17 @@ LISTED: dict[str, Callable[[Difference], bool]] = {
 MOST_FACTS = 60  # differences shown; all of them are in the JSON document
 
 
-def comparison(found: ComparedRecordings) -> Document:
+def comparison(found: ComparedRecordings) -> doc.Document:
     sections = (
-        Section("Verdict", tuple(_verdict(found))),
-        Section("Effects", tuple(_effects(found))),
-        Section("Groups and scores", tuple(_means(found))),
-        Section("What differs between A and B", tuple(_differences(found))),
-        Section("Known kernels", tuple(_faults(found))),
-        Section("Not compared", tuple(_left_out(found))),
-        Section("How it was compared", tuple(_method(found))),
+        doc.Section("Verdict", tuple(_verdict(found))),
+        doc.Section("Effects", tuple(_effects(found))),
+        doc.Section("Groups and scores", tuple(_means(found))),
+        doc.Section("What differs between A and B", tuple(_differences(found))),
+        doc.Section("Known kernels", tuple(_faults(found))),
+        doc.Section("Not compared", tuple(_left_out(found))),
+        doc.Section("How it was compared", tuple(_method(found))),
     )
-    return Document(_title(found), (headline(found),), tuple(s for s in sections if s.parts))
+    return doc.Document(_title(found), (headline(found),), tuple(s for s in sections if s.parts))
 
 
 def _title(found: ComparedRecordings) -> str:
@@ -114,45 +101,45 @@ def _changed(judged: Sequence[Effect], noun: str) -> list[str]:
     ]
 
 
-def _verdict(found: ComparedRecordings) -> list[Part]:
-    parts: list[Part] = []
+def _verdict(found: ComparedRecordings) -> list[doc.Part]:
+    parts: list[doc.Part] = []
     changed = [e for e in found.effects if e.differs]
     if changed:
-        parts.append(Bullets(tuple((f"{named(e)}: {sized(e)}",) for e in changed)))
+        parts.append(doc.Bullets(tuple((f"{named(e)}: {sized(e)}",) for e in changed)))
     controls = [e for e in changed if e.control]
     if controls:
         parts.append(
-            say(
-                Strong("The control changed:"),
+            doc.say(
+                doc.Strong("The control changed:"),
                 f"{', '.join(named(e) for e in controls)} uses no system call, so the CPU's clock, the "
                 "hypervisor or the "
                 "quota changed; all other figures are affected too.",
             )
         )
     if found.pattern is not None:
-        parts.append(say(found.pattern.says))
+        parts.append(doc.say(found.pattern.says))
     if not found.effects:
         return parts
-    parts += [say(*_attribution(found)), *(say(line) for line in doubts(found))]
+    parts += [doc.say(*_attribution(found)), *(doc.say(line) for line in doubts(found))]
     experiments = found.fingerprints.attribution.experiments
     if experiments:
-        parts.append(say("To separate the changes, make one at a time:"))
-        parts.append(Bullets(tuple(_experiment(name, one) for name, one in experiments.items())))
+        parts.append(doc.say("To separate the changes, make one at a time:"))
+        parts.append(doc.Bullets(tuple(_experiment(name, one) for name, one in experiments.items())))
     return parts
 
 
-def _experiment(name: str, one: Experiment) -> Words:
-    head = Strong(f"{name}:")
-    return (head, f"{one.says}:", Mono(one.command)) if one.command else (head, one.says)
+def _experiment(name: str, one: Experiment) -> doc.Words:
+    head = doc.Strong(f"{name}:")
+    return (head, f"{one.says}:", doc.Mono(one.command)) if one.command else (head, one.says)
 
 
-def _attribution(found: ComparedRecordings) -> Words:
+def _attribution(found: ComparedRecordings) -> doc.Words:
     attribution = found.fingerprints.attribution
     along = f" ({', '.join(attribution.along)} changed along with it)" if attribution.along else ""
     match attribution.word:
         case "several":
             names = " AND ".join(attribution.components)
-            return (Strong(f"{names} changed: this cannot be attributed to one of them{along}."),)
+            return (doc.Strong(f"{names} changed: this cannot be attributed to one of them{along}."),)
         case "one":
             return (f"Of what is recorded, only this differs: {attribution.components[0]}{along}.",)
         case "nothing differs":
@@ -164,7 +151,7 @@ def _attribution(found: ComparedRecordings) -> Words:
             return ("At least one side has no facts of its host, so nothing can be attributed.",)
 
 
-def _effects(found: ComparedRecordings) -> list[Part]:
+def _effects(found: ComparedRecordings) -> list[doc.Part]:
     if not found.effects:
         return []
     told = sorted(found.effects, key=lambda e: not e.differs)  # what is decided is looked for among forty
@@ -180,20 +167,22 @@ def _effects(found: ComparedRecordings) -> list[Part]:
         for e in told
     ]
     header = ("load", "A", "B", "B against A", "95 % CI", "detectable")
-    table = Table(header, tuple(rows), frozenset({1, 2})).without_empty_columns()
+    table = doc.Table(header, tuple(rows), frozenset({1, 2})).without_empty_columns()
     bars = {
-        n: Bar(named(e), e.ratio, drawable(e.ci95), Word(e.verdict), size(e))
+        n: doc.Bar(named(e), e.ratio, drawable(e.ci95), Word(e.verdict), size(e))
         for n, e in enumerate(told)
         if sound(e.ratio)
     }
-    return [Effects(table, Intervals(tuple(bars.values()), found.margin), tuple(bars)) if bars else table]
+    return [
+        doc.Effects(table, doc.Intervals(tuple(bars.values()), found.margin), tuple(bars)) if bars else table
+    ]
 
 
 def _value(value: float, unit: str) -> str:
     return rate(value) if unit == "B/s" else str(amount(value, unit))
 
 
-def _means(found: ComparedRecordings) -> list[Part]:
+def _means(found: ComparedRecordings) -> list[doc.Part]:
     means = [*found.groups, *found.scores]
     if not means:
         return []
@@ -210,13 +199,15 @@ def _means(found: ComparedRecordings) -> list[Part]:
         for e in means
     ]
     header = ("geometric mean of", "loads", "A", "B", "B against A", "95 % CI")
-    return [Table(header, tuple(rows), frozenset({1, 2, 3})).without_empty_columns()]
+    return [doc.Table(header, tuple(rows), frozenset({1, 2, 3})).without_empty_columns()]
 
 
-def _differences(found: ComparedRecordings) -> list[Part]:
+def _differences(found: ComparedRecordings) -> list[doc.Part]:
     prints = found.fingerprints
     if not prints.differences:
-        return [say(f"{prints.same} facts are the same on both sides, none differs.")] if prints.same else []
+        return (
+            [doc.say(f"{prints.same} facts are the same on both sides, none differs.")] if prints.same else []
+        )
     groups = {e.group for e in found.effects} or {g for d in prints.differences for g in d.moves}
     lists = {what: [d for d in prints.differences if fits(d)] for what, fits in LISTED.items()}
     in_lists = [d for among in lists.values() for d in among]
@@ -230,17 +221,17 @@ def _differences(found: ComparedRecordings) -> list[Part]:
             only_a, only_b = _only(among, "a"), _only(among, "b")
             rows.append((among[0].component, what, only_a, only_b, _moves(among[0], groups)))
     differ = len(prints.differences)
-    parts: list[Part] = [
-        Table(("what", "fact", "A", "B", "known to affect"), tuple(rows)),
-        say(
+    parts: list[doc.Part] = [
+        doc.Table(("what", "fact", "A", "B", "known to affect"), tuple(rows)),
+        doc.say(
             f"Of {counted(differ + prints.same, 'fact')} {differ} differ{'s' if differ == 1 else ''}. Facts known to "
             "affect the loads that changed come first."
         ),
     ]
     if left := len(prints.differences) - len(in_lists) - len(shown):
-        parts.append(say(f"{left} more are in the JSON document:", Mono("--format json")))
+        parts.append(doc.say(f"{left} more are in the JSON document:", doc.Mono("--format json")))
     reasons = dict.fromkeys((d.component, d.why) for d in prints.differences if d.why)
-    parts.append(Bullets(tuple((Strong(f"{component}:"), why) for component, why in reasons)))
+    parts.append(doc.Bullets(tuple((doc.Strong(f"{component}:"), why) for component, why in reasons)))
     return parts
 
 
@@ -269,10 +260,10 @@ def _moves(difference: Difference, groups: set[str]) -> str:
     )
 
 
-def _faults(found: ComparedRecordings) -> list[Part]:
-    items: list[Words] = [
+def _faults(found: ComparedRecordings) -> list[doc.Part]:
+    items: list[doc.Words] = [
         (
-            Strong(f"{fault.release} ({' and '.join(fault.sides)}):"),
+            doc.Strong(f"{fault.release} ({' and '.join(fault.sides)}):"),
             f"{fault.title}. {fault.effect}",
             f"Fixed in: {fault.fixed_in}." if fault.fixed_in else "",
         )
@@ -281,13 +272,13 @@ def _faults(found: ComparedRecordings) -> list[Part]:
     if not items:
         return []
     return [
-        say("By the version and what was recorded; whether a fault shows here is not known from that:"),
-        Bullets(tuple(items)),
+        doc.say("By the version and what was recorded; whether a fault shows here is not known from that:"),
+        doc.Bullets(tuple(items)),
     ]
 
 
-def _left_out(found: ComparedRecordings) -> list[Part]:
-    items: list[Words] = []
+def _left_out(found: ComparedRecordings) -> list[doc.Part]:
+    items: list[doc.Words] = []
     if not found.anyway:
         items += [(f"{one.title}:", f"not comparable: {one.said}") for one in found.unlike]
     for side, keys in (("A", found.only_a), ("B", found.only_b)):
@@ -310,15 +301,15 @@ def _left_out(found: ComparedRecordings) -> list[Part]:
                 listed(prints.varying, 12),
             )
         )
-    return [Bullets(tuple(items))] if items else []
+    return [doc.Bullets(tuple(items))] if items else []
 
 
 def _key(key: FigureKey) -> str:
     return f"{key.workload} ({key.variant})" if key.variant else key.workload
 
 
-def _method(found: ComparedRecordings) -> list[Part]:
-    sides = Table(
+def _method(found: ComparedRecordings) -> list[doc.Part]:
+    sides = doc.Table(
         ("side", "hosts", "kernels", "scenario", "runs", "boots", "from", "to"),
         tuple(_side_row(name, side) for name, side in (("A", found.a), ("B", found.b))),
         frozenset({4, 5}),
@@ -327,7 +318,7 @@ def _method(found: ComparedRecordings) -> list[Part]:
         return [sides]
     return [
         sides,
-        Bullets(
+        doc.Bullets(
             (
                 (
                     "A run gives one figure a load: the mean over its undisturbed blocks. Sides are "

@@ -25,19 +25,7 @@ from scenarios.peers.judgement import (
 from scenarios.peers.node import folded
 from scenarios.peers.retest import LEAST_ROUNDS, MOST_ROUNDS, RetestedSuspect
 from scenarios.peers.screen import DRAWN, LEAST_PEERS
-from scenarios.results.document import (
-    Bullets,
-    Cell,
-    Document,
-    Heading,
-    Mono,
-    Part,
-    Picture,
-    Section,
-    Strong,
-    Table,
-    say,
-)
+from scenarios.results import document as doc
 
 WIDTH = 78
 _TRIAGE = "triage"  # rules alone, nothing is measured
@@ -52,7 +40,7 @@ STATES = {
 }  # fmt: skip
 
 
-def fleet_document(found: FleetJudgement) -> Document:
+def fleet_document(found: FleetJudgement) -> doc.Document:
     sections = [
         *together(found.sums),
         *(_odd_section(found, odd) for odd in found.odd),
@@ -62,10 +50,10 @@ def fleet_document(found: FleetJudgement) -> Document:
         *_triaged(found),
         *_missing(found.missing),
         *_groups(found),
-        Section("How it was judged", _method(found), appendix=True),
+        doc.Section("How it was judged", _method(found), appendix=True),
     ]
     what = listed(found.what, 3) or "nothing"
-    return Document(f"{counted(found.nodes, 'node')}: {what}", (lead(found),), tuple(sections))
+    return doc.Document(f"{counted(found.nodes, 'node')}: {what}", (lead(found),), tuple(sections))
 
 
 def lead(found: FleetJudgement) -> str:
@@ -140,21 +128,23 @@ def setting_words(one: Setting | Rare) -> str:
     return f"{what} here, {usual} on {count} of {one.peers} peers{rule}"
 
 
-def _odd_section(found: FleetJudgement, odd: Odd) -> Section:
-    parts: list[Part] = [_standing_table(found, odd.standings)]
+def _odd_section(found: FleetJudgement, odd: Odd) -> doc.Section:
+    parts: list[doc.Part] = [_standing_table(found, odd.standings)]
     if odd.settings:
         title = (
             f"Too few nodes ({LEAST_NODES} are needed) to name a setting; these facts differ"
             if odd.few
             else ("Facts in which it differs from its peers, the likeliest cause first")
         )
-        parts += [Heading(title), _settings(odd.settings)]
+        parts += [doc.Heading(title), _settings(odd.settings)]
         parts += [] if odd.few else _proofs(odd.settings[0])
     else:
-        parts.append(say("No fact that was read differs from its peers'."))
+        parts.append(doc.say("No fact that was read differs from its peers'."))
     if odd.findings:
-        parts.append(say("Findings on it and on few of its peers:", *map(Mono, odd.findings[:_MOST_NAMED])))
-    return Section(_odd_words(found, odd), tuple(parts), role="critical")
+        parts.append(
+            doc.say("Findings on it and on few of its peers:", *map(doc.Mono, odd.findings[:_MOST_NAMED]))
+        )
+    return doc.Section(_odd_words(found, odd), tuple(parts), role="critical")
 
 
 def _off(one: RetestedSuspect) -> float:
@@ -163,7 +153,7 @@ def _off(one: RetestedSuspect) -> float:
 
 def _standing_table(
     found: FleetJudgement, standings: Sequence[RetestedSuspect], more: Sequence[RetestedSuspect] = ()
-) -> Table:
+) -> doc.Table:
     """`more`: of which the first ones are the worst, a node."""
     measures = Counter(one.node for one in more)
     rows = [
@@ -175,37 +165,39 @@ def _standing_table(
         for one in standings
     ]  # fmt: skip
     header = ("node", "measure", "first measurement", "retests", "95 % CI", "rounds", "measures so")
-    return Table(header, tuple(rows), frozenset({5, 6})).without_empty_columns()
+    return doc.Table(header, tuple(rows), frozenset({5, 6})).without_empty_columns()
 
 
-def _settings(settings: Sequence[Setting]) -> Table:
-    rows: list[tuple[Cell, ...]] = [
+def _settings(settings: Sequence[Setting]) -> doc.Table:
+    rows: list[tuple[doc.Cell, ...]] = [
         (
-            Mono(_fact(one.subject, one.name)), Mono(_value(one.value, one.theirs[0][0])),
-            Mono(listed([f"{_value(value, one.value)} ({count})" for value, count in one.theirs], 3)),
-            f"{one.matching} of {one.peers}", one.component, Mono(one.rule) if one.rule else "",
+            doc.Mono(_fact(one.subject, one.name)), doc.Mono(_value(one.value, one.theirs[0][0])),
+            doc.Mono(listed([f"{_value(value, one.value)} ({count})" for value, count in one.theirs], 3)),
+            f"{one.matching} of {one.peers}", one.component, doc.Mono(one.rule) if one.rule else "",
         )
         for one in settings
     ]  # fmt: skip
     header = ("fact", "here", "peers", "peers like it", "part", "rule")
-    return Table(header, tuple(rows)).without_empty_columns()
+    return doc.Table(header, tuple(rows)).without_empty_columns()
 
 
-def _proofs(first: Setting) -> list[Part]:
-    parts: list[Part] = []
+def _proofs(first: Setting) -> list[doc.Part]:
+    parts: list[doc.Part] = []
     if first.why:
-        parts.append(say(f"Why it can matter: {first.why}."))
+        parts.append(doc.say(f"Why it can matter: {first.why}."))
     if first.experiment:
         parts.append(
-            say(f"To prove it: {first.experiment}.", *([Mono(first.command)] if first.command else []))
+            doc.say(
+                f"To prove it: {first.experiment}.", *([doc.Mono(first.command)] if first.command else [])
+            )
         )
     if first.prove:
-        parts.append(say("On that node:", Mono(f"hostdx run {first.prove}"), "What the rule says:",
-                         Mono(f"hostdx rules --explain {first.rule}")))  # fmt: skip
+        parts.append(doc.say("On that node:", doc.Mono(f"hostdx run {first.prove}"), "What the rule says:",
+                         doc.Mono(f"hostdx rules --explain {first.rule}")))  # fmt: skip
     return parts
 
 
-def _suspects(found: FleetJudgement) -> list[Section]:
+def _suspects(found: FleetJudgement) -> list[doc.Section]:
     if not found.suspects:
         return []
     names = ",".join(dict.fromkeys(one.node for one in found.suspects))
@@ -214,19 +206,21 @@ def _suspects(found: FleetJudgement) -> list[Section]:
         worst.setdefault(one.node, one)
         if _off(one) > _off(worst[one.node]):
             worst[one.node] = one
-    parts: list[Part] = [_standing_table(found, list(worst.values())[:_MOST_MISSING], more=found.suspects)]
+    parts: list[doc.Part] = [
+        _standing_table(found, list(worst.values())[:_MOST_MISSING], more=found.suspects)
+    ]
     if not found.rounds:
         parts.append(
-            say(
+            doc.say(
                 "One measurement names nobody: among many nodes some lie this far off by chance. Measure these again "
-                "together with some others:", Mono(f"hostdx fleet run {listed(found.what, 1)} -w {names[:400]}"),
+                "together with some others:", doc.Mono(f"hostdx fleet run {listed(found.what, 1)} -w {names[:400]}"),
             )
         )  # fmt: skip
     title = "Inconclusive after the retests" if found.rounds else "To be measured again"
-    return [Section(title, tuple(parts))]
+    return [doc.Section(title, tuple(parts))]
 
 
-def _populations(found: FleetJudgement) -> list[Section]:
+def _populations(found: FleetJudgement) -> list[doc.Section]:
     sections = []
     alike: dict[frozenset[str], list[Measure]] = {}
     for measure in found.measures:
@@ -240,26 +234,26 @@ def _populations(found: FleetJudgement) -> list[Section]:
             f"{amount(parts.levels[1], measure.metric)}: {units.effect(parts.ratio)}. Slower: "
             f"{listed(parts.slow, _MOST_NAMED)}."
         )
-        shown: list[Part] = [say(words)]
+        shown: list[doc.Part] = [doc.say(words)]
         if parts.settings:
-            shown += [Heading("Settings that part them"), _partings(parts.settings)]
+            shown += [doc.Heading("Settings that part them"), _partings(parts.settings)]
         else:
-            shown.append(say("No fact that was read parts them."))
+            shown.append(doc.say("No fact that was read parts them."))
         if others:
             shown.insert(
-                1, say("The same nodes in:", listed([one.title for one in others], _MOST_NAMED) + ".")
+                1, doc.say("The same nodes in:", listed([one.title for one in others], _MOST_NAMED) + ".")
             )
-        sections.append(Section(f"Two groups in {measure.title}", tuple(shown)))
+        sections.append(doc.Section(f"Two groups in {measure.title}", tuple(shown)))
     return sections
 
 
-def _partings(settings: Sequence[Parting]) -> Table:
-    def told(values: tuple[tuple[Json, int], ...]) -> Mono:
-        return Mono(listed([f"{_value(value)} ({count})" for value, count in values], 2))
+def _partings(settings: Sequence[Parting]) -> doc.Table:
+    def told(values: tuple[tuple[Json, int], ...]) -> doc.Mono:
+        return doc.Mono(listed([f"{_value(value)} ({count})" for value, count in values], 2))
 
-    rows: list[tuple[Cell, ...]] = [
+    rows: list[tuple[doc.Cell, ...]] = [
         (
-            Mono(_fact(one.subject, one.name)),
+            doc.Mono(_fact(one.subject, one.name)),
             told(one.lower),
             told(one.upper),
             percent(one.right),
@@ -268,16 +262,16 @@ def _partings(settings: Sequence[Parting]) -> Table:
         for one in settings
     ]
     header = ("fact", "slower nodes", "faster nodes", "nodes it places right", "part")
-    return Table(header, tuple(rows), frozenset({3})).without_empty_columns()
+    return doc.Table(header, tuple(rows), frozenset({3})).without_empty_columns()
 
 
-def _measures(found: FleetJudgement) -> list[Section]:
+def _measures(found: FleetJudgement) -> list[doc.Section]:
     if not found.measures:
         return []
     odd = {(one.node, one.column) for each in found.odd for one in each.standings}
     suspects = {(one.node, one.column) for one in found.suspects}
-    rows: list[tuple[Cell, ...]] = []
-    strips: list[Part] = []
+    rows: list[tuple[doc.Cell, ...]] = []
+    strips: list[doc.Part] = []
     for number, one in enumerate(found.measures):
         rows.append(
             (
@@ -294,43 +288,43 @@ def _measures(found: FleetJudgement) -> list[Section]:
                 "".join(words for words, _ in line).rstrip() for line in strip_lines(one, *marked, WIDTH)
             ]
             strips += [
-                Heading(f"{one.title}, {one.key.metric}"),
-                Picture(tuple(lines), strip_svg(one, *marked)),
+                doc.Heading(f"{one.title}, {one.key.metric}"),
+                doc.Picture(tuple(lines), strip_svg(one, *marked)),
             ]
     header = ("measure", "metric", "nodes", "median", "spread of nodes", "smallest detectable difference")
-    return [Section("Measures", (Table(header, tuple(rows), frozenset({2, 3, 4, 5})), *strips))]
+    return [doc.Section("Measures", (doc.Table(header, tuple(rows), frozenset({2, 3, 4, 5})), *strips))]
 
 
-def _triaged(found: FleetJudgement) -> list[Section]:
+def _triaged(found: FleetJudgement) -> list[doc.Section]:
     sections = []
     if found.rare:
-        sections.append(Section("Settings that hardly any node has", (_rare(found.rare),)))
+        sections.append(doc.Section("Settings that hardly any node has", (_rare(found.rare),)))
     if found.findings:
         rows = [_found_row(one) for one in found.findings]
-        table = Table(("finding", "nodes", "on"), tuple(rows), frozenset({1}))
-        sections.append(Section("Findings, the rarest first", (table,)))
+        table = doc.Table(("finding", "nodes", "on"), tuple(rows), frozenset({1}))
+        sections.append(doc.Section("Findings, the rarest first", (table,)))
     return sections
 
 
-def _found_row(one: FoundOn) -> tuple[Cell, ...]:
+def _found_row(one: FoundOn) -> tuple[doc.Cell, ...]:
     more = one.count - len(one.nodes)
     names = "" if one.count == one.of else folded(one.nodes) + (f" and {more} more" if more else "")
-    return Mono(one.finding), f"{one.count} of {one.of}", Mono(names) if names else ""
+    return doc.Mono(one.finding), f"{one.count} of {one.of}", doc.Mono(names) if names else ""
 
 
-def _rare(found: Sequence[Rare]) -> Table:
-    rows: list[tuple[Cell, ...]] = [
+def _rare(found: Sequence[Rare]) -> doc.Table:
+    rows: list[tuple[doc.Cell, ...]] = [
         (
-            Mono(_fact(one.subject, one.name)), Mono(_value(one.value, one.usual)), Mono(folded(one.nodes)),
-            Mono(_value(one.usual, one.value)), percent(one.share), Mono(one.rule) if one.rule else "",
+            doc.Mono(_fact(one.subject, one.name)), doc.Mono(_value(one.value, one.usual)), doc.Mono(folded(one.nodes)),
+            doc.Mono(_value(one.usual, one.value)), percent(one.share), doc.Mono(one.rule) if one.rule else "",
         )
         for one in found
     ]  # fmt: skip
     header = ("fact", "value", "nodes", "usual", "of all", "rule")
-    return Table(header, tuple(rows), frozenset({4})).without_empty_columns()
+    return doc.Table(header, tuple(rows), frozenset({4})).without_empty_columns()
 
 
-def _missing(missing: Sequence[Missing]) -> list[Section]:
+def _missing(missing: Sequence[Missing]) -> list[doc.Section]:
     if not missing:
         return []
     alike: dict[tuple[str, str, str], list[str]] = {}
@@ -339,13 +333,15 @@ def _missing(missing: Sequence[Missing]) -> list[Section]:
         alike.setdefault((STATES[one.state], round_, one.reason), []).append(one.node)
     rows = [(folded(nodes), str(len(nodes)), *why) for why, nodes in list(alike.items())[:_MOST_MISSING]]
     header = ("nodes", "count", "state", "round", "reason")
-    parts: list[Part] = [Table(header, tuple(rows), frozenset({1})).without_empty_columns()]
+    parts: list[doc.Part] = [doc.Table(header, tuple(rows), frozenset({1})).without_empty_columns()]
     if len(alike) > _MOST_MISSING:
-        parts.append(say(f"And {len(alike) - _MOST_MISSING} more reasons (--format ndjson lists all nodes)."))
-    return [Section("Nodes that did not answer", tuple(parts))]
+        parts.append(
+            doc.say(f"And {len(alike) - _MOST_MISSING} more reasons (--format ndjson lists all nodes).")
+        )
+    return [doc.Section("Nodes that did not answer", tuple(parts))]
 
 
-def _groups(found: FleetJudgement) -> list[Section]:
+def _groups(found: FleetJudgement) -> list[doc.Section]:
     items = []
     for group in found.groups:
         words = ", ".join(f"{kind} {which}" for kind, which in group.hardware) or "hardware not told"
@@ -353,30 +349,32 @@ def _groups(found: FleetJudgement) -> list[Section]:
             why = f"no peers: fewer than {LEAST_PEERS} nodes of this hardware"
             unlike = ", ".join(f"{kind} {which}" for kind, which in group.unlike)
             words = f"{folded(group.named)}: {why}" + (f"; unlike the largest group: {unlike}" * bool(unlike))
-        items.append((Strong(counted(group.nodes, "node")), words))
-    return [Section("Groups of like hardware", (Bullets(tuple(items)),), appendix=True)] if items else []
+        items.append((doc.Strong(counted(group.nodes, "node")), words))
+    return (
+        [doc.Section("Groups of like hardware", (doc.Bullets(tuple(items)),), appendix=True)] if items else []
+    )
 
 
-def _method(found: FleetJudgement) -> tuple[Part, ...]:
+def _method(found: FleetJudgement) -> tuple[doc.Part, ...]:
     if not found.measures:
         words = (
             f"Nothing was measured on enough like nodes; settings are compared from {LEAST_NODES} nodes on."
         )
-        return (say(words),)
+        return (doc.say(words),)
     return (
-        say(
+        doc.say(
             "Nodes are compared with nodes of the same hardware (CPU, memory, disks, network cards). For each measure "
             "the centre is the median and the spread is by the median absolute deviation. A lax screen makes suspects; "
             f"they are measured again beside {DRAWN} drawn peers, in {LEAST_ROUNDS} to {MOST_ROUNDS} rounds. A node is "
             f"named when its retests alone differ from those peers by more than {percent(found.margin)} with an "
             "interval that excludes no difference; intervals are 95 % over all suspects, measures and rounds together."
         ),
-        say(
+        doc.say(
             "The smallest detectable difference is the one that is found in 95 % of the cases. Settings are ranked by "
             "PeerPressure (OSDI 2004): a value that all peers share and this node has not comes first, one that is "
             "different on every node last. A setting is an association until it is proved."
         ),
-        say(f"Retest rounds: {found.rounds}. Suspects that came back within half of the margin in their retests: "
+        doc.say(f"Retest rounds: {found.rounds}. Suspects that came back within half of the margin in their retests: "
             f"{len({one.node for one in found.cleared})}."),
     )  # fmt: skip
 

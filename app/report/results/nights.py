@@ -11,18 +11,7 @@ from probes.units import counted, number, percent
 from scenarios.nights.cusum import BASELINE_NIGHTS, CLIP, DRIFT, LIMIT
 from scenarios.nights.findings import changed, named, sized, suspects
 from scenarios.nights.history import History, LoadNights, Slowdown
-from scenarios.results.document import (
-    Bullets,
-    Cell,
-    Document,
-    Part,
-    Picture,
-    Section,
-    Table,
-    Toned,
-    Words,
-    say,
-)
+from scenarios.results import document as doc
 
 _LOW, _HIGH = 0.8, 1.2  # of the baseline: what a line's height shows
 _MOST_DRAWN = 16
@@ -31,26 +20,26 @@ _NAME, _ROOM = 34, 40  # cells
 _SLOWER = "▲ slower"
 
 
-def nights_document(found: History, troubles: Sequence[str] = ()) -> Document:
+def nights_document(found: History, troubles: Sequence[str] = ()) -> doc.Document:
     sections = (
-        Section("Since when", tuple(_events(found))),
-        Section("Each load", _courses(found)),
-        Section("What changed on the host", _changes(found)),
-        Section("Figures", _table(found)),
-        Section("Nights", _nights(found, troubles), appendix=True),
-        Section("How it is judged", (_method(found),), appendix=True),
+        doc.Section("Since when", tuple(_events(found))),
+        doc.Section("Each load", _courses(found)),
+        doc.Section("What changed on the host", _changes(found)),
+        doc.Section("Figures", _table(found)),
+        doc.Section("Nights", _nights(found, troubles), appendix=True),
+        doc.Section("How it is judged", (_method(found),), appendix=True),
     )
     title = f"{found.host}: history of {counted(found.measured, 'night')}"
-    return Document(title, headline(found), tuple(section for section in sections if section.parts))
+    return doc.Document(title, headline(found), tuple(section for section in sections if section.parts))
 
 
-def headline(found: History) -> Words:
+def headline(found: History) -> doc.Words:
     """The answer, first of all."""
     if found.lasting:
         event = min(found.lasting, key=lambda event: event.turns[0].ratio)
         worst = event.turns[0]
         text = f"{named(worst)} is {sized(worst)} since {event.since[:10]}; suspect: {suspects(event)}"
-        return (Toned(text, "warning"),)
+        return (doc.Toned(text, "warning"),)
     if not found.baselines:
         left = BASELINE_NIGHTS - found.collected
         return (
@@ -59,21 +48,21 @@ def headline(found: History) -> Words:
     return (f"None of {counted(len(found.loads), 'load')} is slower than the baseline.",)
 
 
-def _events(found: History) -> list[Part]:
-    parts: list[Part] = []
+def _events(found: History) -> list[doc.Part]:
+    parts: list[doc.Part] = []
     for event in found.events:
-        parts.append(say(_event_line(event)))
+        parts.append(doc.say(_event_line(event)))
         rows = tuple(
             (named(turn), sized(turn), (turn.nights and counted(turn.nights, "night")) or "")
             for turn in event.turns
         )
-        parts.append(Table(("load", "effect", "seen in"), rows))
+        parts.append(doc.Table(("load", "effect", "seen in"), rows))
     return parts
 
 
-def _event_line(event: Slowdown) -> Toned:
+def _event_line(event: Slowdown) -> doc.Toned:
     state = "still slower" if event.lasting else "over, or part of a newer baseline"
-    return Toned(
+    return doc.Toned(
         f"Since {event.since[:10]} (shown on {event.named[:10]}; {state}). Suspect: {suspects(event)}",
         "warning" if event.lasting else "dim",
     )
@@ -86,13 +75,13 @@ def line_order(found: History) -> list[LoadNights]:
     return sorted(fit, key=lambda load: (not load.slow, load.key not in turned))
 
 
-def _courses(found: History) -> tuple[Part, ...]:
+def _courses(found: History) -> tuple[doc.Part, ...]:
     drawn = line_order(found)[:_MOST_DRAWN]
     if not drawn:
         return ()
     lines = tuple(_line(load) for load in drawn)
     scale = f"Each line: {percent(1 - _LOW)} below to {percent(_HIGH - 1)} above the load's baseline, one mark a night."
-    return (Picture(lines, _svg(found, drawn)), say(scale))
+    return (doc.Picture(lines, _svg(found, drawn)), doc.say(scale))
 
 
 def night_ratios(load: LoadNights) -> list[tuple[int, float]]:
@@ -142,18 +131,18 @@ def _marks(found: History) -> dict[int, str]:
     return {night: "; ".join(texts[:6]) for night, texts in marks.items()}
 
 
-def _changes(found: History) -> tuple[Part, ...]:
-    items: list[Words] = [(changed(one),) for one in found.changes[-_MOST_NIGHTS:]]
-    return (Bullets(tuple(items)),) if items else ()
+def _changes(found: History) -> tuple[doc.Part, ...]:
+    items: list[doc.Words] = [(changed(one),) for one in found.changes[-_MOST_NIGHTS:]]
+    return (doc.Bullets(tuple(items)),) if items else ()
 
 
-def _table(found: History) -> tuple[Part, ...]:
+def _table(found: History) -> tuple[doc.Part, ...]:
     rows = tuple(_row(load) for load in found.loads)
     header = ("load", "baseline", "last night", "unit", "deviation", "CUSUM", "")
-    return (Table(header, rows, frozenset({1, 2, 4, 5})),) if rows else ()
+    return (doc.Table(header, rows, frozenset({1, 2, 4, 5})),) if rows else ()
 
 
-def _row(load: LoadNights) -> tuple[Cell, ...]:
+def _row(load: LoadNights) -> tuple[doc.Cell, ...]:
     return (
         named(load),
         number(load.centre) if load.centre is not None else "–",
@@ -161,11 +150,11 @@ def _row(load: LoadNights) -> tuple[Cell, ...]:
         load.metric.unit,
         percent(load.deviation) if load.deviation is not None else "–",
         number(load.total, 2) if load.centre is not None else "–",
-        Toned(_SLOWER, "warning") if load.slow else "",
+        doc.Toned(_SLOWER, "warning") if load.slow else "",
     )
 
 
-def _nights(found: History, troubles: Sequence[str]) -> tuple[Part, ...]:
+def _nights(found: History, troubles: Sequence[str]) -> tuple[doc.Part, ...]:
     rows = tuple(
         (
             seen.wall[:16].replace("T", " "),
@@ -175,12 +164,12 @@ def _nights(found: History, troubles: Sequence[str]) -> tuple[Part, ...]:
         )
         for seen in found.nights[-_MOST_NIGHTS:]
     )
-    table = Table(("night (UTC)", "", "", ""), rows)
-    return (table, *(say(trouble) for trouble in troubles[:20]))
+    table = doc.Table(("night (UTC)", "", "", ""), rows)
+    return (table, *(doc.say(trouble) for trouble in troubles[:20]))
 
 
-def _method(found: History) -> Part:
-    return say(
+def _method(found: History) -> doc.Part:
+    return doc.say(
         f"The first {BASELINE_NIGHTS} measured nights are the baseline; a change (kernel, firmware, libraries, "
         "packages, mount) begins another, and until that is whole the older one is used. Each night's distance "
         f"below the baseline, in deviations from night to night and at most {number(CLIP)}, less {number(DRIFT)}, is "
