@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from importlib.util import find_spec
 
 import click
 
@@ -65,15 +64,8 @@ FOR_THE_SCREEN = frozenset({"pulse", "places"})  # what it asks a child for; nob
 LIKE = 0.7  # below it a name is another word: `nosuch` was taken for `iosched`
 
 
-def screen_exists() -> bool:
-    return find_spec("app.tui.app") is not None
-
-
 class Commands(LazyGroup):
     named = COMMANDS
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for name in COMMANDS if name not in NEED_THE_APP or screen_exists()]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -127,9 +119,6 @@ def hostdx(ctx: click.Context, /, **look: object) -> int | None:
     if ctx.invoked_subcommand is not None:
         _hand_on(ctx, ctx.invoked_subcommand, **look)
         return None
-    if not screen_exists():
-        out(ctx.get_help())
-        return 0
     from app.cli.screen import open_screen
 
     return open_screen("home", None, look)

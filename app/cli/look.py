@@ -1,10 +1,43 @@
-"""The options that say how the app looks: of each command that opens it."""
+"""How the output looks: colours, the width of a line, and of the commands that open the app its own options."""
 
 from __future__ import annotations
 
+import shutil
+import sys
+
 import click
 
+from app.output import colour
+
 THEMES = ("dark", "light", "terminal")
+LEAST, MOST = 40, 160  # cells
+
+
+def color_option() -> click.Option:
+    return click.Option(
+        ("--color",),
+        type=click.Choice(("auto", "always", "never")),
+        default="auto",
+        callback=lambda _ctx, _parameter, value: colour(value),
+        expose_value=False,
+        is_eager=True,
+        help="Use colour; auto: on a terminal, unless NO_COLOR is set.",
+    )
+
+
+def with_colour(command: click.Command) -> click.Command:
+    """With the option, behind its own ones."""
+    command.params.append(color_option())
+    return command
+
+
+def line_width() -> int:
+    """Of the terminal that stdout is; else of a line in a file."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        from app.report.end_of_run import WIDE  # not for every command
+
+        return WIDE
+    return min(MOST, max(LEAST, shutil.get_terminal_size((80, 24)).columns))
 
 
 def look_options() -> list[click.Parameter]:

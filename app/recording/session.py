@@ -80,10 +80,7 @@ class Session:
         self.absent.pop(event.label, None)
 
     def _block(self, event: ev.Block) -> None:
-        blocks = self.blocks.get(event.workload)
-        if blocks is None:
-            blocks = self.blocks[event.workload] = []
-        blocks.append(event)
+        self.blocks.setdefault(event.workload, []).append(event)
         self.workload = event.workload
 
     def _step(self, event: ev.Step) -> None:
@@ -122,12 +119,6 @@ class Session:
     def _line_left_out(self, event: ev.LeftOut) -> None:
         self.unsound += 1
         self.unsound_why = self.unsound_why or event.why
-
-    def _sample(self, event: ev.SampleTaken) -> None:
-        samples = self.samples.get(event.series)
-        if samples is None:
-            samples = self.samples[event.series] = []
-        samples.append(event)
 
     def _group(self, event: ev.Group) -> None:
         self.groups.setdefault(event.workload, []).append(event)
@@ -221,7 +212,7 @@ _FOLDS: dict[type, Callable[[Session, Any], None]] = {
     ev.Block: Session._block,
     ev.Train: Session._train,
     ev.SliceLength: lambda s, e: s.slices.__setitem__(e.workload, e),
-    ev.SampleTaken: Session._sample,
+    ev.SampleTaken: lambda s, e: s.samples.setdefault(e.series, []).append(e),
     ev.Inside: lambda s, e: s.inside.setdefault(e.variant, []).append(e),
     ev.Group: Session._group,
     ev.Estimate: lambda s, e: s.estimates.__setitem__(pair(e), e),

@@ -23,13 +23,7 @@ _LARGEST = 1e100  # what a recording gives beyond it was not measured, and overf
 
 State: TypeAlias = Literal["ok", "notice", "unknown", "unlooked", "critical"]
 MARKS: dict[State, str] = {"ok": "✓", "notice": "▲", "unknown": "?", "unlooked": "–", "critical": "!"}
-TONES: dict[State, str] = {
-    "ok": "ok",
-    "notice": "warning",
-    "unknown": "unknown",
-    "unlooked": "unknown",
-    "critical": "critical",
-}
+TONES: dict[State, str] = {state: state for state in MARKS} | {"notice": "warning", "unlooked": "unknown"}
 REACHED = 0.95  # of a load's bytes must show in the disks' own counters
 MANY = 0.5  # of all groups disturbed: a run on a host that is not quiet
 ALL_THE_TIME = 0.8  # of the trains or blocks that the guards could judge

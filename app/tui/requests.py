@@ -77,6 +77,17 @@ class Errands(App[int]):
     def home_session(self) -> Session:
         return self.triage.session if self.triage is not None else Session()
 
+    def _ask(self, argv: Sequence[str], refused: str, then: Callable[[str], None]) -> None:
+        """`then` takes what a command prints; where it fails `refused` and why are said."""
+
+        def told(outcome: Outcome) -> None:
+            if outcome.error:
+                self.say(f"{refused}: {outcome.error.removeprefix(f'{argv[0]}: ')}")
+            else:
+                then(outcome.output)
+
+        hostdx(self, argv, told)
+
     # Looking around
 
     def look_around(self) -> None:
@@ -271,15 +282,12 @@ class Errands(App[int]):
     def import_file(self, path: Path, then: Callable[[], None]) -> None:
         """Another tool's result, read by a child: `then` once there is a recording of it."""
 
-        def imported(outcome: Outcome) -> None:
-            if outcome.error:
-                self.say(f"not imported: {outcome.error.removeprefix('import: ')}")
-                return
-            self.say(outcome.output.splitlines()[0] if outcome.output else f"imported {path}")
+        def imported(output: str) -> None:
+            self.say(output.splitlines()[0] if output else f"imported {path}")
             then()
 
         self.say(f"importing {path}")
-        hostdx(self, ["import", "--", str(path)], imported)
+        self._ask(["import", "--", str(path)], "not imported", imported)
 
     def toggle_raw(self) -> None:
         self.raw_values = not self.raw_values
@@ -313,34 +321,23 @@ class Errands(App[int]):
         from app.tui.screens.report import ReportScreen
         from scenarios.results.document import Document
 
-        def show(outcome: Outcome) -> None:
-            if outcome.error:
-                self.say(f"no {what}: {outcome.error}")
-            else:
-                self.message = ""
-                self.push_screen(ReportScreen(name, msgspec.json.decode(outcome.output, type=Document)))
+        def show(output: str) -> None:
+            self.message = ""
+            self.push_screen(ReportScreen(name, msgspec.json.decode(output, type=Document)))
 
-        hostdx(self, argv, show)
+        self._ask(argv, f"no {what}", show)
 
     def open_explanation(self, scenario: str) -> None:
         from app.tui.screens.explain import ExplainScreen
 
-        def show(outcome: Outcome) -> None:
-            if outcome.error:
-                self.say(f"no page: {outcome.error}")
-            else:
-                self.push_screen(ExplainScreen(scenario, outcome.output))
+        def show(page: str) -> None:
+            self.push_screen(ExplainScreen(scenario, page))
 
-        hostdx(self, ["explain", scenario], show)
+        self._ask(["explain", scenario], "no page", show)
 
     def save_report(self, path: Path) -> None:
-        def save(outcome: Outcome) -> None:
-            if outcome.error:
-                self.say(f"no report: {outcome.error}")
-            else:
-                self.save_text(path.name, outcome.output)
-
-        hostdx(self, ["report", str(path), "--format", "md"], save)
+        argv = ["report", str(path), "--format", "md"]
+        self._ask(argv, "no report", lambda page: self.save_text(path.name, page))
 
     def save_text(self, name: str, text: str, suffix: str = "md") -> None:
         """Into the current directory, else beside the recordings; never over another file."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import click
 import msgspec
 
-from app.cli.color_option import color_option
+from app.cli.look import with_colour
 from app.cli.options import form_option, margin_option, output_option
 from app.failure import Failure
 from app.output_file import deliver
 from app.report.json_document import encoded
 
 
+@with_colour
 @click.command(short_help="Which node is odd, of recordings or triages.")
 @click.argument("answers", nargs=-1, required=True, metavar="RECORDING|TRIAGE.json|DIR...")
 @margin_option("difference")
@@ -56,6 +57,3 @@ def judge(
     if len(found.missing) and not found.compared and not any(group.nodes for group in found.groups):
         raise Failure("fleet: no node gave an answer that can be read; the reasons stand in the table")
     return 0
-
-
-judge.params.append(color_option())

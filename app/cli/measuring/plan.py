@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from app import failure
-from app.cli.color_option import color_option
+from app.cli.look import color_option
 from app.cli.measuring.event_stream import events_option, header
 from app.cli.measuring.several_runs import one_of_several
 from app.cli.root_option import host_at

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from types import TracebackType
 from typing import IO, cast
 
 from rich.console import Console, Group
@@ -15,7 +14,7 @@ from rich.text import Text
 from app import output
 from app.cli.measuring.progress import Notable, left
 from app.printable import printable
-from app.recording.session import Session
+from app.recording.session import Session, pair
 from app.report.wording import interval, ratio, workload_title
 from scenarios import events as ev
 
@@ -60,9 +59,7 @@ class Drawn:
     def __enter__(self) -> Drawn:
         return self
 
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         with suppress(OSError):  # a terminal that was closed meanwhile
             self._live.stop()
 
@@ -90,17 +87,12 @@ class Drawn:
             if now.done is not None:
                 parts.append(ProgressBar(total=1.0, completed=now.done, width=40))
         for estimate in list(session.estimates.values())[-3:]:
-            if (
-                estimate.workload,
-                estimate.metric,
-                estimate.baseline,
-                estimate.variant,
-            ) not in session.verdicts:
+            if pair(estimate) not in session.verdicts:
                 parts.append(Text(printable(self._estimate(estimate)), no_wrap=True, overflow="ellipsis"))
         return Group(*parts)
 
     def _estimate(self, estimate: ev.Estimate) -> str:
         what = workload_title(self._session, estimate.workload)
-        pair = f"{estimate.variant} against {estimate.baseline}"
         number = f"{ratio(estimate.ratio)} ({interval(estimate.ci95)})"
-        return f"  {what}, {estimate.metric}: {pair} {number}, {estimate.groups} groups"
+        sides = f"{estimate.variant} against {estimate.baseline}"
+        return f"  {what}, {estimate.metric}: {sides} {number}, {estimate.groups} groups"

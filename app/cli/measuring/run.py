@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from app import failure
-from app.cli.color_option import color_option, line_width
+from app.cli.look import color_option, line_width
 from app.cli.measuring.progress import Plain, Quiet, View
 from app.cli.measuring.several_runs import one_of_several, so_far
 from app.cli.scenario_command import Scenarios

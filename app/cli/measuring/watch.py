@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.cli.color_option import color_option
+from app.cli.look import with_colour
 from app.cli.options import Directory
 from app.failure import COULD_NOT, USAGE, Failure
 from app.output import complain, out, out_parts
@@ -33,6 +33,7 @@ def _clock(_ctx: click.Context, _parameter: click.Parameter, value: str) -> str:
     return value
 
 
+@with_colour
 @click.command()
 @click.option("--install", is_flag=True, help="Measure every night: a systemd timer, kept until --remove.")
 @click.option("--remove", is_flag=True, help="Remove the timer; the nights stay.")
@@ -101,9 +102,6 @@ def watch(
     if night:
         return _night(wanted, as_json=as_json, fail_on=fail_on)
     return _status()
-
-
-watch.params.append(color_option())
 
 
 def _install(at: str, wanted: Wanted, *, yes: bool, dry_run: bool, units: bool) -> int:

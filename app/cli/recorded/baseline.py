@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from app.cli.color_option import color_option
+from app.cli.look import with_colour
 from app.output import out, out_parts
 from app.report.json_document import encoded
 from probes.units import counted
@@ -30,6 +30,7 @@ def save(name: str, recordings: tuple[str, ...]) -> int:
     return 0
 
 
+@with_colour
 @baseline.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def list_(as_json: bool) -> int:
@@ -46,6 +47,3 @@ def list_(as_json: bool) -> int:
     if not found:
         out("no baseline; `hostdx baseline save NAME` keeps the last recording")
     return 0
-
-
-list_.params.append(color_option())

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 import msgspec
 
-from app.cli.color_option import color_option
+from app.cli.look import with_colour
 from app.cli.options import form_option, margin_option, output_option
 from app.failure import USAGE, Failure
 from app.output_file import deliver
@@ -32,6 +32,7 @@ class TwoSides(click.Command):
         return super().parse_args(ctx, args)
 
 
+@with_colour
 @click.command(cls=TwoSides, short_help="Two sides of recordings, compared.")
 @click.argument("recordings", nargs=-1, metavar="A... -- B...")
 @click.option(
@@ -82,9 +83,6 @@ def compare(
     if not (form == "document" or found.effects or found.scores):
         raise Failure(f"compare: nothing compared: {_why_not(found)}")
     return 0
-
-
-compare.params.append(color_option())
 
 
 def _odd(recordings: Sequence[str], against: str | None, anyway: bool, form: str, output: str | None) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from app.cli.color_option import color_option
+from app.cli.look import with_colour
 from app.cli.options import form_option, output_option
 from app.failure import USAGE, Failure
 from app.output import complain
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from app.recording.store import Listed
 
 
+@with_colour
 @click.command()
 @click.argument("of", nargs=-1, metavar="[HOST|NAME|RECORDING...]")
 @form_option("md", "html", "json", "openmetrics", help="openmetrics: for node_exporter's textfile collector.")
@@ -69,9 +70,6 @@ def history(
 
         deliver_document("history", output, nights_document(found, troubles), form)
     return int(fails(found, fail_on))
-
-
-history.params.append(color_option())
 
 
 def fails(found: History, fail_on: str | None) -> bool:

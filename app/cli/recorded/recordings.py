@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from app.cli.color_option import color_option
+from app.cli.look import with_colour
 from app.output import out, out_parts
 from app.printable import printable
 from app.recording import store as kept
@@ -27,6 +27,7 @@ _WIDE = 140  # cells where no terminal says how many it has
 _ROLES = {"running": "strong", "done": "", "unreadable": "warning", "dead": "warning", "failed": "critical"}
 
 
+@with_colour
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option(
@@ -139,9 +140,6 @@ def _width() -> int:
 def _cut(text: str, most: int) -> str:
     """A line of the list is one line; the report has the rest."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
-
-
-recordings.params.append(color_option())
 
 
 def _document(entry: kept.Listed) -> dict[str, object]:

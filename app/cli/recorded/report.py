@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from app.cli.color_option import color_option
+from app.cli.look import with_colour
 from app.cli.options import form_option, output_option
 from app.cli.recording_argument import recording_argument
 from app.failure import USAGE, Failure
@@ -18,6 +16,7 @@ from app.report import json_document
 from app.report.forms.delivery import deliver_document
 
 
+@with_colour
 @click.command()
 @recording_argument(default="last")
 @form_option(
@@ -38,21 +37,18 @@ def report(recording: str, form: str, output: str | None, with_arguments: bool) 
     if form == "json":
         deliver("report", output, json_document.document_json(session, path.name) + "\n")
     elif form == "csv":
-        deliver("report", output, _csv(session, path.name))
+        from app.report.forms import csv_rows
+
+        deliver("report", output, csv_rows.measured(session, path.name))
     elif form == "folded":
         deliver("report", output, _folded(session, path.name))
     else:
-        _deliver_document(path, session, form, output, with_arguments)
+        from app.report.full_report import report as made
+
+        name, label = recordings.argument(path), recordings.label_of(path)
+        document = made(session, name, label=label, with_arguments=with_arguments)
+        deliver_document("report", output, document, form)
     return 0
-
-
-report.params.append(color_option())
-
-
-def _csv(session: Session, name: str) -> str:
-    from app.report.forms import csv_rows
-
-    return csv_rows.measured(session, name)
 
 
 def _folded(session: Session, name: str) -> str:
@@ -63,12 +59,3 @@ def _folded(session: Session, name: str) -> str:
     if found is None:
         raise Failure(f"report: {name} holds no call paths: its run was made without --call-paths", USAGE)
     return "".join(f"{line}\n" for tree in found.value for line in folded(tree))
-
-
-def _deliver_document(
-    path: Path, session: Session, form: str, output: str | None, with_arguments: bool
-) -> None:
-    from app.report.full_report import report as made
-
-    name, label = recordings.argument(path), recordings.label_of(path)
-    deliver_document("report", output, made(session, name, label=label, with_arguments=with_arguments), form)

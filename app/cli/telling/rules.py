@@ -6,7 +6,7 @@ import inspect
 
 import click
 
-from app.cli.color_option import color_option
+from app.cli.look import with_colour
 from app.failure import USAGE, Failure
 from app.output import complain, out, out_parts
 from app.report import json_document
@@ -17,6 +17,7 @@ from scenarios.rule import Rule
 MOST_ROWS = 50  # looked through for names of columns
 
 
+@with_colour
 @click.command()
 @click.option(
     "--explain", metavar="ID", help="What this rule reads, when it finds something, why, and what to do."
@@ -69,9 +70,6 @@ def rules(explain: str | None, tables: bool, as_json: bool) -> int:
     for rule in found.values():
         out_parts([(f"{rule.id:<{width}}", "strong"), (f"  {rule.title}", "")])
     return 0
-
-
-rules.params.append(color_option())
 
 
 def _detail(rule: Rule) -> tuple[str, ...]:

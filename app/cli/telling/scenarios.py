@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import msgspec
 
-from app.cli.color_option import color_option
+from app.cli.look import with_colour
 from app.output import out, out_parts
 from app.report.json_document import encoded
 from probes.host import Host
@@ -13,6 +13,7 @@ from probes.units import duration
 from scenarios import events as ev
 
 
+@with_colour
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def scenarios(as_json: bool) -> int:
@@ -32,9 +33,6 @@ def scenarios(as_json: bool) -> int:
         elif offer.needs:
             out_parts([(f"{'':<{width}}  needs {offer.needs}", "dim")])
     return 0
-
-
-scenarios.params.append(color_option())
 
 
 def _document(offer: ev.Offer) -> dict[str, object]:

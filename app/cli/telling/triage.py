@@ -9,7 +9,7 @@ from functools import cache
 import click
 from msgspec import structs
 
-from app.cli.color_option import color_option
+from app.cli.look import color_option
 from app.cli.measuring.event_stream import events_option, header
 from app.cli.root_option import captured_name, host_at
 from app.output import complain, out, out_parts, raw

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from app.cli.color_option import color_option
+from app.cli.look import with_colour
 from app.failure import Failure
 from app.output import complain, out, out_parts
 from app.printable import printable
@@ -27,6 +27,7 @@ from scenarios.events import SCHEMA
 _ROLES = {"open": "warning", "reverted": "ok", "kept": "warning"}
 
 
+@with_colour
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Show what would be undone; change nothing.")
 @click.option("--forget", metavar="RUN", help="Forget a run's changes (or one: RUN#N) without undoing them.")
@@ -171,6 +172,3 @@ def _undone(leftover: undoing.Leftover) -> list[UndoneChange]:
         if change.state == "failed":
             complain(f"undo: {change.line}; it stays in {leftover.path}")
     return told
-
-
-undo.params.append(color_option())

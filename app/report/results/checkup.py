@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from app.recording.session import Session
 from app.report.wording import SIGNS
 from probes.units import duration
-from scenarios.finding import Finding, NextStep
+from scenarios.finding import Finding
 from scenarios.results.document import Code, Mono, Part, Toned, say
 from scenarios.results.result import Item, RankedAnswer
-
-
-class Ranked(NamedTuple):
-    sign: str
-    role: str  # a severity, or "unknown"
-    words: str
-    following: NextStep | None
 
 
 def items(session: Session) -> tuple[Item, ...]:
     """Empty where the recording is none of a checkup, or nothing was ranked yet."""
     found = session.result(RankedAnswer)
     return found.value if found is not None else ()
-
-
-def ranked(session: Session) -> list[Ranked]:
-    out = []
-    for one in items(session):
-        out.append(Ranked(sign_of(one), one.severity, one.line, next(iter(one.following), None)))
-    return out
 
 
 def sign_of(one: Item) -> str:

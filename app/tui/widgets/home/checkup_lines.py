@@ -6,8 +6,9 @@ from app.glyphs import clean
 from app.invocation import pasted
 from app.lines import Line, crop, ruled, text, wrapped
 from app.recording.session import Session
-from app.report.results.checkup import Ranked, ranked
+from app.report.results.checkup import items, sign_of
 from scenarios.finding import NextStep
+from scenarios.results.result import Item
 
 MOST_BRIEF = 2  # lines of an item where there is not room for all of them
 KEYS: Line = [("its number opens its run   ", "dim"), ("c", "key"), (" copies the commands", "dim")]
@@ -18,26 +19,28 @@ def checkup_lines(session: Session, width: int, room: int = 1000, *, headed: boo
 
     `headed`: below a head of its own, with the keys that its numbers are.
     """
-    items = ranked(session)
-    if not items:
+    found = items(session)
+    if not found:
         return []
     head = [ruled(text("ANSWER", "title"), KEYS, width)] if headed else []
     for each in (1000, 2, 1):
-        out = [line for n, one in enumerate(items) for line in _item(one, width, each, first=not n)]
+        out = [line for n, one in enumerate(found) for line in _item(one, width, each, first=not n)]
         if len(out) + len(head) <= room:
             break
     return [*head, *out]
 
 
-def _item(one: Ranked, width: int, most: int, *, first: bool) -> list[Line]:
+def _item(one: Item, width: int, most: int, *, first: bool) -> list[Line]:
     """`most` lines of its words; where that is not all of them, only the first item says what is next, and shortly."""
-    rows = wrapped(one.words, width - 2, "text", hang=3)
+    rows = wrapped(one.line, width - 2, "text", hang=3)
     if len(rows) > most:
         first_of_rest, *others = rows[most - 1 :]
         rest = [*first_of_rest, *((f" {part.lstrip()}", role) for row in others for part, role in row)]
         rows = [*rows[: most - 1], crop(rest, width - 2)]
-    out: list[Line] = [[(f"{one.sign} " if not n else "  ", one.role), *row] for n, row in enumerate(rows)]
-    step = one.following
+    out: list[Line] = [
+        [(f"{sign_of(one)} " if not n else "  ", one.severity), *row] for n, row in enumerate(rows)
+    ]
+    step = next(iter(one.following), None)
     if step is not None and most > MOST_BRIEF:
         out += _step(step, width, "     ")
     elif step is not None and first and step.command:

@@ -202,7 +202,7 @@ async def test_below_the_keys_stand_the_words_that_a_verdict_uses(tmp_path: Path
         before = app.screen
         await keys(pilot, "enter")  # a word does nothing
         assert app.screen is before
-    assert all(len(word.name) <= 13 and len(word.means) <= 62 for word in WORDS)
+    assert all(len(name) <= 13 and len(means) <= 62 for name, means in WORDS.items())
 
 
 async def test_what_a_battery_is_for_stands_on_a_high_screen_above_its_smaller_findings(
