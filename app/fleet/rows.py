@@ -4,39 +4,18 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 
 from app.failure import Failure
 from app.output_file import write_bytes
 from app.printable import printable_json
+from scenarios.knowledge.load import tables
 from scenarios.peers.judgement import FleetJudgement
 from scenarios.peers.retest import RetestedSuspect
 
-# What each column holds; `hostdx man` shows them. A column never changes its meaning or type.
-COLUMNS: dict[str, str] = {
-    "node": "name of the node",
-    "state": "answered, or why there is no answer: unreachable, refused, timed_out, hung, skipped, no_python, rubbish, "
-    "interrupted, unreadable",
-    "reason": "of a node without an answer, in words",
-    "group": "number of its group of like hardware; the largest is 0",
-    "hardware": "of that group, in words",
-    "workload": "id of the load; empty where nothing was measured",
-    "metric": "name of the metric",
-    "variant": "of the load, where there are several",
-    "measure": "title of the load",
-    "unit": "of value and centre",
-    "better": "more or less",
-    "value": "what the node gave at the first measurement",
-    "centre": "median of its group",
-    "ratio": "value over centre, turned so that under 1 is worse",
-    "part": "slow or fast, where the group is two populations",
-    "verdict": "slower, faster, no material difference, inconclusive, not measured (again); empty: not suspect",
-    "retest_ratio": "of the retests alone, against the peers beside it",
-    "ci95_low": "lower end of its 95 % interval",
-    "ci95_high": "upper end",
-    "rounds": "retests behind it",
-}
+COLUMNS = msgspec.convert(tables(Path(__file__).with_name("columns.toml")), dict[str, str])
 
 
 class NodeFigure(msgspec.Struct, kw_only=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 
 import msgspec
 
@@ -33,27 +34,19 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 def arguments(wanted: Wanted) -> tuple[str, ...]:
     """As `hostdx watch --night` takes them."""
-    given: list[str] = ["--keep", str(wanted.keep)]
-    if wanted.directory:
-        given += ["--dir", wanted.directory]
-    if wanted.textfile:
-        given += ["--textfile", wanted.textfile]
-    if wanted.fleet:
-        given += ["--fleet", wanted.fleet]
-    return tuple(given)
+    places = {"--dir": wanted.directory, "--textfile": wanted.textfile, "--fleet": wanted.fleet}
+    named = [word for option, place in places.items() if place for word in (option, place)]
+    return ("--keep", str(wanted.keep), *named)
 
 
 def checked(wanted: Wanted) -> None:
     """A timer for what is not there would fail every night. Raises Failure."""
-    host = Host()
-    try:
-        above = os.path.dirname(wanted.textfile)  # noqa: PTH120
-        places = {"--dir": wanted.directory, "--textfile": above, "--fleet": wanted.fleet}
+    above = os.path.dirname(wanted.textfile)  # noqa: PTH120
+    places = {"--dir": wanted.directory, "--textfile": above, "--fleet": wanted.fleet}
+    with closing(Host()) as host:
         for option, place in places.items():
             if place and not host.exists(f"{place}/.", may_hang=True):
                 raise Failure(f"watch: {option}: no directory at {place}; make it, or name another", USAGE)
-    finally:
-        host.close()
 
 
 def battery() -> Scenario:
@@ -68,9 +61,5 @@ def options(wanted: Wanted) -> dict[str, Json]:
 def planned(wanted: Wanted) -> Plan:
     """Of one night. Raises Usage and Refused as the scenario does."""
     scenario = battery()
-    host = Host()
-    try:
-        with host.standing_still():
-            return scenario.prepare(host, Options(options(wanted), scenario.options)).plan.sealed()
-    finally:
-        host.close()
+    with closing(Host()) as host, host.standing_still():
+        return scenario.prepare(host, Options(options(wanted), scenario.options)).plan.sealed()

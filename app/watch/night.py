@@ -6,7 +6,9 @@ such a night left on the disk is undone before the next one measures.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
@@ -145,8 +147,6 @@ def busy(host: Host) -> str:
     load = host.text("/proc/loadavg", 128)
     if told or isinstance(load, Absent):
         return ""
-    import os
-
     words = load.split()
     five = real(words[1]) if len(words) > 1 else None
     cpus = os.cpu_count() or 1
@@ -178,10 +178,7 @@ def measured(
         request = Request(
             options=options(wanted), declared=scenario.options, command=command, recording=str(recording)
         )
-        host = Host()
-        try:
+        with closing(Host()) as host:
             return Execution(scenario, host, request, show, complain, blocked=blocked).outcome()
-        finally:
-            host.close()
 
     return measure

@@ -42,42 +42,15 @@ class Timer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def service(self) -> str:
-        return "\n".join(
-            (
-                "[Unit]",
-                "Description=hostdx: a minute's battery a night, to see when this host becomes slower",
-                "Documentation=man:hostdx(1)",
-                "",
-                "[Service]",
-                "Type=oneshot",
-                f"ExecStart={_quoted(self.command)}",
-                f"Nice={NICE}",
-                "IOSchedulingClass=best-effort",
-                "IOSchedulingPriority=7",
-                f"TimeoutStartSec={MOST_S}",
-                "KillSignal=SIGINT",
-                "SuccessExitStatus=1 3",
-                "",
-            )
-        )
+        return self._unit("service")
 
     @property
     def timer(self) -> str:
-        return "\n".join(
-            (
-                "[Unit]",
-                "Description=hostdx: every night",
-                "",
-                "[Timer]",
-                f"OnCalendar=*-*-* {self.at}:00",
-                "RandomizedDelaySec=1h",
-                "FixedRandomDelay=true",
-                "",
-                "[Install]",
-                "WantedBy=timers.target",
-                "",
-            )
-        )
+        return self._unit("timer")
+
+    def _unit(self, kind: str) -> str:
+        text = Path(__file__).with_name(f"{NAME}.{kind}").read_text("utf-8")
+        return text.format(command=_quoted(self.command), nice=NICE, most_s=MOST_S, at=self.at)
 
     @property
     def cron(self) -> str:

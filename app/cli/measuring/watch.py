@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import click
@@ -149,11 +150,8 @@ def _night(wanted: Wanted, *, as_json: bool, fail_on: str | None) -> int:
     from probes.host import Host
 
     def busy() -> str:
-        host = Host()
-        try:
+        with closing(Host()) as host:
             return nights.busy(host)
-        finally:
-            host.close()
 
     measure = nights.measured(wanted, ["hostdx", *sys.argv[1:]], lambda event: None, complain)
     found = nights.night(wanted, measure, complain, busy=busy)

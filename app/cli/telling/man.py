@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
+import msgspec
 
 from app import __version__
 from app.output import out
+from scenarios.knowledge.load import tables
 
-ABOUT = (
-    "reads a Linux host, runs short controlled experiments on it, and says with its uncertainty what is slower and "
-    "what proves it. It changes nothing without consent and undoes everything. Without a command it opens the app."
-)
-FILES = (
-    ("$XDG_STATE_HOME/hostdx, /var/lib/hostdx (root), ~/.local/state/hostdx", "recordings and undo journals"),
-    ("/etc/hostdx/knowledge.d/*.toml", "a site's own rules and knowledge"),
-)
-STATUS = (
-    ("0", "done; an inconclusive verdict included"),
-    ("1", "findings at or above --fail-on"),
-    ("2", "wrong usage"),
-    ("3", "skipped, or could not be done; the reason is on stderr"),
-    ("130, 143", "interrupted, terminated; everything was undone"),
-)
+
+class _Said(msgspec.Struct):
+    about: str
+    files: dict[str, str]
+    status: dict[str, str]
 
 
 @click.command()
@@ -37,11 +30,12 @@ def man(ctx: click.Context) -> int:
 def page(root: click.Context) -> Iterator[str]:
     group = root.command
     assert isinstance(group, click.Group)
+    said = msgspec.convert(tables(Path(__file__).with_suffix(".toml")), _Said)
     yield f'.TH HOSTDX 1 "" "hostdx {__version__}" "User Commands"'
     yield ".ad l"  # choices of an option leave no blanks to widen
     yield from (".SH NAME", "hostdx \\- why is this host slower than it should be, and what proves it?")
     yield from (".SH SYNOPSIS", ".B hostdx", "[\\fICOMMAND\\fR] [\\fIOPTIONS\\fR]")
-    yield from (".SH DESCRIPTION", ".B hostdx", _plain(ABOUT))
+    yield from (".SH DESCRIPTION", ".B hostdx", _plain(said.about))
     yield ".SH OPTIONS"
     yield from _options(group, root)
     yield ".SH COMMANDS"
@@ -66,12 +60,10 @@ def page(root: click.Context) -> Iterator[str]:
         yield f".SH {title}"
         for column, meaning in columns.items():
             yield from (".TP", f".B {_plain(column)}", _plain(meaning))
-    yield ".SH EXIT STATUS"
-    for number, meaning in STATUS:
-        yield from (".TP", f".B {number}", _plain(meaning))
-    yield ".SH FILES"
-    for path, meaning in FILES:
-        yield from (".TP", f".I {_plain(path)}", _plain(meaning))
+    for title, font, told in (("EXIT STATUS", "B", said.status), ("FILES", "I", said.files)):
+        yield f".SH {title}"
+        for name, meaning in told.items():
+            yield from (".TP", f".{font} {_plain(name)}", _plain(meaning))
 
 
 def _below(group: click.Group, context: click.Context) -> Iterator[str]:

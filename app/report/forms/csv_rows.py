@@ -11,8 +11,11 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from statistics import median
 from typing import TypeAlias
+
+import msgspec
 
 from app.printable import printable
 from app.recording.session import Session
@@ -23,6 +26,7 @@ from scenarios import events as ev
 from scenarios.compare.comparison import ComparedRecordings
 from scenarios.compare.effects import named, size
 from scenarios.experiment.wording import effect_cells
+from scenarios.knowledge.load import tables
 from scenarios.plan import Metric
 from scenarios.verdict.verdict import Interval
 
@@ -30,30 +34,9 @@ Value: TypeAlias = str | float | bool | None
 Row: TypeAlias = dict[str, Value]
 
 _FORMULA = tuple("=+-@＝＋－＠")  # a spreadsheet would compute what begins so
-_LOAD = {
-    "load": "the load",
-    "metric": "what is judged",
-    "unit": "of the two sides' values",
-    "better": "more or less",
-    "control": "yes: a negative control, which must not differ",
-    "baseline": "the side that is compared with; empty where nothing was compared",
-    "variant": "the other side",
-}
-_EFFECT = {
-    "verdict": "slower, faster, no material difference, inconclusive, not applicable, not measured",
-    "effect": "how large, in words",
-    "ratio": "variant over baseline, turned so that under 1 is always slower",
-    "ratio_ci95_low": "lower end of the ratio's 95 % confidence interval",
-    "ratio_ci95_high": "its upper end",
-    "smallest_effect": "the smallest detectable effect, as a share: 0.1 is 10 %",
-}
+_told = msgspec.convert(tables(Path(__file__).with_name("columns.toml")), dict[str, dict[str, str]])
+_LOAD, _EFFECT, _OF_A_SIDE = _told["load"], _told["effect"], _told["side"]
 _SIDES = ("baseline", "variant")
-_OF_A_SIDE = {
-    "operations": "whose time was kept",
-    "p50_ns": "half of them took at most so long; empty where fewer than five took longer, as below",
-    "p99_ns": "99 % of them",
-    "p999_ns": "99.9 % of them",
-}
 MEASURED = {
     "recording": "its name",
     **_LOAD,

@@ -11,6 +11,7 @@ from app.report.figures.interval_chart import legend, scale_of
 from app.report.forms.svg import SMALL, WIDE, axis_svg, bar_svg, chart_svg, histogram_svg
 from scenarios.results import document as doc
 
+PAGE = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
 STYLE = Path(__file__).with_name("style.css").read_text(encoding="utf-8").strip()
 
 
@@ -19,13 +20,7 @@ def rendered(document: doc.Document) -> str:
     apart = next((section for section in document.sections if section.appendix), None)
     for section in document.sections:
         body.append(_section(section, first=section is apart))
-    head = (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        f"<title>{_text(document.title)}</title>\n<style>\n{STYLE}\n</style>\n</head>\n"
-    )
-    return head + "<body>\n" + "\n".join(body) + "\n</body>\n</html>\n"
+    return PAGE.format(title=_text(document.title), style=STYLE, body="\n".join(body))
 
 
 def _section(section: doc.Section, *, first: bool) -> str:
