@@ -8,7 +8,6 @@ from collections.abc import Callable
 import msgspec
 
 from probes.bench.placement import Placement, Seat
-from probes.bench.stress import installed as stress_ng
 from probes.host import Host
 from probes.system.nodes.numa import Numa, numa
 from probes.system.pci import pci_devices
@@ -31,7 +30,6 @@ DEFAULT_BUDGET_S = 60.0
 # Shares of the budget: what a CPU and a memory need for intervals of a few per cent, the rest for the comparisons.
 CPU_SHARE, MEMORY_SHARE, DISK_SHARE = 0.35, 0.25, 0.2
 LEAST_ROUNDS = 4  # fewer give no interval
-STRESS_SHARE = 0.5  # of the CPUs' share, where stress-ng is installed
 WORK = "compress"  # branches, tables in the first-level cache, and a second-level cache's worth of data
 NEAR, FAR = "near", "far"
 MOST_COPIERS = 16
@@ -265,11 +263,9 @@ def _steps(it: NumaSetup, budget: float) -> tuple[PlannedStep, ...]:
     compared = (PlannedStep(w.id, w.title, rest / len(it.entries)) for w, _, _ in it.entries)
     loads = it.disk.workloads if it.disk else ()
     read_twice = (PlannedStep(w.id, w.title, kept / len(loads)) for w in loads)
-    stress = budget * CPU_SHARE * STRESS_SHARE if stress_ng() else 0.0
     return (
         read,
-        PlannedStep("cpu", "measure the CPUs", budget * CPU_SHARE - stress),
-        *((PlannedStep("stress", "measure with stress-ng", stress),) if stress else ()),
+        PlannedStep("cpu", "measure the CPUs", budget * CPU_SHARE),
         PlannedStep("memory", "measure memory", budget * MEMORY_SHARE),
         PlannedStep("prepare", "make the buffers", 1.0),
         *compared,

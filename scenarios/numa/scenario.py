@@ -6,7 +6,7 @@ import asyncio
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 
-from probes.bench.measured import BenchRefused, NotApplicable
+from probes.bench.measured import NotApplicable
 from probes.bench.placement import PlacementBench
 from probes.host import Host
 from probes.system.nodes.nodes_per_socket import nodes_per_socket
@@ -25,20 +25,12 @@ from scenarios.guards.watch import watch_for
 from scenarios.model import Options, Prepared, Run, Scenario, Step
 from scenarios.numa import findings, tables
 from scenarios.numa.measurement import locality
-from scenarios.numa.measurement.cpu import SUSTAINED_S, CpuBench, StressBench
+from scenarios.numa.measurement.cpu import SUSTAINED_S, CpuBench
 from scenarios.numa.measurement.memory import MemoryBench
 from scenarios.numa.measurement.surroundings import Surveyor
 from scenarios.numa.measurement.trains import PlacedTrains
 from scenarios.numa.memory_findings import memory_findings
-from scenarios.numa.plan import (
-    CPU_SHARE,
-    DISK_SHARE,
-    LEAST_ROUNDS,
-    MEMORY_SHARE,
-    STRESS_SHARE,
-    NumaSetup,
-    make,
-)
+from scenarios.numa.plan import CPU_SHARE, DISK_SHARE, LEAST_ROUNDS, MEMORY_SHARE, NumaSetup, make
 from scenarios.numa.results import (
     Bios,
     CpuRates,
@@ -132,8 +124,6 @@ class Numa(Scenario):
 
     async def _cpu(self, run: Run, layout: NumaSetup, bench: PlacementBench, seconds: float) -> list[Finding]:
         cpu = CpuBench(run.host, layout.placed, layout.cpus, bench, run.seed)
-        stress = StressBench(layout.placed, layout.cpus, run.seed)
-        seconds *= 1 - STRESS_SHARE if stress else 1
         surveyor = Surveyor(run.host, lambda: bench.pids)
         with run.step("cpu", "measure the CPUs") as step:
             await cpu.round()  # the workers start, caches and clocks warm up
@@ -146,23 +136,13 @@ class Numa(Scenario):
             took = run.clock.now() - began
         result = cpu.result(clocked, took)
         around = surveyor.end(took, result.share)
-        if stress:
-            await self._stress(run, stress, seconds * STRESS_SHARE / (1 - STRESS_SHARE))
-        rows = (*result.rows, *stress.rows())
         run.fact("cpu", "clock_under_load", clocked.reached_khz, "kHz", source=clocked.source)
-        run.emit(CpuRates(t=run.time(), value=tables.cpu(result, rows)))
+        run.emit(CpuRates(t=run.time(), value=tables.cpu(result)))
         run.emit(Scaling(t=run.time(), value=tables.scaling(result)))
         return [
             *findings.cpu_findings(result, around),
             *findings.timer_findings(clocksource(run.host), result.clock_ns, result.system_call_ns),
         ]
-
-    async def _stress(self, run: Run, stress: StressBench, seconds: float) -> None:
-        try:
-            with run.step("stress", "measure with stress-ng") as step:
-                await self._rounds(run, stress, step, run.clock.now(), seconds)
-        except BenchRefused as why:
-            run.note(f"stress-ng: {why}")
 
     async def _memory(
         self, run: Run, layout: NumaSetup, bench: PlacementBench, seconds: float
@@ -182,7 +162,7 @@ class Numa(Scenario):
         return list(memory_findings(result))
 
     async def _rounds(
-        self, run: Run, what: CpuBench | MemoryBench | StressBench, step: Step, began: float, seconds: float
+        self, run: Run, what: CpuBench | MemoryBench, step: Step, began: float, seconds: float
     ) -> None:
         """Until the share of the budget is used, four at least."""
         done = 0

@@ -13,7 +13,7 @@ from probes.types import Absent, present
 from scenarios import events as ev
 from scenarios.cpus.slot import pin, slot
 from scenarios.finding import SEVERITIES, Finding
-from scenarios.numa.measurement.cpu import CpuResult, CpuRow
+from scenarios.numa.measurement.cpu import CpuResult
 from scenarios.numa.measurement.figures import RoundsFigure
 from scenarios.numa.measurement.memory import MemoryResult
 from scenarios.numa.measurement.trains import CPU_TIME
@@ -27,15 +27,15 @@ from scenarios.rules.texts import texts
 SAYS = texts("numa")
 
 
-def cpu(result: CpuResult, measured: Sequence[CpuRow]) -> tuple[CpuRate, ...]:
-    """A row a load; `measured`: with what other tools measured."""
+def cpu(result: CpuResult) -> tuple[CpuRate, ...]:
+    """A row a load."""
     rows = [
         CpuRate(
             load=row.load.title,
             unit=row.load.unit,
             **_told(one=row.one, all_cores=row.cores, all_threads=row.threads, of_n=row.of_n),
         )
-        for row in measured
+        for row in result.rows
     ]
     for title, figure in (("reading the time", result.clock_ns), ("system call", result.system_call_ns)):
         if figure is not None:

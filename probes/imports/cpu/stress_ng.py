@@ -12,7 +12,7 @@ from probes.imports.numbers import number, truncated
 from probes.imports.source import Source
 
 _PAIR = re.compile(r"^\s+(- )?([a-z][\w-]*):\s*(.*?)\s*$")
-METRICS_LINE = re.compile(
+_METRICS_LINE = re.compile(
     r"^stress-ng: (?:info|metrc):\s+\[\d+\] (\S+)\s+(\d{1,18})\s+(\S+)\s+(\S+)\s+(\S+)\s+(\S+)\s+(\S+)(?:\s|$)"
 )
 _MOST = 2000
@@ -46,7 +46,7 @@ def parse(source: Source) -> Result:
     blocks: list[dict[str, str]] = []
     stressors: list[Stressor] = []
     for line in source.lines():
-        if found := METRICS_LINE.match(line):
+        if found := _METRICS_LINE.match(line):
             values = [number(found[i]) for i in range(2, 8)]
             if values[0] is not None and len(stressors) < _MOST:
                 stressors.append(

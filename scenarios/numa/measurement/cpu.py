@@ -17,7 +17,6 @@ import msgspec
 
 from probes.bench.placement import PlacedSlice, Placement, PlacementBench, Seat
 from probes.bench.run.perf_events import Clocks
-from probes.bench.stress import LOADS, StressLoad, bogo_rate, installed
 from probes.host import Host
 from probes.system.processor.topology import ROOT, Topology, distinct
 from probes.types import Absent, present
@@ -261,46 +260,3 @@ def _value(load: CpuLoad, taken: PlacedSlice) -> float:
 def _clocks(host: Host, cpus: Iterable[int]) -> list[int]:
     values = (host.integer(f"{ROOT}/cpu{n}/cpufreq/scaling_cur_freq") for n in list(cpus)[:64])
     return [value for value in values if present(value) and value > 0]
-
-
-SAMPLE_S = 0.2
-UNIT = "bogo operations/s"
-
-
-class StressBench:
-    """Rounds of samples: each load in each crowd, in a drawn order."""
-
-    def __init__(self, placed: Topology, allowed: frozenset[int], seed: int) -> None:
-        self._rng = random.Random(seed)
-        one, cores, threads = crowds(placed, allowed)
-        self._one = (cores or one).cpus
-        self._wide = tuple(crowd for crowd in (cores, threads) if crowd is not None)
-        self._rates: dict[tuple[str, str], list[float]] = defaultdict(list)
-        self._loads = LOADS if installed() else ()
-        self.told: list[RoundValue] = []  # of the last round
-
-    def __bool__(self) -> bool:
-        return bool(self._loads)
-
-    async def round(self) -> None:
-        """Every cell once. Raises BenchRefused."""
-        alone = Crowd("one", (self._rng.choice(self._one),), 1)
-        cells = [(load, crowd) for load in self._loads for crowd in (alone, *self._wide)]
-        self._rng.shuffle(cells)
-        for load, crowd in cells:
-            self._rates[load.id, crowd.id].append(await bogo_rate(load, crowd.cpus, SAMPLE_S))
-        self.told = [
-            RoundValue(load.title, CROWDS[crowd.id], self._rates[load.id, crowd.id][-1], UNIT)
-            for load in self._loads
-            for crowd in (alone, *self._wide)
-        ]
-
-    def rows(self) -> tuple[CpuRow, ...]:
-        return tuple(row for load in self._loads if (row := self._row(load)) is not None)
-
-    def _row(self, load: StressLoad) -> CpuRow | None:
-        one, cores, threads = (figure(self._rates[load.id, crowd]) for crowd in ("one", "cores", "threads"))
-        if one is None:
-            return None
-        title = CpuLoad(id=load.id, title=load.title, unit=UNIT)
-        return CpuRow(load=title, one=one, cores=cores, threads=threads, of_n=None)
