@@ -4,8 +4,6 @@ Nothing here applies anything: one file in `app` does (`app/undo/effects.py`), s
 goes through consent and the journal.
 """
 
-from __future__ import annotations
-
 from typing import Literal, TypeAlias
 
 import msgspec

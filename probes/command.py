@@ -3,8 +3,6 @@
 # os functions on text: pathlib costs several times as much on thousands of files.
 # ruff: noqa: PTH112, PTH116
 
-from __future__ import annotations
-
 import os
 import selectors
 import signal

@@ -4,8 +4,6 @@ A string's text form: a backslash is `\\\\`, a byte that is no UTF-8 is `\\xe9` 
 It has one reading only, so a path comes back from a journal or a recording as the bytes that it was.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any, Literal

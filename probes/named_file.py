@@ -4,8 +4,6 @@ Opening a FIFO waits, opening a tape or a watchdog does something. So it is look
 nothing (open(2), O_PATH), and the very file that was seen is opened by it (proc(5), /proc/self/fd).
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

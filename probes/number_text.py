@@ -5,8 +5,6 @@ float, and other scripts' digits are decimal too. Nothing that a kernel or a pro
 Standard library only: light children read with it too.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable

@@ -3,8 +3,6 @@
 The rule is sshd's StrictModes, but for sticky directories: in `/tmp` nobody renames what is another's (inode(7)).
 """
 
-from __future__ import annotations
-
 import os
 import pwd
 import stat

@@ -5,8 +5,6 @@ leads to. So each part is opened by descriptor (open(2), O_NOFOLLOW), and a link
 root alone could have made it.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

@@ -7,8 +7,6 @@ here. Commands' outputs lie where a sosreport has them; how full file systems ar
 # os functions on text: pathlib costs several times as much on thousands of files.
 # ruff: noqa: PTH115
 
-from __future__ import annotations
-
 import io
 import os
 import stat

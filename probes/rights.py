@@ -3,8 +3,6 @@
 # os functions on text: pathlib costs several times as much on thousands of files.
 # ruff: noqa: PTH115, PTH116, PTH123
 
-from __future__ import annotations
-
 import grp
 import os
 import re

@@ -1,7 +1,5 @@
 """Bounded reads of regular files and directories; nothing else is opened. Raises OSError, ValueError."""
 
-from __future__ import annotations
-
 import errno
 import os
 

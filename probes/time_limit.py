@@ -4,8 +4,6 @@
 form needs longer than the host lives. An alarm's handler raises in between: `re` and the interpreter look for signals.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import signal

@@ -5,8 +5,6 @@ unit (`99 %`, `4.2 GiB`, `12.3 µs`). Sizes are binary (as `ls -h` and `free -h`
 and links are sold).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

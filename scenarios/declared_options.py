@@ -4,8 +4,6 @@
 for a value that its code goes by, in a text or alone. `[scenario]` holds what `scenarios.model.Scenario` asks for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar

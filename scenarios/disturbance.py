@@ -1,7 +1,5 @@
 """What disturbed a measurement, as fields. Its sentences are made here, and nothing takes them apart again."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Literal

@@ -1,7 +1,5 @@
 """What every event of a run is."""
 
-from __future__ import annotations
-
 import msgspec
 
 from scenarios.ranges import Seconds

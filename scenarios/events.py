@@ -4,8 +4,6 @@ One JSON object a line, tagged by `type`, in the order of their time. Every view
 a function of this stream and of nothing else. The schema is versioned: an unknown type or field is survived.
 """
 
-from __future__ import annotations
-
 from typing import Literal, TypeAlias
 
 import msgspec

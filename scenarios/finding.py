@@ -1,7 +1,5 @@
 """A finding: what is wrong, what proves it, what to do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 

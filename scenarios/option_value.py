@@ -1,7 +1,5 @@
 """Values of a scenario's options: as a person types them, as commands show them, and as a recording keeps secrets."""
 
-from __future__ import annotations
-
 import math
 import re
 import shlex

@@ -4,8 +4,6 @@ Each is far wider than anything a host shows or a run of ours writes, and narrow
 scales, sums, inverts or takes logarithms: so a foreign recording needs no check anywhere else.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, TypeAlias
 
 from msgspec import Meta

@@ -1,7 +1,5 @@
 """A read-only rule: looks at facts and speaks, or stays silent. Triage runs them all in about a second."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What the host's counters moved while a train or block ran, in all and by us: what others did is told from it."""
 
-from __future__ import annotations
-
 import msgspec
 
 from scenarios.disturbance import Disturbance

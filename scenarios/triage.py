@@ -3,8 +3,6 @@
 Nothing is written and no load is started. What arrives first is what a person looks for first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from typing import Literal

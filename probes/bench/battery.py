@@ -4,8 +4,6 @@ Each slice lasts some hundredths of a second and all loads take turns, so that e
 what disturbs the host for some seconds falls on all of them alike.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Sequence

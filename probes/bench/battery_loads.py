@@ -1,7 +1,5 @@
 """The battery's loads, as data: what a host does all day, each measured on one CPU and on all of them at once."""
 
-from __future__ import annotations
-
 from typing import Literal, TypeAlias
 
 import msgspec

@@ -1,7 +1,5 @@
 """Command lines that name a directory and can be pasted into a shell as they are, whatever the directory is called."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable
 

@@ -4,8 +4,6 @@ The share is of wall time: the part in which at least one of the job's threads w
 job more than that. Sources, best first: pressure of its control group, delay accounting, state D twenty times a second.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import os

@@ -1,7 +1,5 @@
 """The processes and threads of a job: by its pids with all their descendants, or by its control group."""
 
-from __future__ import annotations
-
 from probes.host import Host
 from probes.process_stat import ProcessStat, stat_at
 from probes.types import Absent

@@ -4,8 +4,6 @@ The same workers serve every placement in turn: they are moved before a slice, o
 worker or memory is not where it was put is refused.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 

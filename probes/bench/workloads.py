@@ -3,8 +3,6 @@
 Most important first, as in the design: what most jobs feel. One process a worker: a queue depth of N is N workers.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path

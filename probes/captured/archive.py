@@ -6,8 +6,6 @@ and bytes, left out ones included: tarfile reads a header of any size whole into
 gigabyte. `tarfile.data_filter` is not in Python 3.11.2.
 """
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma

@@ -3,8 +3,6 @@
 # os functions on text: pathlib costs several times as much on thousands of files.
 # ruff: noqa: PTH115
 
-from __future__ import annotations
-
 import errno
 import os
 from collections import deque

@@ -1,7 +1,5 @@
 """An unpacked sosreport as a captured host: commands' outputs and kernel settings lie in their own files."""
 
-from __future__ import annotations
-
 import os
 import re
 

@@ -1,7 +1,5 @@
 """What the programs that we start must not inherit: a password for a management controller is for hostdx alone."""
 
-from __future__ import annotations
-
 import os
 
 USER, PASSWORD = "HOSTDX_REDFISH_USER", "HOSTDX_REDFISH_PASSWORD"

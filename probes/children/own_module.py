@@ -1,7 +1,5 @@
 """A module of hostdx's own in a process of its own: children find the code that their parent runs, wherever it lies."""
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -7,8 +7,6 @@ parent (unless the kernel holds it, which is why it exists).
 # os functions on text: pathlib costs several times as much on thousands of files.
 # ruff: noqa: PTH110
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Reads in a child process that is abandoned when it hangs: a thread stuck in the kernel cannot."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """What a library that reads somebody else's file may do: little memory, time and disk, and nothing by right of root."""
 
-from __future__ import annotations
-
 import os
 import resource
 import sys

@@ -1,7 +1,5 @@
 """Dates as other tools print them, as ISO 8601. Without a zone they stay local: no zone is invented."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta
 

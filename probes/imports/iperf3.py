@@ -1,7 +1,5 @@
 """iperf3's JSON (`-J`), TCP and UDP. `bits_per_second` is bits; what was sent and what arrived differ."""
 
-from __future__ import annotations
-
 import msgspec
 
 from probes.imports import json_text

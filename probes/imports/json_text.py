@@ -1,7 +1,5 @@
 """JSON inside other text: warnings before it, a summary after it, several documents one after another."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any, TypeVar

@@ -3,8 +3,6 @@
 The first that recognises the content parses it. What nothing recognises is refused in one line without its words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 Units: bytes, seconds, operations a second. `detail` holds the values as the tool printed them.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal, TypeAlias
 
 import msgspec

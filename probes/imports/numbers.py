@@ -1,7 +1,5 @@
 """Numbers as other tools print them: finite or absent, with the rounding that their digits carry."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """What files are called beside each other: the part of their paths that differs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

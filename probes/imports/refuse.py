@@ -1,7 +1,5 @@
 """Why a file is not imported. No content of it is quoted: its name may lead to what only root reads."""
 
-from __future__ import annotations
-
 import re
 
 from probes.imports.model import Refused

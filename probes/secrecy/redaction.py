@@ -4,8 +4,6 @@ The same value gets the same stand-in everywhere, of the same form, so that what
 command lines are masked in every capture. Device and mount point names stay: without them nothing could be told.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import pwd
 import re

@@ -1,7 +1,5 @@
 """Programs whose options take a secret without saying so by their names: `mysql -pSECRET`, `curl -u user:SECRET`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -4,8 +4,6 @@ A guess from names and forms that are in use (`probes.secrecy.secret_options` ha
 nothing by their names); a secret that looks like any other word is not found.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import TypeVar, cast

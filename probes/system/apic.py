@@ -4,8 +4,6 @@ The CPU flag `x2apic` only says that it could. What tells: the kernel's words at
 APIC number beyond 254, or bit 10 of IA32_APIC_BASE (MSR 0x1B, Intel SDM volume 3, 11.12.1; /dev/cpu/0/msr, root).
 """
 
-from __future__ import annotations
-
 import os
 import re
 from typing import Literal

@@ -1,7 +1,5 @@
 """The machine's firmware: BIOS or UEFI version, board, and the CPU's microcode."""
 
-from __future__ import annotations
-
 import msgspec
 
 from probes.host import Host

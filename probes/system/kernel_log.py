@@ -4,8 +4,6 @@ Sources: Documentation/ABI/testing/dev-kmsg (records), kernel/hung_task.c (the r
 Documentation/admin-guide/sysctl/kernel.rst (hung_task_*, dmesg_restrict).
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable

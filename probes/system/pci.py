@@ -1,7 +1,5 @@
 """The PCI devices that move data (disks, controllers, cards, accelerators), on which NUMA node, over which link."""
 
-from __future__ import annotations
-
 import re
 from typing import Literal, TypeAlias
 

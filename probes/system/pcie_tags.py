@@ -5,8 +5,6 @@ Specification 4.0, 7.5.3.15 and 7.5.3.16; include/uapi/linux/pci_regs.h. The req
 completer's ability the root port's.
 """
 
-from __future__ import annotations
-
 import os
 import re
 

@@ -3,8 +3,6 @@
 Cheap enough for once a second and for the gaps between blocks: some small files, no process is started.
 """
 
-from __future__ import annotations
-
 import re
 import time
 

@@ -1,7 +1,5 @@
 """The facts that every run records: one flat list, in the order in which a person reads it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from probes.host import Host

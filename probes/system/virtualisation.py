@@ -4,8 +4,6 @@ systemd-detect-virt is not asked: it answers `docker` for a virtual machine whos
 /.dockerenv was left in it.
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -5,8 +5,6 @@ lies below its hard is broken, whatever the other runs say: that needs no vote. 
 left out before the others are held against each other (`scenarios/compare/odd.py`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median

@@ -1,7 +1,5 @@
 """Two sides of recordings, compared: a pure function of what was recorded, on this host or anywhere."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

@@ -1,7 +1,5 @@
 """Which loads of the two sides are alike: what was done under one name is compared only where it was the same."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 import msgspec

@@ -1,7 +1,5 @@
 """What differs between the two sides' fingerprints, ranked by what it is known to move, and what can be attributed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

@@ -6,8 +6,6 @@ its own stretches, which are a lower bound of the spread. A verdict from single 
 runs of such a load usually lie apart (`knowledge/loads.toml`).
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence

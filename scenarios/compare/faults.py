@@ -1,7 +1,5 @@
 """Kernels with known faults among the compared ones, as far as the recorded facts do not rule a fault out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import msgspec

@@ -1,7 +1,5 @@
 """Improvements and losses by group: geometric means, as IO500 and HEPscore make them."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence

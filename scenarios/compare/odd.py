@@ -10,8 +10,6 @@ each k. All of a pile's loads together name a run wrongly in at most 5 % of the 
 they are a second group.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from itertools import accumulate

@@ -1,7 +1,5 @@
 """Where an application lies in the box, how sure that is, and which way tuning should go."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import product
 

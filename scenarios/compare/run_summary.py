@@ -3,8 +3,6 @@
 A pure function of the events, read once and forgotten: a thousand recordings are compared in the memory of a few.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence

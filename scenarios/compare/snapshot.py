@@ -1,7 +1,5 @@
 """One measurement at one time, whatever file it stood in: a table of thirteen runs is thirteen snapshots."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -7,8 +7,6 @@ and empirical Bayes methods", the moderated t-statistic). Loads differ in their 
 what the load's own blocks scatter, wherever all of them tell that.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What got worse since an earlier state of a host, as a finding: for a run with `--against` and for `checkup`."""
 
-from __future__ import annotations
-
 from probes.units import counted
 from scenarios.compare.comparison import ComparedRecordings
 from scenarios.compare.effects import Effect, named, size, sized

@@ -1,7 +1,5 @@
 """What the curves come to: what does not scale, in what it waits, and what to do."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from probes import units

@@ -5,8 +5,6 @@ held against what the CPU alone gains there in the same group, so that CPU time 
 are no contention.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The plan of scenario `contention`: where it measures, which loads, by how many workers, how long."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable, Sequence

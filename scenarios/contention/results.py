@@ -1,7 +1,5 @@
 """What a run of `contention` records: throughput against workers of each load, where it stops, and what waits there."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, ClassVar
 

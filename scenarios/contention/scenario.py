@@ -1,7 +1,5 @@
 """Scenario `contention`: does more in parallel give more, and if not, which lock is it?"""
 
-from __future__ import annotations
-
 import os
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager

@@ -4,8 +4,6 @@ s is contention (the part that is serial: s alone is Amdahl's law), k coherence 
 above 0 throughput has a peak and falls after it). Gunther, "Guerrilla Capacity Planning", Springer 2007, chapter 4.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import combinations

@@ -5,8 +5,6 @@ session (sched(7), autogroup), nice values count within a session only, and the 
 A kernel thread works for others, who would wait for it: what makes its work less is said instead.
 """
 
-from __future__ import annotations
-
 from probes.host import Host
 from probes.process_stat import stat_at
 from probes.types import present

@@ -1,7 +1,5 @@
 """A CPU quota of our control groups in one sentence: its part of this host, how often it is reached under load."""
 
-from __future__ import annotations
-
 import re
 import shlex
 

@@ -4,8 +4,6 @@ As batch systems with defragmenting slots do: the fullest node that still has ro
 empty one. A core is given with all its threads; what is taken comes in as a set.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import msgspec

@@ -1,7 +1,5 @@
 """What was seen of a job: cores against what it asked for, its waits and those of others, where it should run."""
 
-from __future__ import annotations
-
 import math
 import shlex
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Scenario `cpuwatch`: how many cores does a job use, against what it asked for? Watches only, starts no load."""
 
-from __future__ import annotations
-
 import asyncio
 import pwd
 from functools import partial

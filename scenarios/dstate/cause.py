@@ -1,7 +1,5 @@
 """What a stuck task waits for: a device, a scheduler, a file server, a frozen file system. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias
 

@@ -1,7 +1,5 @@
 """Stuck tasks as findings: what they wait for, what proves it, what to do. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import msgspec

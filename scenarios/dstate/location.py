@@ -1,7 +1,5 @@
 """What lies under a stuck task: the files that it has open and where they are, and the devices below them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """What the D-state watch says: samples every look, a guard for each task that got stuck, findings by cause."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence, Set
 from typing import Literal
 

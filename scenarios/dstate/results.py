@@ -1,7 +1,5 @@
 """The tasks that hung in D, as a watch records them."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import msgspec

@@ -1,7 +1,5 @@
 """Read-only rules about hanging tasks: in D now, in the kernel's log, and a log that has gone silent."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The D-state watch: who is stuck, since when, and behind what. It starts no load and needs no root."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Callable

@@ -4,8 +4,6 @@ Everything that could hang goes through the host's guarded read, and only for a 
 thousand stuck tasks has a handful of causes.
 """
 
-from __future__ import annotations
-
 import msgspec
 
 from probes.host import Host

@@ -7,8 +7,6 @@ the level wanders by itself, and a wandering twice as large is no rarity. Blocks
 so a phase's mean has the error of an AR(1) series with correlation 0.6, as our recorded series have.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The planner: what the seconds of measuring are spent on, and how long the rest will take."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple

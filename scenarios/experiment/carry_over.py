@@ -8,8 +8,6 @@ therefore exact, as the effect's own is. What both sides suffer alike (the switc
 effect.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import pairwise

@@ -6,8 +6,6 @@ for a while, left, and taken up again: what remains undecided gets what is left 
 Cancelling it propagates into what is under way, which stops its own load.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence

@@ -1,7 +1,5 @@
 """A group: blocks of every variant, interleaved. It is the unit of inference; a single block never is."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 

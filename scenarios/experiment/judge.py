@@ -1,7 +1,5 @@
 """One comparison of an experiment, from its groups to the estimate and verdict events."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """All loads of a run: each gets its share of the budget; what remains undecided gets what is left."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -9,8 +9,6 @@ with the exact distribution of the statistic over the groups. Looks need not be 
 that ends early spends what is left at its last look.
 """
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from typing import NamedTuple

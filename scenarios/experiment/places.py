@@ -6,8 +6,6 @@ two files. So a group stays in one pair of places, all pairs are visited equally
 pairs (Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013, for the levels).
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Sequence

@@ -15,8 +15,6 @@ host itself drifts all the time or steps at the very trim: there only calling no
 verdict's words say that the reads do not rule the host out.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise

@@ -3,8 +3,6 @@
 The loop (`experiment`) is one for both: guards, looks, budget, what is given up and what is said of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 

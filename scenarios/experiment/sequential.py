@@ -9,8 +9,6 @@ The word is given by the one rule (`scenarios/verdict`). With so few groups that
 (`exact_from`: seven, for one pair in wall and CPU time), the single blocks must show the difference too.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Iterator, Sequence

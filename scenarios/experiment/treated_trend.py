@@ -4,8 +4,6 @@ Without a trim it is the trend of `scenarios/experiment/trend.py`. With trims th
 fitted together with the slope by the same transformation (neighbouring rounds correlated by 0.6 or more).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

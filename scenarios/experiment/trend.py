@@ -9,8 +9,6 @@ as absent. Called at 1 %. Simulated false calls: none without correlation, 0.9 %
 and 12 % with 6, 8 and 12 rounds of a pure random walk, in which nothing can tell a trend from a walk.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Sequence

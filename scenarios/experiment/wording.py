@@ -3,8 +3,6 @@
 Whole sentences about what was seen: how large the effect is, how sure that is, and in how many groups it showed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

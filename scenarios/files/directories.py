@@ -1,7 +1,5 @@
 """Where a scenario makes its test files: a directory that was named, or one that may be written to without."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Where files can be measured: the mounts with device, model, file system and free space, and why one cannot."""
 
-from __future__ import annotations
-
 import msgspec
 
 from probes.bench.disk.refusals import suitability

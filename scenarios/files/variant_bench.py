@@ -1,7 +1,5 @@
 """The storage engine's loads as variants of an experiment, checked to be served by the device, and their levels."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 from probes.bench.disk.cache import cache_check

@@ -1,7 +1,5 @@
 """What can be read about trimming one file system: the whole chain from the mount option to the drive."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from probes.host import Host

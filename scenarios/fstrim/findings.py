@@ -1,7 +1,5 @@
 """What a session or a series of rounds says about a disk and its trimming, and what to do."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from statistics import median
 

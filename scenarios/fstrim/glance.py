@@ -3,8 +3,6 @@
 Reads only; virtual disks too, which no rule accuses. The scenario itself tells each layer (facts.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from probes import units

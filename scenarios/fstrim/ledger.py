@@ -1,7 +1,5 @@
 """The ledger: for each step what was written, deleted, claimed by fstrim and counted by the kernel, side by side."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from probes import units

@@ -1,7 +1,5 @@
 """The plan of scenario `fstrim`: a session around a trim, or one round of a series."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """How a file system comes to be trimmed regularly, from where this host is now; exact, and undone without a trace."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Sequence

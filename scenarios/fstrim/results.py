@@ -1,7 +1,5 @@
 """What a run of `fstrim` records beside its verdicts: the ledger of a session, the rounds of a series."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import msgspec

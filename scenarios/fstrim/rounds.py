@@ -4,8 +4,6 @@ The form is open for scores from elsewhere: `value` (more is better), `reference
 `trim_before` and `source` are all that a line needs; its rounds are judged apart, by `source` and `workload`.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Read-only rules about trimming: does this SSD ever hear what was deleted, and who swallows it on the way?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from probes.host import Host

@@ -4,8 +4,6 @@ One session measures before, after idling, and after a trim that was given the s
 the series of this file system, from cron or before each job; the trims in between are found in the counters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import partial

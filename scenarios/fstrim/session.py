@@ -1,7 +1,5 @@
 """One session of scenario `fstrim`: before, an idle control, the trim, after; and the ledger beside it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Where scenario `fstrim` works: the stack under the directory, how much may be written, and whether it can trim."""
 
-from __future__ import annotations
-
 from probes import units
 from probes.bench.disk.ageing import LARGEST_FILE, STEP_BYTES, WORKERS, least_bytes
 from probes.bench.disk.refusals import suitability

@@ -4,8 +4,6 @@ Others wait longer as well when they themselves begin to work. So the load pause
 it was not ours, the group is measured again and what is usual for them is learnt anew; if not, the run is over.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from probes.bench.disk.foreign_latency import (

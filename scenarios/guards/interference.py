@@ -5,8 +5,6 @@ asked for. What our writes cause beside that (a 4 KiB fdatasync moves 148 KiB on
 same load does not usually cause counts, and what other processes are known to have moved.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from math import inf
 from statistics import median

@@ -1,7 +1,5 @@
 """The guards' thresholds: fixed before the first block, each with its reason. The only place where they stand."""
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 Kind = Literal["cpu", "steal", "device", "frequency", "heat", "quota", "memory", "queue", "space"]

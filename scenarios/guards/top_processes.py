@@ -4,8 +4,6 @@ A look before every block, of which only the last is kept: what is named used th
 block, not at some time since the run began.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Sequence
 from typing import Literal

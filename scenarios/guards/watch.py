@@ -1,7 +1,5 @@
 """The guards: what else the host did while a block ran, whose it was, and when a run must stop."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial

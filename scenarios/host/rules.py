@@ -1,7 +1,5 @@
 """Read-only rules about the host as a whole: what slows every job before any disk or network is asked."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 

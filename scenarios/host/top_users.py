@@ -1,7 +1,5 @@
 """Who uses most of the CPUs, the disks or the memory right now: the processes to be named beside a pressure."""
 
-from __future__ import annotations
-
 import os
 import re
 import time

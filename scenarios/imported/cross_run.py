@@ -1,7 +1,5 @@
 """What several results say together: the box's odd runs, trends and steps, as findings and series."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Contradictions and troubles as findings: one an id, with both figures of every subject as evidence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from probes import units

@@ -8,8 +8,6 @@ Simulated false steps in one series of 8, 13 and 30 results: 0.2, 0.2 and 0.7 % 
 6.8 % under AR(1) 0.6. A step of 20 % at a noise of 4 % is found in 58, 96 and 100 %.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The imported files together: each result once, like loads only, their box, who lies apart, their course over time."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ One file gives its repetitions as blocks of a workload; several files give one b
 their box and trends. Nothing is judged that the files do not hold: there are no verdicts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import islice
 

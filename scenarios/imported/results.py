@@ -1,7 +1,5 @@
 """What an import records: the files, what contradicts itself in them, the box of expectation, the course over time."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import msgspec

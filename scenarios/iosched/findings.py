@@ -1,7 +1,5 @@
 """What an iosched run found: which scheduler to use, what its first seconds hide, what a switch drags along. Pure."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from statistics import median

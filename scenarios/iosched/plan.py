@@ -1,7 +1,5 @@
 """What an iosched run would do, as it is shown and consented to: switches, bytes, seconds. Changes nothing."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

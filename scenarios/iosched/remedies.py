@@ -6,8 +6,6 @@ an administrator lie in /etc/tuned/profiles/NAME/tuned.conf, before in /etc/tune
 (units/manager.py).
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Mapping

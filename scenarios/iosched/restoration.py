@@ -1,7 +1,5 @@
 """Whether the queue is as it was, and whose doing a difference is: ours, or somebody else's meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from probes.host import Host

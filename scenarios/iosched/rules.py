@@ -1,7 +1,5 @@
 """Read-only rules about I/O schedulers: which is active on each disk and why, and whether this kernel bites with it."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Scenario `iosched`: which I/O scheduler? Switches it under load, measures, and puts everything back."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Sequence

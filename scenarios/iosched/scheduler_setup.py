@@ -1,7 +1,5 @@
 """What an iosched run works from: the device, the pairs of schedulers, the loads, their seconds and bytes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

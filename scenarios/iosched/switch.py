@@ -1,7 +1,5 @@
 """Switching: every stay in another scheduler is one journalled change, left again for the current one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 

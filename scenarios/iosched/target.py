@@ -1,7 +1,5 @@
 """The device whose scheduler would be switched: the leaves under a directory, and why it must not be touched."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import msgspec

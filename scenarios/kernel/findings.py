@@ -1,7 +1,5 @@
 """What one run of the battery says by itself: the figures, how steady they were, and what to compare them with."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 

@@ -3,8 +3,6 @@
 By subject, so that a comparison can tell what each difference is known to move (`knowledge/differences.toml`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

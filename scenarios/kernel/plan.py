@@ -1,7 +1,5 @@
 """The plan of scenario `kernel`: the battery, where its files go, what it writes, how long it takes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from probes.bench.battery import usable_cpus

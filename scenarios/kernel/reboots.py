@@ -3,8 +3,6 @@
 The plan is in the recordings themselves: each run says which side it is and which order was wanted.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias

@@ -1,7 +1,5 @@
 """Read-only rule: kernels with known faults. A version alone is a notice, with its symptom a warning."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from probes.host import Host

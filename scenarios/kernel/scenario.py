@@ -3,8 +3,6 @@
 One run gives no verdict: there is nothing to compare with yet. `hostdx compare` and a baseline give it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Each answer is a sentence of evidence, "" where it is not so, or why it cannot b
 of a second only where a counter must be seen moving.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable

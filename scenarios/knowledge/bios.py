@@ -2,8 +2,6 @@
 it is.
 """
 
-from __future__ import annotations
-
 import datetime
 import re
 from functools import lru_cache

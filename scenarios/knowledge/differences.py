@@ -1,7 +1,5 @@
 """What a difference between two fingerprints is known to move, and the experiment that would change it alone."""
 
-from __future__ import annotations
-
 import datetime
 from fnmatch import fnmatchcase
 from functools import lru_cache

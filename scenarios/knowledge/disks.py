@@ -1,7 +1,5 @@
 """What a disk should give: by its class, by its link, and what its maker rates it for in bytes written."""
 
-from __future__ import annotations
-
 import datetime
 import re
 

@@ -1,7 +1,5 @@
 """What firewalld's IPv6_rpfilter means, by its version (firewalld.toml)."""
 
-from __future__ import annotations
-
 import datetime
 import re
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Kernels with known faults: which entries of kernels.toml a release string falls under."""
 
-from __future__ import annotations
-
 import datetime
 import re
 from functools import lru_cache

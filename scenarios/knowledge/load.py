@@ -4,8 +4,6 @@ A file holds arrays of tables (`[[kernel_fault]]`); each table is one entry of t
 may hold any of them, and its entries come first, so that a site can say something before we do.
 """
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Generic, TypeVar

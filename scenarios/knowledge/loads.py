@@ -1,7 +1,5 @@
 """What a load loads, how far runs of it usually lie apart, and the scores that are made of several."""
 
-from __future__ import annotations
-
 import datetime
 from fnmatch import fnmatchcase
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Which I/O schedulers a class of device suggests (schedulers.toml)."""
 
-from __future__ import annotations
-
 import datetime
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """What a trim offers and what `fstrim -v` prints, by file system and kernel (trims.toml)."""
 
-from __future__ import annotations
-
 import datetime
 from functools import lru_cache
 

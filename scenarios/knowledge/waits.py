@@ -1,7 +1,5 @@
 """What a task waits for, by the kernel function that it sleeps in, and what a kernel thread works for, by its name."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Iterable
 from fnmatch import fnmatchcase

@@ -13,8 +13,6 @@ changes anything.
 How often it is wrong and how soon it is right: tests/benchmarks/README.md, "Nights".
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """What a history found: loads that are slower, since when, and the recorded change that is the suspect."""
 
-from __future__ import annotations
-
 from probes.units import counted, listed
 from scenarios.compare.effects import interval_of_metric, of_metric
 from scenarios.finding import Finding

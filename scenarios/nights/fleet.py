@@ -3,8 +3,6 @@
 Of each load and night the median over the other nodes of how far they lay from their own level is taken off.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta

@@ -5,8 +5,6 @@ stay it. A recorded change (kernel, firmware, libraries, mount) begins another; 
 the nights are held against, so that what the change itself cost is seen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

@@ -1,7 +1,5 @@
 """One night of a host: what was measured in it, and which recorded facts are others than the night before."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 

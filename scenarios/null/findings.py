@@ -1,7 +1,5 @@
 """What a null run found out about the host: how small an effect shows in a minute."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

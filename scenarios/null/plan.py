@@ -1,7 +1,5 @@
 """The plan of scenario `null`: where its two files go, what they write, how long it takes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """What a null run records: how small an effect shows in a minute on this host."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import msgspec

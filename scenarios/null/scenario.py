@@ -4,8 +4,6 @@ The same files twice, and the CPU twice. Whatever is called different here is no
 very host, that the verdicts of the other scenarios hold. Not two like files: they need not be equally fast.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from functools import partial

@@ -1,7 +1,5 @@
 """Topology at a glance, for triage: caches, each node with its CPUs, memory and devices, distances, limits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from probes import units

@@ -1,7 +1,5 @@
 """The machine's shape as one value: what the picture, the report and `--json` are made of. Plain numbers, no paths."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

@@ -4,8 +4,6 @@ The distance slows an access only where both the same cores in their own memory 
 faster.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The machine's picture: lines of plain ASCII, at most 80 columns, large hosts folded. A pure function of its shape."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping

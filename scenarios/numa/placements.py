@@ -4,8 +4,6 @@ Own cache means a core of its own, so that level 1 and 2 are nobody else's; shar
 of one core (or on cores that share a level 2: modules, clusters of small cores).
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 

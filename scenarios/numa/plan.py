@@ -1,7 +1,5 @@
 """The plan of scenario `numa`: what can be measured on this topology, how long, and what is only read."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """The CPU quota that the CPUs were measured under: how often it was reached, as a finding."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import msgspec

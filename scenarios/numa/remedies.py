@@ -1,7 +1,5 @@
 """What to do about it, where that depends on this host; the words stand in `findings.toml`."""
 
-from __future__ import annotations
-
 import shlex
 
 from probes.system.processor.clocksource import Clocksource

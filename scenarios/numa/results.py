@@ -1,7 +1,5 @@
 """What a run of `numa` records beside its verdicts: the machine, its settings, and what CPUs and memory gave."""
 
-from __future__ import annotations
-
 from typing import ClassVar, TypeAlias
 
 import msgspec

@@ -1,7 +1,5 @@
 """Read-only rules about processors, memory nodes and PCIe links of what is no disk."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec import structs

@@ -1,7 +1,5 @@
 """Scenario `numa`: the processors, their memory and the firmware's settings, read and measured."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import AsyncExitStack, suppress
 from functools import partial

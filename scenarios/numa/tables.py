@@ -1,7 +1,5 @@
 """The results as the tables of the report and of `--json`, the placements' finding, and the run's answer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The facts of many nodes, by fact: which value each node has. A million of them, most of them the same."""
 
-from __future__ import annotations
-
 import math
 from array import array
 from collections import Counter

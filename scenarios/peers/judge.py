@@ -1,7 +1,5 @@
 """The judgement of many nodes, made: from their measures and facts to who is odd and what it alone has."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence

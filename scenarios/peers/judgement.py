@@ -1,7 +1,5 @@
 """What is said of many nodes: who is odd and by how much, what it alone has, who did not answer. Views show this."""
 
-from __future__ import annotations
-
 import math
 from typing import Literal, TypeAlias
 

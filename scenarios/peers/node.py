@@ -3,8 +3,6 @@
 Its facts lie elsewhere (`facts.py`): ten thousand nodes have a million of them, nearly all alike.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

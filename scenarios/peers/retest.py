@@ -6,8 +6,6 @@ is that of the screen's nodes and of the peers, so it holds what nodes of one ki
 over all suspects, measures and rounds together (Bonferroni), and the project's one rule decides on it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias

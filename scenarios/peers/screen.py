@@ -4,8 +4,6 @@ One measurement of each node cannot name an odd one: among a thousand, chance pu
 lies there is only suspect, and is measured again beside peers (`retest.py`).
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Iterable, Mapping, Sequence

@@ -6,8 +6,6 @@ differs on every node has as many values as there are nodes, and sinks by that; 
 alone has otherwise comes first. Beside it stands what the knowledge base knows of such a fact.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections import Counter

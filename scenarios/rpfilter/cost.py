@@ -1,7 +1,5 @@
 """The answer in numbers: the cost beside this host's rates, the bounds at line rate, and how severe that is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from statistics import median
 

@@ -4,8 +4,6 @@ Frames on Ethernet carry 38 bytes beside the MTU (preamble 8, header 14, checksu
 sees aggregates of up to 64 KiB; every real load lies between "all merged" and "none merged".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import msgspec

@@ -1,7 +1,5 @@
 """Everything read about the reverse-path check on a host, also as events, and which check the experiment measures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import msgspec

@@ -1,7 +1,5 @@
 """The measured cost in words: beside this host's rates, at line rate, what one core holds; and what to do."""
 
-from __future__ import annotations
-
 from probes import units
 from probes.system.network.line_rate import Card
 from probes.system.network.packet_rates import PacketRates

@@ -1,7 +1,5 @@
 """The plan of scenario `rpfilter`: what is compared, how long it takes, what cannot be copied into the namespaces."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

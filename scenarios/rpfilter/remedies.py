@@ -3,8 +3,6 @@
 hostdx shows these commands and never runs them.
 """
 
-from __future__ import annotations
-
 from probes.system.firewall.firewalld import CONF, Firewalld
 from probes.system.firewall.reverse_path import Protocol, ReversePathRule
 from probes.types import Absent

@@ -1,7 +1,5 @@
 """What a run of `rpfilter` records beside its verdicts: the check's cost, and what it comes to at line rate."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import msgspec

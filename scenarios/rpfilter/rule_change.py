@@ -5,8 +5,6 @@ logs stay as they are. Commands that would check other packets than before could
 be told for sure, the rule is shown and the change is left to a person.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Mapping

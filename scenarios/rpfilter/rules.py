@@ -1,7 +1,5 @@
 """Read-only rules about the reverse-path check: is it loaded, does every packet meet it, is the configuration true."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from probes import units

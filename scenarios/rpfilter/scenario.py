@@ -3,8 +3,6 @@
 The live firewall, routes and settings are only read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Rules that are data, made into rules that triage can ask: each answers found, fine, not applicable or unknown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 

@@ -5,8 +5,6 @@ Python's syntax, parsed and never run: names, numbers, texts, lists, `and or not
 `speed < 1000 and up` is false where `up` is, whatever the speed.
 """
 
-from __future__ import annotations
-
 import ast
 import operator
 import re

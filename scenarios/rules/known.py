@@ -1,7 +1,5 @@
 """Every rule that is written down: `rules.toml` in the scenarios' folders, then the site's own files."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a rule file says to read: a path and what of it. One value a name."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

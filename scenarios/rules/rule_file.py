@@ -1,7 +1,5 @@
 """A file of rules: TOML with one `[[rule]]` for each. A rule that is wrong is named with its line and left out."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

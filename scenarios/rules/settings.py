@@ -3,8 +3,6 @@
 The undo is what was read on this host, for every setting that the commands touch.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """The tables that rules can look at, by name."""
 
-from __future__ import annotations
-
 from scenarios.rules.subjects import (
     array,
     cpu,

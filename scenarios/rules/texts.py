@@ -4,8 +4,6 @@
 quoted unless it is `{name:raw}`, and several values make a line each. `[line.NAME]` is evidence or a part of a title.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Sentences with values in them: `{subject} runs at {speed:bits}`; every number by `probes.units`."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

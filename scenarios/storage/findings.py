@@ -1,7 +1,5 @@
 """What the storage scenario concludes beside its verdicts: link limits, the class's usual range, the job's share."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """What a single disk is good for, beside which classes it stands, whether it is throttled, and the one next command."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from statistics import fmean

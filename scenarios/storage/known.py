@@ -1,7 +1,5 @@
 """What triage's rules say of storage, and of the directories and devices that are measured."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from probes.host import Host

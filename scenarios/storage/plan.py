@@ -1,7 +1,5 @@
 """The storage scenario's plan: what would be measured, written, refused and left out, before anything happens."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """What a run of `storage` records beside its verdicts: the level of each directory, and what a job waits."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import msgspec

@@ -1,7 +1,5 @@
 """Read-only rules about disks and their links: what is slower than the hardware allows before anything is measured."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from probes.host import Host

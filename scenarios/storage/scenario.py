@@ -4,8 +4,6 @@ Compares directories under the built-in engine's loads, says what each reaches o
 A CPU-only load runs along as the negative control; `--pid` and `--cgroup` tell how long a real job waits.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack

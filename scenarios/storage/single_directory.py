@@ -1,7 +1,5 @@
 """One directory alone: nothing to be interleaved with, so its level under each load, guarded all the same."""
 
-from __future__ import annotations
-
 from probes.bench.measured import Measured, NotApplicable, WriteBudgetSpent
 from scenarios.experiment.schedule.guarded import GuardedBlocks
 from scenarios.files.variant_bench import StorageVariantBench

@@ -1,7 +1,5 @@
 """What the storage scenario compares: directories, what lies under each, what tells them apart and what they share."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import combinations
 from typing import Literal, TypeAlias

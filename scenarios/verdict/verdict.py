@@ -1,7 +1,5 @@
 """What was decided about one effect, with the figures it stands on, whoever judged it."""
 
-from __future__ import annotations
-
 import math
 from enum import Enum, StrEnum
 from typing import NamedTuple, TypeAlias, TypeVar

@@ -3,8 +3,6 @@
 Chains only divide: CPU time is scaled to the exact one of the run, waits to what is exactly known of them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean

@@ -1,7 +1,5 @@
 """Waits for the kernel's locks of two variants' runs as one table: what waited, and who had the lock before."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

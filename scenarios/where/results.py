@@ -1,7 +1,5 @@
 """Call paths and locks of two variants, as they are recorded: where a run of either computes and waits."""
 
-from __future__ import annotations
-
 import re
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """What a wait is for, by the place in the kernel and the call: `waits.toml`, and what stands in a group's words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from functools import cache

@@ -5,8 +5,6 @@ the kernel unmounts all of it, and the loop devices, which mount(8) makes with a
 Needs root: neither XFS nor ext4 may be mounted in a user namespace.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 from pathlib import Path

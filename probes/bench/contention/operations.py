@@ -4,8 +4,6 @@ Modelled on FxMark (Min et al., "Understanding Manycore Scalability of File Syst
 the program itself shares nothing, so what does not scale waits in the kernel. All names lie below one directory.
 """
 
-from __future__ import annotations
-
 import mmap
 import os
 import socket

@@ -4,8 +4,6 @@ It holds the directories (and, in memory, the mount namespace; NAME is what the 
 workers of a point at the same moment, and looks meanwhile at what they wait for. It dies with the runner.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import select

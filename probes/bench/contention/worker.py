@@ -1,7 +1,5 @@
 """One worker of the scaling probe: forked for one point, works from the common start on. Standard library only."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os

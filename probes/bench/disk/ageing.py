@@ -4,8 +4,6 @@ The files of a phase live until `delete`: were each one deleted at once, the fil
 next, which is overwriting in place.
 """
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os

@@ -1,7 +1,5 @@
 """How much a run may write: at most 8 GiB, by the devices' own counters."""
 
-from __future__ import annotations
-
 from probes import units
 from probes.bench.measured import WriteBudgetSpent
 

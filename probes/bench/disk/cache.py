@@ -1,7 +1,5 @@
 """Did a read come from the device, or from a cache on the way?"""
 
-from __future__ import annotations
-
 from probes.bench.measured import Measured
 
 LEAST_SHARE = 0.95

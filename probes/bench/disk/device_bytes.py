@@ -3,8 +3,6 @@
 What a program left in the page cache is written later, by the kernel: it is in no look, or in a later one.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from typing import NamedTuple

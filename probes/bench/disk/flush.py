@@ -3,8 +3,6 @@
 syncfs(2) in a thread of ours would keep this process with it on a frozen or dead file system; `sync -f` is left behind.
 """
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import time

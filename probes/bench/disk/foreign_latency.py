@@ -5,8 +5,6 @@ own direction theirs are what is left after ours, and only where they are a fift
 one to one (4 KiB reads): below that, the error in ours would be larger than what is left.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 

@@ -4,8 +4,6 @@ The files are unnamed and completely written with incompressible data; a read ha
 kind of writer. Every block ends with fdatasync and with nothing in flight on the leaf devices.
 """
 
-from __future__ import annotations
-
 import asyncio
 import fcntl
 import os

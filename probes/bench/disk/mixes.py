@@ -4,8 +4,6 @@ What storage farms do and what starves: many random readers, two writers beside 
 readers of different priority.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 

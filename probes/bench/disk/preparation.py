@@ -1,7 +1,5 @@
 """The files of a bench, written completely: only what was written is read from the device."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 The order is from the cheap and certain to the costly: place, file system, right, stack, health, space.
 """
 
-from __future__ import annotations
-
 import grp
 import json
 import os

@@ -1,7 +1,5 @@
 """How large the test files may be: at most 1 GiB and, together, 5 % of what is free."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from probes import units

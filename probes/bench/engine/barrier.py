@@ -5,8 +5,6 @@ switch. Pipes, not shared memory: whoever waits takes no CPU from those that sti
 forked, so that all of them inherit it; when one dies the others wait until the runner, who sees that, ends them.
 """
 
-from __future__ import annotations
-
 import os
 import struct
 import time

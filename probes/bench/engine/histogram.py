@@ -3,8 +3,6 @@
 The scheme is fio's and HdrHistogram's: the highest bit chooses the octave, the next five bits the bucket in it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 SUB_BITS = 5

@@ -6,8 +6,6 @@ they cost (`cost_ns`), hence the three copies. These read the clock once an oper
 so a latency holds the loop's own time as well.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

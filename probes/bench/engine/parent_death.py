@@ -1,7 +1,5 @@
 """Processes that end with the one that made them, however that ends. Standard library only."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

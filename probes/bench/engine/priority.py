@@ -1,7 +1,5 @@
 """Sets a worker's own I/O priority (ioprio_set(2); glibc has no wrapper). Standard library only."""
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

@@ -4,8 +4,6 @@ posix_fadvise(2), POSIX_FADV_DONTNEED, passes over pages that are dirty or mappe
 mincore(2): a read of what is left measures memory.
 """
 
-from __future__ import annotations
-
 import ctypes
 import mmap
 import os

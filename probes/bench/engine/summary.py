@@ -1,7 +1,5 @@
 """From what the workers kept to one measured block."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 

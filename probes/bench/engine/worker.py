@@ -7,8 +7,6 @@ A worker is fed one JSON object a line and answers likewise. All ignore the term
 process that forked it, and that one with the runner, however it ends.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import os

@@ -6,8 +6,6 @@ kernel's part too, and of context switches the chain that led to them and the ti
 them, or in windows where there are many. Frames are a kernel address, or a place in a file: they get names later.
 """
 
-from __future__ import annotations
-
 import os
 import struct
 import time

@@ -4,8 +4,6 @@ Any file that a command maps may be read here: all of it is hostile. Sizes and c
 of the file is not there, a name has MOST_NAME bytes at most. No debug information is read. System V ABI, chapter 4.
 """
 
-from __future__ import annotations
-
 import os
 import struct
 from bisect import bisect_right

@@ -5,8 +5,6 @@ Where locks are met often, that is in windows: what lies over a window's end cou
 light child: standard library only.
 """
 
-from __future__ import annotations
-
 import struct
 import time
 from collections.abc import Sequence

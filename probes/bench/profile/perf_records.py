@@ -4,8 +4,6 @@ include/uapi/linux/perf_event.h, enum perf_event_type. Samples hold process, thr
 tracepoint, its data; every other record ends with process, thread and time. What does not fit ends the reading.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias

@@ -6,8 +6,6 @@ machine) even where they are disabled; events of whole CPUs cost a switch nothin
 only be mapped where it is bound to a CPU: so each kind of event is opened once for each CPU.
 """
 
-from __future__ import annotations
-
 import ctypes
 import fcntl
 import mmap

@@ -2,8 +2,6 @@
 For a light child: standard library only.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Sequence

@@ -2,8 +2,6 @@
 compiler's from /tmp/perf-PID.map. One without a name is said as where it lies: `[libfoo.so+0x12a0]`.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -2,8 +2,6 @@
 and the later futex calls). Another one is named by its number.
 """
 
-from __future__ import annotations
-
 import platform
 
 _X86_64 = """

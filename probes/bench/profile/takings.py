@@ -2,8 +2,6 @@
 Standard library only.
 """
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Sequence

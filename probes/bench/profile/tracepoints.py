@@ -4,8 +4,6 @@ Where it is not mounted it is opened as a mount that is attached to no directory
 no name space has it, and it goes with its descriptor.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 

@@ -6,8 +6,6 @@ a wait that is shorter than our own waking is seen too seldom. Own processes nee
 PTRACE_MODE_ATTACH for syscall; kernel: fs/proc/base.c); what a file does not tell is left empty.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections import Counter

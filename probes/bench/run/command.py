@@ -1,7 +1,5 @@
 """The user's own command as a load: each block is one run of it, timed."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shlex

@@ -5,8 +5,6 @@ Sums are since the command's start: a process that has ended is in those of the 
 often, and so on.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

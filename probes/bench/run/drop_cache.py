@@ -5,8 +5,6 @@ back first, for only clean pages are dropped (posix_fadvise(2)); what a program 
 does not answer this hangs, so it is a child of its own. Prints the number of files and their bytes.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import sys

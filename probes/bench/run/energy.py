@@ -3,8 +3,6 @@
 Counters wrap around within minutes on a large package, so they are looked at more often. Standard library only.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal
 

@@ -1,8 +1,6 @@
 """What a version 2 control group has counted: stalls (PSI), swap-ins, reclaim, how often it met its memory limit.
 Standard library only: a light child reads it. Documentation/admin-guide/cgroup-v2.rst, .../accounting/psi.rst."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

@@ -5,8 +5,6 @@ A command's are opened disabled in the parent: what it forks inherits them, and 
 command counts. A process's counts are added when it ends.
 """
 
-from __future__ import annotations
-
 import os
 import struct
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """All that a process has started, orphans too if it is their subreaper: found, looked at, ended. For a light child."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -5,8 +5,6 @@ on fd 0 is a new supervisor's stdin and stdout; the next one is taken when that 
 own for a run, so that no run inherits from another. It ends with its socket; a supervisor that loses it ends its run.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

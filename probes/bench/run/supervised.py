@@ -1,7 +1,5 @@
 """A command of the user's with all that it starts, run by a supervisor (`probes.bench.run.supervisor`) and measured."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

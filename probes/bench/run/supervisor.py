@@ -7,8 +7,6 @@ their subreaper (prctl(2)) it gets what daemonises; when the command has ended, 
 ordered it wants no more, or was killed), all that is left is ended. So nothing outlives the run.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -4,8 +4,6 @@ Tasks too quick to be looked at are in it as well. linux/taskstats.h, linux/gene
 Documentation/accounting/taskstats.rst. Standard library only: a light child reads it.
 """
 
-from __future__ import annotations
-
 import socket
 import struct
 from collections.abc import Iterator

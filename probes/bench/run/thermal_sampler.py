@@ -4,8 +4,6 @@ Documentation/driver-api/thermal/sysfs-api.rst, Documentation/admin-guide/pm/cpu
 others included. Virtual machines have neither, most often; AMD's sensors are hwmon's and are not read.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from probes.bench.run.process_tree import content

@@ -5,8 +5,6 @@ Intel and Arm describe theirs in sysfs; AMD's since Zen 4 are those of the kerne
 amdzen4 and amdzen5, pipeline.json (Linux 6.17). In most virtual machines there are none.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from functools import cache

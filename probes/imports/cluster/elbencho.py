@@ -5,8 +5,6 @@ and source/Statistics.cpp of the tool). Phases of the same load that were append
 mixed phase has its reads apart.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterator, Sequence

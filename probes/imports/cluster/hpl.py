@@ -1,7 +1,5 @@
 """HPL's result lines (`WR11C2R4  N  NB  P  Q  Time  Gflops`) and HPCG's summary. A failed residual is said."""
 
-from __future__ import annotations
-
 import re
 
 from probes.imports.model import Contradiction, Measure, Refused, Result, Trouble, compared

@@ -4,8 +4,6 @@ OSU's MB are 10^6 bytes, and perftest says itself whether its are (`MB/sec` is M
 A value a size; all sizes are judged apart.
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

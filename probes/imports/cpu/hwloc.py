@@ -3,8 +3,6 @@
 hwloc 1 says Socket where 2 and 3 say Package; a NUMANode is a parent in 1 and a memory child from 2 on.
 """
 
-from __future__ import annotations
-
 from xml.parsers import expat
 
 import msgspec

@@ -3,8 +3,6 @@
 A matrix has fewer rows than columns where a node has no CPUs (CXL memory).
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

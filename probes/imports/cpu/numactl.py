@@ -1,7 +1,5 @@
 """`numactl -H` as facts. A node can have no CPUs; sizes are MiB though printed as MB; distance 10 is local."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

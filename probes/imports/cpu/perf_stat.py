@@ -4,8 +4,6 @@ A counter can be "<not counted>" or "<not supported>"; other locales print a dec
 hold a metric only; the measured command's own output may stand before them.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 

@@ -1,7 +1,5 @@
 """STREAM 5.x: MB/s are 10^6 bytes; copy and scale move two arrays, add and triad three."""
 
-from __future__ import annotations
-
 import re
 from statistics import median
 

@@ -1,7 +1,5 @@
 """stress-ng: `--yaml` and the text of `--metrics`. Bogo operations a second of real time and of CPU time differ."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

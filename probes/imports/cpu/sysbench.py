@@ -3,8 +3,6 @@
 Latency in ms with two decimals: 0.00 is "below 0.005", so it is left out rather than taken for zero.
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -1,7 +1,5 @@
 """BYTE UnixBench 5: one index score for each number of copies, the geometric mean of its tests' indices."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -5,8 +5,6 @@ their geometric mean rounded to 4 digits is the run's value; a workload's value 
 is the weighted geometric mean over the workloads × scaling.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from statistics import median

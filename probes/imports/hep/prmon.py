@@ -5,8 +5,6 @@ cumulative. The JSON averages of 3.2.0 for I/O and network are a hundred times t
 looked at), so rates are recomputed: last value ÷ wall time.
 """
 
-from __future__ import annotations
-
 from itertools import islice
 from operator import gt
 

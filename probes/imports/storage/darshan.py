@@ -4,8 +4,6 @@ A counter of −1 is "not observed" and left out of sums. MPI-IO and HDF5 traffi
 are never added. Times are sums over ranks; old releases stored negative ones.
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

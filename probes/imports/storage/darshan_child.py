@@ -3,8 +3,6 @@
 Everything is imported before it gives up its rights: an environment below /root is closed to others.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from importlib import import_module

@@ -5,8 +5,6 @@ libdarshan-util ends its process on a damaged log (assertion, invalid pointer), 
 way: so it never sees the user's file and never runs in our process. Logs of 1.x and 2.x are refused by name.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import subprocess

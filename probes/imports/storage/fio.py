@@ -1,7 +1,5 @@
 """fio: JSON and json+ of 2.x and 3.x, alone or inside other text, one document or several."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -1,7 +1,5 @@
 """A fio job as it is imported, and what its own numbers say of each other."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import lru_cache

@@ -4,8 +4,6 @@
 `bw` is KiB/s in both. Numbers are `Any`: versions print 1, 1.0 and "1", and a job without I/O prints nan.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import msgspec

@@ -1,7 +1,5 @@
 """The jobs of a fio document summed up one by one: totals by group, a place for each job name and direction."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import msgspec

@@ -3,8 +3,6 @@
 Field order: HOWTO, "Terse output". Versions 2 and 5 have other fields and are refused by name.
 """
 
-from __future__ import annotations
-
 import re
 
 from probes.imports.model import Refused, Result, Trouble

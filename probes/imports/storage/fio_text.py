@@ -4,8 +4,6 @@
 KB are KiB. IOPS are printed in three or four digits; the operations and the run time beside them give all of them.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

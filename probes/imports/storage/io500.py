@@ -3,8 +3,6 @@
 "GB/s" of the script is GiB/s (its ior files say MiB/s ÷ 1024). A line that begins with `[      ]` never counts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -5,8 +5,6 @@ and papers print them.
 form IOR is GiB/s, everything else kIOPS. Lines that begin with # are comments.
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

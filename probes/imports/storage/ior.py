@@ -4,8 +4,6 @@ Rates in MiB/s (2^20) in `detail`, sizes in bytes, times in seconds. A run start
 the table: that is complete, not cut off.
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -1,7 +1,5 @@
 """IOR's `-O summaryFormat=json` (`Results` nested in 3.3.0, flat in 3.4.0) and `summaryFormat=CSV`."""
 
-from __future__ import annotations
-
 import csv
 
 from probes.imports import json_text

@@ -4,8 +4,6 @@ The second table of 4.1.0 is titled "time (in ms/op)" and holds seconds of the p
 IO500 archive): read as seconds. From 3.3 on maximum and minimum "of 1 iterations" are over ranks.
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

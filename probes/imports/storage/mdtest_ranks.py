@@ -5,8 +5,6 @@ fields where nothing was done. A sweep over task counts appends another line of 
 all is the first one. mdtest writes no JSON, and no version into this file.
 """
 
-from __future__ import annotations
-
 import csv
 
 import msgspec

@@ -3,8 +3,6 @@
 Columns changed from sysstat 10 to 12 and follow the options (kB/s, MB/s, blocks), "Device:" became "Device".
 """
 
-from __future__ import annotations
-
 from probes.imports.model import Refused, Result
 from probes.imports.numbers import number
 from probes.imports.source import Source

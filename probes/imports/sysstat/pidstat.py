@@ -4,8 +4,6 @@ Processes of one command stand together, since their numbers are others in every
 show did nothing in it (pidstat(1)), so means go over all samples.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import msgspec

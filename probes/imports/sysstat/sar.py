@@ -4,8 +4,6 @@
 also stands in front of MHz (sar -m): the heading decides.
 """
 
-from __future__ import annotations
-
 import re
 
 from probes.imports.model import Refused, Result

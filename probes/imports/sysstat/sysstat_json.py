@@ -1,7 +1,5 @@
 """`sadf -j`, `iostat -o JSON` and `mpstat -o JSON`. One sample after another is decoded, so that a day's file fits."""
 
-from __future__ import annotations
-
 import msgspec
 
 from probes.imports import json_text

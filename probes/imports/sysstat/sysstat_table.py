@@ -3,8 +3,6 @@
 kB of sysstat are 1024 bytes, sectors 512 bytes. The first report of iostat, mpstat and vmstat is the mean since boot.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 

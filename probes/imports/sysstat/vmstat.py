@@ -1,7 +1,5 @@
 """`vmstat N`, narrow or wide, with or without time stamps. The first row is the mean since boot."""
 
-from __future__ import annotations
-
 from probes.imports.model import Refused, Result
 from probes.imports.numbers import plain
 from probes.imports.source import Source

@@ -4,8 +4,6 @@ OneCLI.
 The file comes from elsewhere: no XML parser is let loose on it, lines and tags are matched.
 """
 
-from __future__ import annotations
-
 import codecs
 import html
 import json

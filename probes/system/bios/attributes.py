@@ -4,8 +4,6 @@ Only what is asked for is kept: a full answer also holds serial numbers, iSCSI s
 password.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 

@@ -3,8 +3,6 @@
 They live in this object, go into one request header, and into nothing else: no repr, no message, no event.
 """
 
-from __future__ import annotations
-
 import base64
 import errno
 import netrc

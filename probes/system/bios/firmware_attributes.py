@@ -3,8 +3,6 @@
 Its drivers (dell-wmi-sysman, think-lmi, hp-bioscfg) serve workstations and notebooks; on most servers there is nothing.
 """
 
-from __future__ import annotations
-
 from probes.host import Host
 from probes.system.bios.attributes import MOST_VALUE, BiosAttributes, Wanted
 from probes.types import Absent, present

@@ -1,7 +1,5 @@
 """Arrays and pools under a file system: md arrays, multipath, LVM thin pools, and how they are."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -1,7 +1,5 @@
 """What lies below a loop device: the file system of its file, the devices that one needs, and what memory serves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from probes.host import Host

@@ -1,7 +1,5 @@
 """Block devices: what they are, how they are attached, and how they are stacked on each other."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import TypeAlias

@@ -4,8 +4,6 @@ Read by two ioctls that every file system may answer or refuse: FS_IOC_GETFLAGS 
 (include/uapi/linux/fs.h).
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import struct

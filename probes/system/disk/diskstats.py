@@ -3,8 +3,6 @@
 Fields and units: Documentation/admin-guide/iostats.rst. Sectors here are always 512 bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

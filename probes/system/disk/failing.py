@@ -1,7 +1,5 @@
 """Which device an input/output error is about: the message names it, not only the file."""
 
-from __future__ import annotations
-
 import errno
 
 from probes.host import Host

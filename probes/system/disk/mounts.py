@@ -1,7 +1,5 @@
 """The table of mounted file systems."""
 
-from __future__ import annotations
-
 import os
 import re
 

@@ -1,7 +1,5 @@
 """What this host moved over NFS: the kernel counts it as a process's I/O too, though no disk here moves."""
 
-from __future__ import annotations
-
 from probes.host import Host
 from probes.number_text import wholes
 

@@ -1,7 +1,5 @@
 """A block device's queue limits (Documentation/ABI/stable/sysfs-block)."""
 
-from __future__ import annotations
-
 import msgspec
 
 from probes.host import Host

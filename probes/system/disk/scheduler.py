@@ -4,8 +4,6 @@ Sources: Documentation/block/switching-sched.rst (the brackets), Documentation/A
 (nr_requests, wbt_lat_usec), block/elevator.c (the default).
 """
 
-from __future__ import annotations
-
 import msgspec
 
 from probes.host import Host

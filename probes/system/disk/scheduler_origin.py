@@ -3,8 +3,6 @@
 Sources: udev(7), udev_rules(5), tuned's disk plugin (`elevator`), tuned-profiles(7).
 """
 
-from __future__ import annotations
-
 import configparser
 import re
 from fnmatch import fnmatchcase

@@ -4,8 +4,6 @@ By smartctl's JSON on a live host (root), by its text in a sosreport. Attribute 
 NVMe: Base Specification 2.0, figure 207, SMART / Health Information; SCSI: grown defects, endurance indicator.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """How mounted file systems lie on block devices: one value, made once of a host, for a plan and its run."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping
 

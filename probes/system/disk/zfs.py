@@ -1,7 +1,5 @@
 """ZFS by what its module shows in /proc/spl: pools, the cache (ARC), and which disks may be a pool's."""
 
-from __future__ import annotations
-
 import re
 
 from probes.host import Host

@@ -1,7 +1,5 @@
 """firewalld as configured: its version and firewalld.conf as written. Meanings are in scenarios/knowledge."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

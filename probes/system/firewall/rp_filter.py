@@ -1,7 +1,5 @@
 """IPv4's own reverse-path check, the setting rp_filter: off, strict or loose (RFC 3704). IPv6 has none."""
 
-from __future__ import annotations
-
 import msgspec
 
 from probes.host import Host

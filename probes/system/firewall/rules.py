@@ -1,7 +1,5 @@
 """The reverse-path checks that are loaded now, from every place that a ruleset can be read from."""
 
-from __future__ import annotations
-
 import msgspec
 
 from probes.host import Host

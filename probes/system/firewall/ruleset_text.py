@@ -3,8 +3,6 @@
 iptables-nft keeps `-m rpfilter` as a foreign match without its flags: those come from iptables-save (see xtables.py).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -4,8 +4,6 @@ Each is told in a few words and, where a view has room for less, in fields: `ser
 `reverse_path_rules` (the protocols that rules check).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from probes.host import Host

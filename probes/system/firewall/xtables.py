@@ -1,7 +1,5 @@
 """Finds `-m rpfilter` in what ip6tables-save and iptables-save print (iptables-extensions(8))."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from itertools import pairwise

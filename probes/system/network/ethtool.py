@@ -3,8 +3,6 @@
 linux/ethtool.h: ETHTOOL_GRINGPARAM and ETHTOOL_GCHANNELS need no right.
 """
 
-from __future__ import annotations
-
 import array
 import fcntl
 import os

@@ -1,7 +1,5 @@
 """The network cards with what bounds their packets: line rate, MTU, and whether received frames are merged."""
 
-from __future__ import annotations
-
 import msgspec
 
 from probes.host import Host

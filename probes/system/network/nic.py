@@ -1,7 +1,5 @@
 """Network interfaces (Documentation/ABI/testing/sysfs-class-net)."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -3,8 +3,6 @@
 The reverse-path check runs once for what GRO has merged, so this decides whether it is met 45 times as often.
 """
 
-from __future__ import annotations
-
 import msgspec
 
 from probes.host import Host

@@ -1,7 +1,5 @@
 """How many packets this host receives, by CPU, protocol, interface: counters, and rates between reads."""
 
-from __future__ import annotations
-
 import time
 
 import msgspec

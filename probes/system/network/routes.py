@@ -1,7 +1,5 @@
 """The host's route tables: how many routes a reverse lookup searches, and what they are, to be copied."""
 
-from __future__ import annotations
-
 import ipaddress
 import sys
 

@@ -4,8 +4,6 @@ ACPI specification 6.5: 5.2.16 (SRAT), 5.2.17 (SLIT), 5.2.28 (HMAT). Only root m
 nodes from them and throws away what it finds inconsistent (arch/x86/mm/srat.c, drivers/acpi/numa): the two may differ.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import msgspec

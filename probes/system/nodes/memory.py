@@ -1,7 +1,5 @@
 """Memory, swap and huge pages."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -5,8 +5,6 @@ is Intel's since Skylake servers, Cluster-on-Die its name on Haswell and Broadwe
 hypervisor invents its nodes, so that nothing is concluded there.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Literal, TypeAlias
 

@@ -1,7 +1,5 @@
 """NUMA nodes, and whether what the firmware tells of them can be believed."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

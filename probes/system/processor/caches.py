@@ -1,7 +1,5 @@
 """The CPU caches: level, kind, size, and which CPUs share each (Documentation/ABI/testing/sysfs-devices-system-cpu)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Annotated, TypeAlias
 

@@ -4,8 +4,6 @@ Documentation/timers/timekeeping.rst. tsc, kvm-clock, hyperv_clocksource_tsc_pag
 process (vDSO); hpet, acpi_pm, jiffies and xen's cost a system call, hpet and acpi_pm also a slow device register.
 """
 
-from __future__ import annotations
-
 import msgspec
 
 from probes.host import Host

@@ -1,7 +1,5 @@
 """The processors: model, sockets, cores, threads, what is offline, and how they are clocked."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import Future
 

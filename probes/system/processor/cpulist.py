@@ -1,7 +1,5 @@
 """Sets of CPUs as the kernel writes them: lists (`0-3,8`) and masks (`00000000,000000ff`)."""
 
-from __future__ import annotations
-
 import re
 
 from probes.host import Host

@@ -1,7 +1,5 @@
 """How the processors are clocked (Documentation/admin-guide/pm/cpufreq.rst). Absent in most virtual machines."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import msgspec

@@ -3,8 +3,6 @@
 Documentation/admin-guide/pm/cpuidle.rst. The folder of each CPU has a `disable` of its own.
 """
 
-from __future__ import annotations
-
 import msgspec
 
 from probes.host import Host, once_if_still

@@ -2,8 +2,6 @@
 since 5.8).
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

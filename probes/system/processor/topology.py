@@ -5,8 +5,6 @@ and say nothing about what is offline. lscpu and hwloc count the sets (`core_cpu
 Documentation/admin-guide/cputopology.rst; kernels before 5.3 call the same sets thread_siblings and core_siblings.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 

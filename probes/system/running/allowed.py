@@ -1,7 +1,5 @@
 """What this process may use of the CPUs and memory nodes: affinity and cpuset. A container sees all and gets a part."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -4,8 +4,6 @@ once.
 A limit holds for everything below it, so that each group up to the root counts and the smallest wins.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import TypeVar

@@ -5,8 +5,6 @@ child had used by the first look is taken off again. Children that were born and
 parent: nobody else is there to be named.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator
 from typing import Literal

@@ -3,8 +3,6 @@
 Source: ioprio_get(2); include/uapi/linux/ioprio.h.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import platform

@@ -5,8 +5,6 @@ sched-stats.rst) and sched (migrations; needs CONFIG_SCHED_DEBUG). A child that 
 parent's times.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Literal, TypeAlias
 

@@ -4,8 +4,6 @@ Kernel threads are pinned by the thousand and are no jobs; they have no memory o
 mask that leaves out only isolated CPUs is what isolcpus= gives to everybody.
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -5,8 +5,6 @@ map, as cmdline does behind a stuck page fault. io waits for a process that hang
 lock): one in D state is asked through a child process that can be abandoned.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import pwd

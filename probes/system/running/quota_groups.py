@@ -1,7 +1,5 @@
 """The control groups of this host that have a CPU quota of their own (v1 and v2), and how often it stopped them."""
 
-from __future__ import annotations
-
 from collections import deque
 
 import msgspec

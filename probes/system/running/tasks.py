@@ -6,8 +6,6 @@ neither (measured), so the states themselves are read. /proc/PID/stat takes no l
 guarded reader. A link below fd or cwd is only read, never followed: it may lead into a dead file system.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

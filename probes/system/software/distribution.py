@@ -1,7 +1,5 @@
 """The distribution: which commands and paths a remedy must name."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from typing import Literal

@@ -1,7 +1,5 @@
 """The running kernel."""
 
-from __future__ import annotations
-
 import os
 import re
 

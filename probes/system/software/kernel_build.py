@@ -1,7 +1,5 @@
 """How the running kernel was built: its configuration, preemption model, tick, modules and live patches."""
 
-from __future__ import annotations
-
 import re
 import zlib
 from pathlib import Path

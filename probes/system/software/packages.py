@@ -3,8 +3,6 @@
 dpkg's own file (dpkg(1), /var/lib/dpkg/status), else `rpm -qa`; of a sosreport its `installed-rpms`.
 """
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections import defaultdict

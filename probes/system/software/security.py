@@ -1,7 +1,5 @@
 """What the kernel checks or does more slowly for security's sake: mitigations, security modules, our own seccomp."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

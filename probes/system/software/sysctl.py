@@ -1,7 +1,5 @@
 """The kernel settings under /proc/sys that are known to change how fast a host is."""
 
-from __future__ import annotations
-
 from probes.host import Host
 from probes.types import Absent
 

@@ -1,7 +1,5 @@
 """The libraries and services under every program: glibc, what the interpreter links, tuned."""
 
-from __future__ import annotations
-
 import os
 import platform
 import zlib

@@ -1,7 +1,5 @@
 """Groups of blocks, one at a time: for what takes a moment to switch. See `scheduler.Scheduler`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """Blocks under the eyes of the guards: measured, recorded with what disturbed them, and kept where they count."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 

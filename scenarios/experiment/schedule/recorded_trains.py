@@ -1,7 +1,5 @@
 """A train as its groups: what the views draw and count. A recording may come from anywhere, so nothing is presumed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

@@ -5,8 +5,6 @@ its rest by more than a quarter of the margin: what a switch costs the side (col
 group) lies there. Called again over all slices measured so far it knows the first quarter ever better.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias

@@ -4,8 +4,6 @@ Nothing of the runner lies between two slices. The guards look between the train
 as a whole. See `scheduler.Scheduler`.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

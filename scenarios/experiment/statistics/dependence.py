@@ -7,8 +7,6 @@ coins each is as often positive as negative, so their sum over a lag has the var
 whatever the sizes.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from itertools import accumulate

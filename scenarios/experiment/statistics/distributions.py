@@ -4,8 +4,6 @@ Normal, Student's t, binomial and Wilcoxon's signed-rank distribution. `scipy` i
 to 1e-6.
 """
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from statistics import NormalDist

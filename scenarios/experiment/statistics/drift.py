@@ -5,8 +5,6 @@ groups' log ratio. The line is Theil and Sen's (the median slope of all pairs of
 neither asks for normal noise, and a burst moves neither.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Sequence

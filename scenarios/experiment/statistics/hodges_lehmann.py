@@ -6,8 +6,6 @@ a point costs one sort of the n distances to it (the average of i and j is below
 w_i (x_i - t) + w_j (x_j - t) < 0), so the ends are found by a bracketing search: 20 ms for 2000 groups.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import compress, count

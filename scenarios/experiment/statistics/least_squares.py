@@ -1,7 +1,5 @@
 """Generalised least squares with AR(1) errors, by Prais and Winsten's transformation: lines, and lines with steps."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import pairwise

@@ -15,8 +15,6 @@ conditions"). A neighbour in the groups' own rhythm gives all of them the same c
 alike look like a sure effect: see `sequential.Comparison.agreement`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """What loads the disk in scenario `fstrim`: the built-in churn or the user's own command, and reads of a fixed file."""
 
-from __future__ import annotations
-
 from typing import NamedTuple, Protocol
 
 import msgspec

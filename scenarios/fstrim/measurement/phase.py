@@ -1,7 +1,5 @@
 """A phase of scenario `fstrim`: blocks of new files, each with its reference block beside it, watched by the guards."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple

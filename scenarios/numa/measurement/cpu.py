@@ -5,8 +5,6 @@ like, never a compiler's benchmark. Two rates are kept: with all waits, and by t
 which is what the hardware does while nobody takes the CPU away.
 """
 
-from __future__ import annotations
-
 import asyncio
 import importlib.util
 import random

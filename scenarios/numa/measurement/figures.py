@@ -4,8 +4,6 @@ The value is the median of the Walsh averages of the rounds' logs, with its exac
 few rounds moves it by some ranks only. Two cells are compared within their rounds, so that drift falls on both.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

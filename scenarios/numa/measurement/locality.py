@@ -1,7 +1,5 @@
 """A disk read from its own node's CPUs and from the farthest node's: the same workers, moved between the blocks."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 

@@ -5,8 +5,6 @@ times as much); latency is a chain of dependent loads walked by the C library's 
 checked to lie where they should.
 """
 
-from __future__ import annotations
-
 import random
 from collections import defaultdict
 from collections.abc import Iterator

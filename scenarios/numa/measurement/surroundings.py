@@ -1,7 +1,5 @@
 """What else the host did while the CPUs were measured: others' CPU time, steal, quotas, heat, power."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 

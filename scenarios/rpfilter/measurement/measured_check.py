@@ -1,7 +1,5 @@
 """Which check the experiment measures: the one that this host has loaded, whatever its family."""
 
-from __future__ import annotations
-
 from typing import Literal, TypeAlias
 
 import msgspec

@@ -1,7 +1,5 @@
 """What is compared: the receive path without a rule, with a trivial one, with this host's check; more with --all."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec

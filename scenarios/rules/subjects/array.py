@@ -1,7 +1,5 @@
 """Rows about what is built of disks: arrays, pools, snapshots, multipath devices."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 

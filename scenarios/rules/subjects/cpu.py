@@ -1,7 +1,5 @@
 """Rows about processors and the host as a whole."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

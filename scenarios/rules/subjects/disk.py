@@ -1,7 +1,5 @@
 """Rows about disks, file systems, arrays and pools."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from probes.host import Host

@@ -1,7 +1,5 @@
 """Rows about InfiniBand, Omni-Path and RoCE ports (Documentation/ABI/stable/sysfs-class-infiniband)."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 

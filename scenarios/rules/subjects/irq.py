@@ -1,7 +1,5 @@
 """Interrupts: which belong to a device, on which CPUs and NUMA nodes they are served."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Rows about the kernel's log: the devices that its lines name."""
 
-from __future__ import annotations
-
 import re
 
 from probes.host import Host

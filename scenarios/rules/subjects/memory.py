@@ -1,7 +1,5 @@
 """Rows about memory: DIMMs, nodes, control groups."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Rows about the network: cards, bonds, the packet path, TCP."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import partial

@@ -1,7 +1,5 @@
 """Rows about the PCI devices that move data."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Rows about settings: what files and the active tuned profile ask for, against what is live."""
 
-from __future__ import annotations
-
 import configparser
 import re
 from collections.abc import Callable

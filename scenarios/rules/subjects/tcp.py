@@ -1,7 +1,5 @@
 """One row about TCP, UDP and IP: counters since boot, buffers, tables."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 

@@ -1,7 +1,5 @@
 """From what each load's course shows to the disk's caps: IOPS or MB/s, who set them where the kernel knows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Two sides that both run into a cap: their ratio says nothing of the disks, and the verdict says why."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import msgspec

@@ -1,7 +1,5 @@
 """What a run says of a throttled disk: the cap, how it shows, who set it, and where it is raised."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 
 import msgspec

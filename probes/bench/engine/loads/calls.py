@@ -5,8 +5,6 @@ many calls it holds. Partners (the other end of a pipe or a connection) are fork
 the slices, and die with it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import mmap

@@ -6,8 +6,6 @@ smaller, so that it walks a list: each address comes out of the load before. gli
 first-level cache) runs beside the load. A self-check refuses where the layout is another.
 """
 
-from __future__ import annotations
-
 import ctypes
 import mmap
 from array import array

@@ -5,8 +5,6 @@ its own in the shared directory too, so nobody waits for a name, only for the di
 own description of a file that it reads (what the kernel reads ahead goes by that), and directories are new ones.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import itertools

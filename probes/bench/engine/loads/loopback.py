@@ -3,8 +3,6 @@
 The same two partners a worker for all slices, moved like the worker itself. Standard library only.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Callable

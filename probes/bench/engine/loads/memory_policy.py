@@ -4,8 +4,6 @@ glibc has no wrappers; libnuma has, and is not everywhere. Numbers: each archite
 serves arm64 and RISC-V.
 """
 
-from __future__ import annotations
-
 import ctypes
 import mmap
 import os

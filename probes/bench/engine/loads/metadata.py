@@ -1,7 +1,5 @@
 """Creating, looking up and deleting empty files in a directory of our own. Standard library only."""
 
-from __future__ import annotations
-
 import os
 
 LINKED = "hostdx-linked"  # the file in each place that names are made of, where no inode must be freed

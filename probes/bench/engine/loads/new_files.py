@@ -3,8 +3,6 @@
 Overwriting in place tells a drive which old data is stale; a file that is written anew and deleted later does not.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 

@@ -4,8 +4,6 @@ The same worker serves every placement in turn. It is moved before a slice, and 
 kernel did something else than was asked. Standard library only.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import hashlib

@@ -1,7 +1,5 @@
 """A SATA port as libata shows it (Documentation/ABI/testing/sysfs-ata, drivers/ata/libata-transport.c)."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

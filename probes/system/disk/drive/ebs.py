@@ -5,8 +5,6 @@ Untested on a real volume. It runs in a child, for a dead controller answers no 
 `python -m probes.system.disk.drive.ebs NAME`. The node is opened for reading alone; Get Log Page changes nothing.
 """
 
-from __future__ import annotations
-
 import ctypes
 import fcntl
 import os

@@ -1,7 +1,5 @@
 """The link between a disk and its controller: how fast it runs now, and how fast it could."""
 
-from __future__ import annotations
-
 import re
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """How a block device is attached, told by its real sysfs path: right on every kernel, unlike ID_BUS."""
 
-from __future__ import annotations
-
 import re
 
 from probes.host import Host

@@ -1,7 +1,5 @@
 """The udev database, where it knows more than sysfs: live hosts only, and empty where no udevd runs (containers)."""
 
-from __future__ import annotations
-
 import re
 
 from probes.host import Host

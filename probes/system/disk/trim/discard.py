@@ -1,7 +1,5 @@
 """The way of a discard from a file system down to the drive, and who in between swallows it."""
 
-from __future__ import annotations
-
 import msgspec
 
 from probes.host import Host

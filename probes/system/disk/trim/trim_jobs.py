@@ -1,7 +1,5 @@
 """What calls of fstrim reach: systemd's unit with its drop-ins, cron's lines, and what /etc/fstab leaves out."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator, Sequence

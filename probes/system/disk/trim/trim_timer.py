@@ -1,7 +1,5 @@
 """Who trims periodically: fstrim.timer and cron jobs; and whether they reach a file system."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
