@@ -62,7 +62,10 @@ class Parting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rare(msgspec.Struct, frozen=True, kw_only=True):
-    """A value that hardly any of the `nodes` like these have, where the others agree on `usual` (`share` of them)."""
+    """A value that hardly any of the `nodes` like these have, where the others agree on `usual` (`share` of them).
+
+    `few`: of too few nodes to say that it means anything; it only differs.
+    """
 
     subject: str
     name: str
@@ -73,6 +76,7 @@ class Rare(msgspec.Struct, frozen=True, kw_only=True):
     share: float
     suspicion: float
     rule: str = ""
+    few: bool = False
 
 
 class Missing(msgspec.Struct, frozen=True, kw_only=True):

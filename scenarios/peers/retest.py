@@ -7,7 +7,7 @@ over all suspects, measures and rounds together (Bonferroni), and the project's 
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -52,19 +52,20 @@ def standings(found: Screen, rounds: Sequence[Round]) -> tuple[RetestedSuspect, 
     return tuple(_standing(found, name, place, rounds, spreads[place], level) for name, place in pairs)
 
 
-def following(found: Screen, rounds: Sequence[Round]) -> tuple[str, ...]:
+def following(found: Screen, rounds: Sequence[Round], silent: Collection[str] = ()) -> tuple[str, ...]:
     """Who is to be measured again in the next round, the farthest off first; nobody: it is decided, or ends undecided.
 
     Half as many as in the round before, more only where more are off by what matters. Before the first: all suspects.
+    `silent`: who was asked in the last round and did not answer is asked again.
     """
     if not rounds:
         return tuple(found.suspects)
     if len(rounds) >= MOST_ROUNDS:
         return ()
-    before = [name for name in found.suspects if name in rounds[-1]]
+    before = [name for name in found.suspects if name in rounds[-1] or name in silent]
     far: dict[str, float] = {}
     for one in _open(found, rounds):
-        if one.node in rounds[-1]:
+        if one.node in before:
             far[one.node] = max(far.get(one.node, 0.0), _off(one))
     beyond = sum(off > margin_edge(found.margin) for off in far.values())
     return tuple(sorted(far, key=lambda name: -far[name])[: max(beyond, (len(before) + 1) // 2)])
@@ -90,7 +91,7 @@ def _open(found: Screen, rounds: Sequence[Round]) -> list[RetestedSuspect]:
 
 
 def _off(one: RetestedSuspect) -> float:
-    return abs(math.log(one.ratio)) if one.ratio is not None else 0.0
+    return abs(math.log(one.ratio if one.ratio is not None else one.screened))
 
 
 def _beside(found: Screen, place: int, one: Round) -> list[float]:

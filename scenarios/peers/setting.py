@@ -161,22 +161,27 @@ def _parting(table: FactTable, key: FactKey, a: Counter[int], b: Counter[int], r
 
 
 def rare(table: FactTable, places: Sequence[int]) -> tuple[Rare, ...]:
-    """Over all these nodes, the most suspicious first."""
-    if len(places) < LEAST_NODES:
-        return ()
-    found: list[tuple[float, FactKey, int, Counter[int]]] = []
+    """Over all these nodes, the most suspicious first; of few nodes what a rule reads first.
+
+    Few agree where more than half of them do; two have no majority, and what they differ in is told.
+    """
+    few = len(places) < LEAST_NODES
+    found: list[tuple[bool, float, FactKey, int, Counter[int]]] = []
     for key in table.varying():
         counts = Counter(table.column(key, places))
         del counts[UNREAD]
         known = sum(counts.values())
         if not 2 <= len(counts) <= _FEW_VALUES:
             continue
+        (usual, most), *_ = counts.most_common(1)
+        if few and known > 2 and 2 * most <= known:
+            continue
         for value, count in counts.items():
-            if value != MISSING and count <= max(1, _RARE * known):
+            if value not in (MISSING, usual) and (few or count <= max(1, _RARE * known)):
                 sure = suspicion(peers=known - 1, values=len(counts), entries=len(table), matching=count - 1)
-                found.append((sure, key, value, counts))
-    found.sort(key=lambda one: (-one[0], one[1]))
-    return tuple(_rare(table, places, *one) for one in found[:MOST_RARE])
+                found.append((few and bool(known_rule(key)[0]), sure, key, value, counts))
+    found.sort(key=lambda one: (not one[0], -one[1], one[2]))
+    return tuple(_rare(table, places, *one[1:]) for one in found[:MOST_RARE])
 
 
 def _rare(
@@ -189,5 +194,5 @@ def _rare(
         subject=key[0], name=key[1], value=value_of(table.spelling(key, value)),
         nodes=tuple(table.nodes[place] for place, one in zip(places, ids, strict=True) if one == value),
         of=known, usual=value_of(table.spelling(key, usual)), share=many / known, suspicion=sure,
-        rule=known_rule(key)[0],
+        rule=known_rule(key)[0], few=len(places) < LEAST_NODES,
     )  # fmt: skip

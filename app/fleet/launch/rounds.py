@@ -31,7 +31,8 @@ def retested(fleet: Campaign, declared: Sequence[Option], plans: dict[str, Plan]
     found = screen(_nodes(fleet, answered, 0), margin_of(fleet.head.options))
     rounds: list[Round] = []
     chosen = fleet.head.options
-    while suspects := following(found, rounds):
+    silent: list[str] = []
+    while suspects := following(found, rounds, silent):
         number = len(rounds) + 1
         together = fleet.head.together
         names = answered if together else drawn(found, suspects, fleet.head.seed + number)
@@ -48,6 +49,7 @@ def retested(fleet: Campaign, declared: Sequence[Option], plans: dict[str, Plan]
         if fleet.interrupted:
             return
         rounds.append({node.name: node for node in _nodes(fleet, fleet.answered(number), number)})
+        silent = [name for name in suspects if name not in rounds[-1]]
 
 
 def shorter(

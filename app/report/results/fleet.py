@@ -33,6 +33,7 @@ _MOST_NAMED = 12
 _MOST_STRIPS = 40
 _MOST_MISSING = 200
 _VALUE = 60  # characters of a fact
+_FEW = f"Too few nodes ({LEAST_NODES} are needed) to name a setting; these facts differ"
 STATES = {
     "unreachable": "unreachable", "refused": "refused", "timed_out": "timed out", "hung": "hung",
     "skipped": "skipped", "no_python": "no Python", "rubbish": "answer unusable", "interrupted": "interrupted",
@@ -84,7 +85,7 @@ def lead(found: FleetJudgement) -> str:
 
 
 def _rules_lead(found: FleetJudgement) -> str:
-    if found.rare:
+    if found.rare and not found.rare[0].few:
         first = found.rare[0]
         return f"{folded(first.nodes)} alone: {_fact(first.subject, first.name)} {_value(first.value, first.usual)}"
     most = max((group.nodes for group in found.groups), default=0)
@@ -93,6 +94,8 @@ def _rules_lead(found: FleetJudgement) -> str:
     if found.what != (_TRIAGE,):
         return f"Too few nodes to compare: it takes measurements of {LEAST_PEERS} nodes of the same hardware"
     few = f"Too few nodes to name a setting: it takes {LEAST_NODES} of the same hardware"
+    if found.rare:
+        few += f"; {counted(len(found.rare), 'fact')} differ{'s' * (len(found.rare) == 1)}"
     return few if most < LEAST_NODES else "No setting and no finding singles out a node"
 
 
@@ -131,11 +134,7 @@ def setting_words(one: Setting | Rare) -> str:
 def _odd_section(found: FleetJudgement, odd: Odd) -> doc.Section:
     parts: list[doc.Part] = [_standing_table(found, odd.standings)]
     if odd.settings:
-        title = (
-            f"Too few nodes ({LEAST_NODES} are needed) to name a setting; these facts differ"
-            if odd.few
-            else ("Facts in which it differs from its peers, the likeliest cause first")
-        )
+        title = _FEW if odd.few else ("Facts in which it differs from its peers, the likeliest cause first")
         parts += [doc.Heading(title), _settings(odd.settings)]
         parts += [] if odd.few else _proofs(odd.settings[0])
     else:
@@ -298,7 +297,11 @@ def _measures(found: FleetJudgement) -> list[doc.Section]:
 def _triaged(found: FleetJudgement) -> list[doc.Section]:
     sections = []
     if found.rare:
-        sections.append(doc.Section("Settings that hardly any node has", (_rare(found.rare),)))
+        few, many = ([one for one in found.rare if one.few is of_few] for of_few in (True, False))
+        if many:
+            sections.append(doc.Section("Settings that hardly any node has", (_rare(many),)))
+        if few:
+            sections.append(doc.Section(_FEW, (_rare(few),)))
     if found.findings:
         rows = [_found_row(one) for one in found.findings]
         table = doc.Table(("finding", "nodes", "on"), tuple(rows), frozenset({1}))
@@ -357,9 +360,7 @@ def _groups(found: FleetJudgement) -> list[doc.Section]:
 
 def _method(found: FleetJudgement) -> tuple[doc.Part, ...]:
     if not found.measures:
-        words = (
-            f"Nothing was measured on enough like nodes; settings are compared from {LEAST_NODES} nodes on."
-        )
+        words = f"Nothing was measured on enough like nodes; settings are named from {LEAST_NODES} nodes on."
         return (doc.say(words),)
     return (
         doc.say(

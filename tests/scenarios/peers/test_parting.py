@@ -46,7 +46,19 @@ def test_what_parts_two_populations() -> None:
 def test_a_rare_setting_names_its_nodes() -> None:
     (one,) = rare(table_of(NAMES, facts), range(60))
     assert (one.name, one.value, one.nodes, one.usual) == ("vm.swappiness", 10, ("n7",), 60)
-    assert rare(table_of(NAMES[:9], facts), range(9)) == ()
+
+
+def test_of_few_nodes_what_differs_is_listed_and_names_of_nodes_are_not() -> None:
+    found = rare(table_of(NAMES[:9], facts), range(9))
+    assert all(one.few for one in found)
+    assert [(one.name, one.nodes) for one in found] == [
+        ("vm.swappiness", ("n7",)),
+        ("name", ("n0", "n3", "n6")),
+    ]
+    two = rare(table_of(NAMES[6:8], facts), range(2))  # no majority: what a rule reads comes first
+    assert (two[0].name, {two[0].value, two[0].usual}) == ("vm.swappiness", {10, 60})
+    assert len(two) > 1 and all(one.of == 2 for one in two)
+    assert rare(table_of(NAMES[:1], facts), range(1)) == ()
 
 
 def test_what_could_not_be_read_is_no_difference() -> None:

@@ -93,6 +93,18 @@ def test_rounds_end_and_shrink() -> None:
     assert following(found, [*rounds, *rounds, *rounds, *rounds]) == ()
 
 
+def test_a_suspect_that_did_not_answer_is_asked_again() -> None:
+    nodes = Nodes(40, 6)
+    nodes.slow(["node0001"], 0.5)
+    found = screen(nodes.all())
+    first = {node.name: node for node in nodes.all() if node.name != "node0001"}
+    assert "node0001" not in following(found, [first])
+    assert following(found, [first], silent=["node0001"])[0] == "node0001", "as far off as the screen told"
+    assert {found.columns[place].key.workload for place in found.suspects["node0001"]} <= loads_left(
+        found, [first], ["node0001"]
+    )
+
+
 def test_only_what_is_open_is_measured_again() -> None:
     nodes = Nodes(40, 14, measures=6)
     nodes.slow(["node0001"], 0.7, 2)
