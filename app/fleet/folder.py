@@ -49,8 +49,9 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     together: bool = False
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
-    """A node and a round: 0 is the first measurement of all, from 1 on a retest. `file` is below the folder."""
+class Line(msgspec.Struct, frozen=True):
+    """How a call of a node ended. `round`: 0 is the first measurement of all, from 1 on a retest. `file` is below the
+    folder."""
 
     node: str
     round: of.Number

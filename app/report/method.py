@@ -11,7 +11,7 @@ from statistics import median
 
 from app.recording.session import Session
 from app.report import wording
-from app.report.numbers import imported
+from app.report.numbers import SAYS, imported
 from probes.secrecy.secrets import masked_words
 from probes.units import duration, number, percent, size
 from scenarios.disturbance import most_often
@@ -28,35 +28,21 @@ def method(session: Session, recording: str, *, with_arguments: bool = False) ->
     """`with_arguments`: command lines whole, else only which program."""
     parts: list[Part] = [_run(session, recording, with_arguments)]
     if imported(session):
-        return [say("Nothing was measured on this host: the values are those of the imported files."), *parts]
+        return [say(SAYS.text("imported")), *parts]
     workloads = _workloads(session)
     if workloads is not None:
         parts.append(workloads)
     slices = _slices(session)
     if slices is not None:
-        parts += [
-            say(
-                "The same workers served all variants in turn, in slices by one clock, about a second of them in one "
-                "order (a train). What was in flight at a switch was waited for. The length was found before: the "
-                "shortest slice that holds enough operations and whose first quarter does not differ from the rest "
-                "by more than a quarter of the margin."
-            ),
-            slices,
-        ]
+        parts += [say(SAYS.text("slices")), slices]
     groups = _groups(session)
     if groups is not None:
         whole = "train that was disturbed" if session.trains else "group with a disturbed block"
         parts += [
-            say(
-                f"The unit of inference is {_unit(session)}. A {whole} was measured again as a whole where it stood "
-                "out from the run's own quiet level; the order was drawn by the seed."
-            ),
+            say(SAYS.text("unit", unit=_unit(session), whole=whole)),
             groups,
             say(_looks(session)),
-            say(
-                f"A {'train' if session.trains else 'block'} counted as disturbed where one of these was passed "
-                "(steal, clock and quota are compared with the run's own median):"
-            ),
+            say(SAYS.text("disturbed", what="train" if session.trains else "block")),
             _guards(),
         ]
     own = session.plan.commands if session.plan is not None else ()
@@ -77,12 +63,8 @@ def method(session: Session, recording: str, *, with_arguments: bool = False) ->
 
 
 def _unit(session: Session) -> str:
-    if not any(verdict.pairs for verdict in session.verdicts.values()):
-        return "the group"
-    return (
-        "the pair of places (files or directories, one of each side): a group stays in one pair, all pairs are visited "
-        "equally often"
-    )
+    paired = any(verdict.pairs for verdict in session.verdicts.values())
+    return SAYS.text("pair") if paired else "the group"
 
 
 def _run(session: Session, recording: str, with_arguments: bool) -> Bullets:
@@ -206,11 +188,8 @@ def _looks(session: Session) -> str:
     example = EXAMPLE_GROUPS_OF_TRAINS if session.trains else EXAMPLE_GROUPS
     planned = looks(example)
     levels = [share(level(count, planned, alpha)) for count in planned]
-    return (
-        f"Each comparison may err in {share(alpha)} of such runs, all of them together in 5 % (alpha "
-        f"spending by a plan fixed beforehand): with {example} groups planned, interim looks after "
-        f"{', '.join(map(str, planned))} groups take intervals at the levels {', '.join(levels)}."
-    )
+    after = ", ".join(map(str, planned))
+    return SAYS.text("looks", alpha=share(alpha), groups=example, looks=after, levels=", ".join(levels))
 
 
 def share(value: float) -> str:

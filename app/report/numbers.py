@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from statistics import median
 
 from app.recording.session import Session
@@ -13,7 +14,9 @@ from app.report.figures.verdict_table import counts
 from probes import units
 from scenarios import events as ev
 from scenarios.results.document import Axis, Chart, Gallery, Heading, Histogram, Part, Series, Table, say
+from scenarios.rules.texts import Texts
 
+SAYS = Texts(Path(__file__).with_name("texts.toml"))
 MARKS = "ABCDEFGH"
 MOST_POINTS = 2000  # of a side in a chart
 _LARGEST = " (max)"  # behind a metric's name
@@ -28,21 +31,12 @@ def numbers(session: Session) -> list[Part]:
     parts: list[Part] = []
     if any(wording.measured(v) for v in session.verdicts.values()):
         parts += _effects(session)
-        parts.append(
-            say(
-                "A ratio is variant over baseline, turned so that under 1 is always slower. The 95 % confidence "
-                "interval is adjusted for interim looks. Smallest effect: the smallest that this run could detect."
-            )
-        )
+        parts.append(say(SAYS.text("ratio")))
     reached = _reached(session)
     if reached:
         parts += [Heading("What each variant reached"), reached]
         if any(v.groups for v in session.verdicts.values()):
-            parts.append(
-                say(
-                    "Of all groups. The values of the first page are of the groups that the verdict rests on."
-                )
-            )
+            parts.append(say(SAYS.text("reached")))
     if session.series:
         parts += [Heading("Over the rounds"), _trends(session)]
     return parts

@@ -13,7 +13,7 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from app.fleet.folder import State
+from app.fleet.folder import Line, State
 from app.fleet.launch.agent import MARK
 from app.fleet.launch.errand import Errand
 from probes.units import size
@@ -69,16 +69,6 @@ class _Word(msgspec.Struct):
         return bool(self.absent or self.left or self.trouble or self.exit is not None)
 
 
-class CallAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """How a call ended. `file` holds what the node sent, whole and as it came; None where there is nothing to read."""
-
-    node: str
-    state: State
-    reason: str = ""
-    seconds: float = 0.0
-    file: Path | None = None
-
-
 _words = msgspec.json.Decoder(_Word)
 
 
@@ -96,7 +86,7 @@ class Call:
         self.node = node
         self.errand = errand
         self.going = not errand.ahead  # else it waits for its turn
-        self.answer: CallAnswer | None = None
+        self.answer: Line | None = None
         self._into = into
         self._judge = judge
         self._now = now
@@ -179,8 +169,9 @@ class Call:
         elif now > self._sign_s + self._silence_s():
             self._give_up("hung", f"no answer for {now - self._sign_s:.0f} s while {_DOING[self._phase]}")
 
-    def closed(self, status: int | None) -> CallAnswer:
-        """The connection is gone; `status` is ssh's, None where it was cut off. The first call decides."""
+    def closed(self, status: int | None) -> Line:
+        """The connection is gone; `status` is ssh's, None where it was cut off. The first call decides. `file` is
+        what the node sent, whole and as it came; None where there is nothing to read."""
         if self.answer is None:
             if self._file >= 0:
                 os.close(self._file)
@@ -194,13 +185,8 @@ class Call:
                     self._into.parent.rmdir()
             seconds = self._now() - self._began_s if self._began_s else 0.0
             reason = " ".join(reason.split())[:REASON]
-            self.answer = CallAnswer(
-                node=self.node,
-                state=state,
-                reason=reason,
-                seconds=round(seconds, 2),
-                file=self._into if kept else None,
-            )
+            file = str(self._into) if kept else None
+            self.answer = Line(self.node, 0, state, reason, round(seconds, 2), file)
         return self.answer
 
     def _silence_s(self) -> float:
@@ -222,8 +208,8 @@ class Call:
                 self._give_up("no_python", why)
                 return
             self._phase = "sending"
-            if self._wire is not None and self.errand.bundle:
-                self._wire.send(self.errand.bundle)
+            if self._wire is not None and self.errand.data:
+                self._wire.send(self.errand.data)
         elif word.ready and self._phase == "sending":
             self._phase = "ready"
             if self.going:

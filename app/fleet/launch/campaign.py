@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec import structs
 
 from app.failure import COULD_NOT, USAGE, Failure
 from app.fleet.folder import TRIAGE, Folder, Head, Line, State
 from app.fleet.launch.agreement import agreed, plan_in
-from app.fleet.launch.call import Call, CallAnswer
+from app.fleet.launch.call import Call
 from app.fleet.launch.engine import Engine, folded, racks
 from app.fleet.launch.errand import Errand
 from app.fleet.launch.parcel import Parcel
@@ -57,18 +58,10 @@ class Campaign:
         self._racks = racks(head.nodes, manner.per) if manner.per else {}
         self._answers = folder.answers()
         self._errand = Errand(
-            argv=(),
-            bundle=parcel.data,
-            shared=parcel.shared,
-            size=parcel.size,
-            sha256=parcel.sha256,
-            parts=parcel.parts,
-            python=manner.python,
-            become=manner.become,
-            connect_s=manner.connect_s,
-        )
+            **structs.asdict(parcel), argv=(), python=manner.python, become=manner.become, connect_s=manner.connect_s
+        )  # fmt: skip
         self._round = 0
-        self._keeps: Callable[[CallAnswer], bool] = lambda _answer: True
+        self._keeps: Callable[[Line], bool] = lambda _answer: True
         self._asked = self._done = 0
         self._told_s = time.monotonic()
         self._what = ""
@@ -121,9 +114,7 @@ class Campaign:
         may = agreed(plans, yes=self.manner.yes, show=say, fold=lambda nodes: folded(list(nodes)))
         for node in plans:
             if node not in may:
-                self._keep(
-                    CallAnswer(node=node, state="skipped", reason="its changes were not agreed to"), round
-                )
+                self._keep(Line(node, 0, "skipped", "its changes were not agreed to"), round)
         if plans and not may:
             raise Failure(
                 "fleet: nobody agreed to the changes; look at them above, then add --yes", COULD_NOT
@@ -152,7 +143,7 @@ class Campaign:
 
         def errand(node: str) -> Errand:
             plan = plans[node]
-            return msgspec.structs.replace(
+            return structs.replace(
                 self._errand,
                 argv=(
                     "run",
@@ -178,7 +169,7 @@ class Campaign:
 
     def _looking(self, argv: tuple[str, ...]) -> Errand:
         most_s = self.manner.most_s or LOOK_S
-        return msgspec.structs.replace(  # what it says comes at its end
+        return structs.replace(  # what it says comes at its end
             self._errand, argv=argv, most_bytes=MOST_LOOK, most_s=most_s, silence_s=most_s
         )
 
@@ -209,21 +200,14 @@ class Campaign:
         self._engine.make(calls, self.manner.fanout, at_once, racks)
         self._tell()
 
-    def _told(self, answer: CallAnswer) -> None:
+    def _told(self, answer: Line) -> None:
         self._done += 1
         if self._keeps(answer):
             self._keep(answer, self._round)
 
-    def _keep(self, answer: CallAnswer, round: int) -> None:
-        file = str(answer.file.relative_to(self.folder.path)) if answer.file is not None else None
-        line = Line(
-            node=answer.node,
-            round=round,
-            state=answer.state,
-            reason=answer.reason,
-            seconds=answer.seconds,
-            file=file,
-        )
+    def _keep(self, answer: Line, round: int) -> None:
+        file = str(Path(answer.file).relative_to(self.folder.path)) if answer.file is not None else None
+        line = structs.replace(answer, round=round, file=file)
         self._answers[answer.node, round] = line
         self.folder.add(line)
 
@@ -242,7 +226,7 @@ class Campaign:
 
 def unanswered(campaign: Campaign, round: int = 0) -> Iterable[str]:
     """The nodes that did not answer, together where the reason is the same."""
-    from app.report.results.fleet import STATES
+    from app.report.results.fleet import state_words
 
     alike: dict[tuple[str, str], list[str]] = {}
     for node in campaign.head.nodes:
@@ -250,7 +234,7 @@ def unanswered(campaign: Campaign, round: int = 0) -> Iterable[str]:
         if line is not None and line.state != "answered":
             alike.setdefault((line.state, line.reason), []).append(node)
     for (state, reason), nodes in sorted(alike.items(), key=lambda pair: -len(pair[1])):
-        yield f"{counted(len(nodes), 'node')} {STATES[state]}: {folded(nodes)}: {reason}"
+        yield f"{counted(len(nodes), 'node')} {state_words(state)}: {folded(nodes)}: {reason}"
 
 
 def _triage(path: Path, _status: int) -> tuple[State, str]:

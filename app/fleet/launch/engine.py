@@ -17,7 +17,8 @@ from types import FrameType
 from typing import Protocol
 
 from app.failure import USAGE, Failure
-from app.fleet.launch.call import Call, CallAnswer
+from app.fleet.folder import Line
+from app.fleet.launch.call import Call
 from app.output import say
 from app.run.signals import finish_first
 from probes.number_text import whole
@@ -188,7 +189,7 @@ class _SrunWorker(ExecWorker):  # type: ignore[misc]
 class _Connection(EventHandler):  # type: ignore[misc]
     """One worker's events as a call takes them, and the call's orders as the worker takes them."""
 
-    def __init__(self, call: Call, ended: Callable[[CallAnswer], None], *, tree: bool) -> None:
+    def __init__(self, call: Call, ended: Callable[[Line], None], *, tree: bool) -> None:
         """`tree`: a gateway writes to whichever node it was given last, so the head is in the command; and what comes
         of a worker that was aborted breaks its channel, so such a one is left until all are at their end.
         """
@@ -262,7 +263,7 @@ class Engine(EventHandler):  # type: ignore[misc]
         self,
         rsh: str,
         connect_s: float,
-        told: Callable[[CallAnswer], None],
+        told: Callable[[Line], None],
         every: Callable[[], None],
         *,
         shared: bool,
@@ -358,7 +359,7 @@ class Engine(EventHandler):  # type: ignore[misc]
                 at_work[rack] += 1
                 call.go()
 
-    def _closed(self, answer: CallAnswer) -> None:
+    def _closed(self, answer: Line) -> None:
         if self._open.pop(answer.node, None) is not None:
             self._told(answer)
             self._fill()

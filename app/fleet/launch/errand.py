@@ -10,6 +10,7 @@ from zlib import compress
 
 import msgspec
 
+from app.fleet.launch.parcel import Parcel
 from app.recording.limits import LINE_LIMIT
 from probes.children.own_module import PYTHONS
 
@@ -20,18 +21,13 @@ _EXECUTE = (
 MARKED = "#hostdx-fleet"
 
 
-class Errand(msgspec.Struct, frozen=True, kw_only=True):
-    """The same for many nodes. `parts`: what the bundle has for which Python. `shared`: its path on the nodes, instead
-    of its bytes over the connection. `silence_s`: how long a run that goes on says nothing at most. `begin_s`: by the
-    nodes' clocks, seconds since 1970. `ahead`: what makes a node ready while others measure; it waits for its turn.
+class Errand(Parcel, frozen=True, kw_only=True):
+    """The same for many nodes, with the bundle. `silence_s`: how long a run that goes on says nothing at most.
+    `begin_s`: by the nodes' clocks, seconds since 1970. `ahead`: what makes a node ready while others measure; it waits
+    for its turn.
     """
 
     argv: tuple[str, ...]
-    bundle: bytes = b""
-    shared: str = ""
-    size: int
-    sha256: str
-    parts: frozenset[str] = frozenset()
     records: bool = False  # a run, whose recording is what it prints
     begin_s: float = 0.0
     ahead: tuple[str, ...] = ()

@@ -26,11 +26,11 @@ TREE = Path(__file__).parents[3]
 class Parcel(msgspec.Struct, frozen=True, kw_only=True):
     """`data` is empty where the nodes read it from `shared`. `parts`: Pythons and machines that it is for."""
 
-    data: bytes
-    shared: str
+    data: bytes = b""
+    shared: str = ""
     size: int
     sha256: str
-    parts: frozenset[str]
+    parts: frozenset[str] = frozenset()
 
 
 def parcel(shared: str) -> Parcel:

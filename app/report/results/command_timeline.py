@@ -6,6 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import cycle
+from pathlib import Path
 from statistics import median
 from typing import NamedTuple, TypeAlias
 
@@ -17,9 +18,11 @@ from app.report.figures.verdict_table import counts
 from probes import units
 from scenarios import events as ev
 from scenarios.results.document import Axis, Chart, Part, Series, Table, say
+from scenarios.rules.texts import Texts
 
 Points: TypeAlias = list[tuple[float, float]]  # seconds since the command's start, value
 
+SAYS = Texts(Path(__file__).with_name("texts.toml"))
 MARKS = "ABCDEFGH"
 QUARTERS = ("1st quarter", "2nd", "3rd", "4th")
 MOST_POINTS = 240  # of a variant's middle, and about as many of a run
@@ -113,11 +116,7 @@ def inside(session: Session) -> list[Part]:
     first = next(iter(by_field.values()))
     count = ", ".join(f"{len(runs)} of {printable(variant)}" for variant, runs in first.items())
     parts: list[Part] = [
-        say(
-            f"A sample a second of the command's whole process tree, by each run's own clock: {count}. Shown is "
-            "the median over those that still ran at that second; a thin line is one run. Warm-up, failed and "
-            "disturbed runs are not among them."
-        ),
+        say(SAYS.text("inside", runs=count)),
         _table(by_field),
     ]
     return [*parts, *(_chart(session, field, found) for field, found in by_field.items())]

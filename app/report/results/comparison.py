@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Literal
 
 from app.report.figures.interval_chart import drawable, sound
@@ -15,8 +16,10 @@ from scenarios.compare.effects import Effect, detectable, interval, is_cost, nam
 from scenarios.compare.run_summary import FigureKey
 from scenarios.knowledge.loads import group_of
 from scenarios.results import document as doc
+from scenarios.rules.texts import Texts
 from scenarios.verdict.verdict import Word
 
+SAYS = Texts(Path(__file__).with_name("texts.toml"))
 PARAMETERS = ("kernel", "parameters")  # the boot parameters that matter for speed; "none" without any
 # Differences of one kind that come by the dozen take one row.
 LISTED: dict[str, Callable[[Difference], bool]] = {
@@ -111,9 +114,7 @@ def _verdict(found: ComparedRecordings) -> list[doc.Part]:
         parts.append(
             doc.say(
                 doc.Strong("The control changed:"),
-                f"{', '.join(named(e) for e in controls)} uses no system call, so the CPU's clock, the "
-                "hypervisor or the "
-                "quota changed; all other figures are affected too.",
+                SAYS.text("control-changed", loads=", ".join(named(e) for e in controls)),
             )
         )
     if found.pattern is not None:
@@ -316,37 +317,18 @@ def _method(found: ComparedRecordings) -> list[doc.Part]:
     )
     if not found.effects:
         return [sides]
-    return [
-        sides,
-        doc.Bullets(
-            (
-                (
-                    "A run gives one figure a load: the mean over its undisturbed blocks. Sides are "
-                    "compared by the logarithms "
-                    "of these figures; the unit is the boot, and where a side was booted once, the run.",
-                ),
-                (
-                    "With few runs the spread of each load is drawn towards that of all loads as far as "
-                    "they are alike (moderated t "
-                    "statistics, Smyth 2004), and is never less than what the runs' own blocks show.",
-                ),
-                (
-                    f"The 95 % intervals hold for all {len(found.effects)} loads together (Bonferroni). "
-                    "Slower or faster: the interval "
-                    f"excludes no change and the estimate exceeds {percent(found.margin)}. No material "
-                    "difference: the interval "
-                    f"lies within {percent(found.margin)}.",
-                ),
-                *(
-                    (
-                        f"Run to run {percent(share)}, taken for want of repeated runs,",
-                        f"{name}: {'; '.join(group_of(name).sources)}.",
-                    )
-                    for name, share in allowances(found).items()
-                ),
-            )
-        ),
+    said = [
+        SAYS.text("compared-figures"),
+        SAYS.text("compared-spread"),
+        SAYS.text("compared-intervals", loads=len(found.effects), margin=found.margin),
     ]
+    items: list[doc.Words] = [(one,) for one in said]
+    for name, share in allowances(found).items():
+        sources = "; ".join(group_of(name).sources)
+        items.append(
+            (f"Run to run {percent(share)}, taken for want of repeated runs,", f"{name}: {sources}.")
+        )
+    return [sides, doc.Bullets(tuple(items))]
 
 
 def _side_row(name: str, side: RecordedSide) -> tuple[str, ...]:

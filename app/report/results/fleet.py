@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 from app.report.figures.strip import strip_lines, strip_svg
 from app.report.results.together import amount, sum_words, together
@@ -26,19 +27,17 @@ from scenarios.peers.node import folded
 from scenarios.peers.retest import LEAST_ROUNDS, MOST_ROUNDS, RetestedSuspect
 from scenarios.peers.screen import DRAWN, LEAST_PEERS
 from scenarios.results import document as doc
+from scenarios.rules.texts import Texts
 
+SAYS = Texts(Path(__file__).with_name("texts.toml"))
 WIDTH = 78
 _TRIAGE = "triage"  # rules alone, nothing is measured
 _MOST_NAMED = 12
 _MOST_STRIPS = 40
 _MOST_MISSING = 200
 _VALUE = 60  # characters of a fact
+_STATES = {"no_python": "no Python", "rubbish": "answer unusable"}
 _FEW = f"Too few nodes ({LEAST_NODES} are needed) to name a setting; these facts differ"
-STATES = {
-    "unreachable": "unreachable", "refused": "refused", "timed_out": "timed out", "hung": "hung",
-    "skipped": "skipped", "no_python": "no Python", "rubbish": "answer unusable", "interrupted": "interrupted",
-    "unreadable": "unreadable", "answered": "answered",
-}  # fmt: skip
 
 
 def fleet_document(found: FleetJudgement) -> doc.Document:
@@ -333,7 +332,7 @@ def _missing(missing: Sequence[Missing]) -> list[doc.Section]:
     alike: dict[tuple[str, str, str], list[str]] = {}
     for one in missing:
         round_ = f"retest {one.round}" if one.round else ""
-        alike.setdefault((STATES[one.state], round_, one.reason), []).append(one.node)
+        alike.setdefault((state_words(one.state), round_, one.reason), []).append(one.node)
     rows = [(folded(nodes), str(len(nodes)), *why) for why, nodes in list(alike.items())[:_MOST_MISSING]]
     header = ("nodes", "count", "state", "round", "reason")
     parts: list[doc.Part] = [doc.Table(header, tuple(rows), frozenset({1})).without_empty_columns()]
@@ -342,6 +341,10 @@ def _missing(missing: Sequence[Missing]) -> list[doc.Section]:
             doc.say(f"And {len(alike) - _MOST_MISSING} more reasons (--format ndjson lists all nodes).")
         )
     return [doc.Section("Nodes that did not answer", tuple(parts))]
+
+
+def state_words(state: str) -> str:
+    return _STATES.get(state, state.replace("_", " "))
 
 
 def _groups(found: FleetJudgement) -> list[doc.Section]:
@@ -360,24 +363,14 @@ def _groups(found: FleetJudgement) -> list[doc.Section]:
 
 def _method(found: FleetJudgement) -> tuple[doc.Part, ...]:
     if not found.measures:
-        words = f"Nothing was measured on enough like nodes; settings are named from {LEAST_NODES} nodes on."
-        return (doc.say(words),)
-    return (
-        doc.say(
-            "Nodes are compared with nodes of the same hardware (CPU, memory, disks, network cards). For each measure "
-            "the centre is the median and the spread is by the median absolute deviation. A lax screen makes suspects; "
-            f"they are measured again beside {DRAWN} drawn peers, in {LEAST_ROUNDS} to {MOST_ROUNDS} rounds. A node is "
-            f"named when its retests alone differ from those peers by more than {percent(found.margin)} with an "
-            "interval that excludes no difference; intervals are 95 % over all suspects, measures and rounds together."
-        ),
-        doc.say(
-            "The smallest detectable difference is the one that is found in 95 % of the cases. Settings are ranked by "
-            "PeerPressure (OSDI 2004): a value that all peers share and this node has not comes first, one that is "
-            "different on every node last. A setting is an association until it is proved."
-        ),
-        doc.say(f"Retest rounds: {found.rounds}. Suspects that came back within half of the margin in their retests: "
-            f"{len({one.node for one in found.cleared})}."),
-    )  # fmt: skip
+        return (doc.say(SAYS.text("fleet-few", least=LEAST_NODES)),)
+    margin, cleared = found.margin, len({one.node for one in found.cleared})
+    told = (
+        SAYS.text("fleet-measured", drawn=DRAWN, least=LEAST_ROUNDS, most=MOST_ROUNDS, margin=margin),
+        SAYS.text("fleet-settings"),
+        SAYS.text("fleet-rounds", rounds=found.rounds, cleared=cleared),
+    )
+    return tuple(map(doc.say, told))
 
 
 def _fact(subject: str, name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from app.glyphs import spark
 from app.printable import printable
@@ -12,7 +13,9 @@ from scenarios.nights.cusum import BASELINE_NIGHTS, CLIP, DRIFT, LIMIT
 from scenarios.nights.findings import changed, named, sized, suspects
 from scenarios.nights.history import History, LoadNights, Slowdown
 from scenarios.results import document as doc
+from scenarios.rules.texts import Texts
 
+SAYS = Texts(Path(__file__).with_name("texts.toml"))
 _LOW, _HIGH = 0.8, 1.2  # of the baseline: what a line's height shows
 _MOST_DRAWN = 16
 _MOST_NIGHTS = 60
@@ -169,12 +172,5 @@ def _nights(found: History, troubles: Sequence[str]) -> tuple[doc.Part, ...]:
 
 
 def _method(found: History) -> doc.Part:
-    return doc.say(
-        f"The first {BASELINE_NIGHTS} measured nights are the baseline; a change (kernel, firmware, libraries, "
-        "packages, mount) begins another, and until that is whole the older one is used. Each night's distance "
-        f"below the baseline, in deviations from night to night and at most {number(CLIP)}, less {number(DRIFT)}, is "
-        f"summed up (CUSUM). A load is called slower where the sum is above {number(LIMIT)} and the middle of the "
-        f"nights since then (Hodges-Lehmann) is below the baseline by more than {percent(found.margin)} beyond its "
-        "95 % interval, which holds for all loads and a year of nights together. A low night is measured once more: "
-        "the mean of both counts, or the better one where they differ beyond the margin."
-    )
+    limits = {"clip": number(CLIP), "drift": number(DRIFT), "limit": number(LIMIT)}
+    return doc.say(SAYS.text("nights", nights=BASELINE_NIGHTS, margin=found.margin, **limits))

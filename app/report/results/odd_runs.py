@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from probes.units import counted, listed, percent
+from probes.units import counted, listed
 from scenarios.compare.odd import FAMILY_ERROR, LEAST_EFFECT, LEAST_RUNS, OddRuns
 from scenarios.imported.cross_run import odd_findings
 from scenarios.results.document import Bullets, Document, Section, say
+from scenarios.rules.texts import Texts
 
+SAYS = Texts(Path(__file__).with_name("texts.toml"))
 _MOST_NAMED = 12
 
 
@@ -18,18 +21,9 @@ def odd_document(found: OddRuns, twins: Sequence[tuple[str, str]]) -> Document:
     loads = counted(found.loads, "load")
     none = f"None of {runs} lies apart from the others in any of {loads}."
     sections = [Section(f.title, (Bullets(tuple((line.text,) for line in f.evidence)),)) for f in findings]
-    method = [
-        say(
-            f"{runs}: {listed(found.runs, _MOST_NAMED)}. Looked at were the loads that {LEAST_RUNS} and more of them "
-            f"have under the same conditions: {found.loads}."
-        ),
-        say(
-            "For each load the centre and the spread are those of the runs that lie closest together; a run lies apart "
-            f"where it differs by more than {percent(LEAST_EFFECT)} and by more than chance gives: all loads of the "
-            f"pile together name a run wrongly in at most {percent(FAMILY_ERROR)} of such piles. The intervals hold "
-            "for the whole pile too."
-        ),
-    ]
+    names = listed(found.runs, _MOST_NAMED)
+    pile = SAYS.text("odd-pile", runs=runs, names=names, least=LEAST_RUNS, loads=found.loads)
+    method = [say(pile), say(SAYS.text("odd-method", effect=LEAST_EFFECT, error=FAMILY_ERROR))]
     if twins:
         method.append(
             say(

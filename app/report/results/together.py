@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from probes import units
 from probes.units import counted, listed, percent
 from scenarios.peers.judgement import Sum
 from scenarios.plan import Metric
 from scenarios.results.document import Cell, Section, Table, say
+from scenarios.rules.texts import Texts
 
+SAYS = Texts(Path(__file__).with_name("texts.toml"))
 _MOST_NODES = 64  # columns of a table that a person reads
 _MOST_TOLD = 2
 
@@ -24,12 +27,8 @@ def together(sums: Sequence[Sum]) -> list[Section]:
         again = listed([amount(total, one.metric) for total in one.again], len(one.again))
         rows.append((_title(one), str(len(one.rates)), amount(one.total, one.metric), again, *part))
     header = ("load", "nodes", "sum", "measured again", *shown)
-    said = (
-        "All nodes began at one time by their clocks and loaded the same directory, each with files of its own there. "
-        "How long a load took each is its own, so later on a node's load met whichever loads the others had come to."
-    )
     table = Table(header, tuple(rows), frozenset(range(1, len(header)))).without_empty_columns()
-    return [Section("Together", (table, say(said)))]
+    return [Section("Together", (table, say(SAYS.text("together"))))]
 
 
 def sum_words(sums: Sequence[Sum]) -> list[str]:

@@ -7,12 +7,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from app.fleet.folder import Line
 from app.fleet.launch.agent import MARK
-from app.fleet.launch.call import LOGIN_S, PATIENCE_S, SIGNS_S, START_S, Call, CallAnswer, State
+from app.fleet.launch.call import LOGIN_S, PATIENCE_S, SIGNS_S, START_S, Call, State
 from app.fleet.launch.errand import Errand
 
 ERRAND = Errand(
-    argv=("triage",), size=3, sha256="", bundle=b"zip", parts=frozenset({"cp311-x86_64"}), most_bytes=1000,
+    argv=("triage",), size=3, sha256="", data=b"zip", parts=frozenset({"cp311-x86_64"}), most_bytes=1000,
     most_s=200.0, silence_s=40.0, connect_s=5.0,
 )  # fmt: skip
 
@@ -61,7 +62,7 @@ class Node:
             assert phase != name or self.call.phase == name
         return self
 
-    def end(self, status: int | None = 0) -> CallAnswer:
+    def end(self, status: int | None = 0) -> Line:
         return self.call.closed(status)
 
 
@@ -79,8 +80,8 @@ def test_what_it_prints_is_kept_as_it_came(node: Node) -> None:
     node.words(exit=0)
     answer = node.end()
     assert answer.state == "answered" and node.judged == [0]
-    assert answer.file is not None and answer.file.read_bytes() == b'{"type":"run"}\n{"type":"end"}\n'
-    assert answer.file.stat().st_mode & 0o777 == 0o600
+    assert answer.file is not None and Path(answer.file).read_bytes() == b'{"type":"run"}\n{"type":"end"}\n'
+    assert Path(answer.file).stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def test_a_bundle_goes_over_the_connection_too(fleet: FakeFleet, monkeypatch: py
 
     found = campaign(fleet, TRIAGE, "n1")
     large = fleet.bundle.read_bytes()  # more than a pipe holds
-    errand = launcher.msgspec.structs.replace(found._errand, shared="", bundle=large, size=len(large))
+    errand = launcher.msgspec.structs.replace(found._errand, shared="", data=large, size=len(large))
     monkeypatch.setattr(found, "_errand", errand)
     found.look()
     assert states(found) == {"n1": "answered"}
