@@ -31,6 +31,7 @@ WELCOME, DONE = b"!", b"+"
 MOST_BYTES = 16 << 20  # of a request
 MOST_STREAMS = 64
 CHUNK = 512 << 10  # of our requests
+PIECE = 128 << 10  # of a call from or to memory, as iperf3's: 512 KiB are more than many a core's own cache
 
 
 class Ended(OSError):
@@ -172,7 +173,7 @@ class Peer:
                     self._over.set()
 
     def _answer(self, connection: socket.socket) -> None:
-        buffer = memoryview(bytearray(os.urandom(CHUNK)))
+        buffer = memoryview(bytearray(os.urandom(PIECE)))
         while True:
             operation, count = REQUEST.unpack(received(connection, REQUEST.size))
             if count > MOST_BYTES:
@@ -182,8 +183,8 @@ class Peer:
                 continue
             if operation not in (SINK, SOURCE):
                 raise Ended("asks for what a peer does not do")
-            for at in range(0, count, CHUNK):
-                part = buffer[: min(CHUNK, count - at)]
+            for at in range(0, count, PIECE):
+                part = buffer[: min(PIECE, count - at)]
                 if operation == SINK:
                     into(connection, part)
                 else:

@@ -32,7 +32,6 @@ from probes.bench.streams.messages import (
     requests,
 )
 from probes.bench.streams.peer import (
-    CHUNK,
     REQUEST,
     USAGE,
     USED,
@@ -189,7 +188,6 @@ def _connected(address: str, port: int, token: str) -> socket.socket:
         time_limit(made, STUCK_S)
         lively(made)
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, CHUNK)
         made.sendall(greeting(token))
         if received(made, 1) != WELCOME:
             raise OSError("no peer of hostdx answers there")

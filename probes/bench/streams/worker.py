@@ -16,15 +16,18 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from probes.bench.measured import NotApplicable
 from probes.bench.streams.messages import Direction, Job
-from probes.bench.streams.peer import CHUNK, DONE, REQUEST, SINK, SOURCE, Ended, into, received
+from probes.bench.streams.peer import CHUNK, DONE, PIECE, REQUEST, SINK, SOURCE, Ended, into, received
 from probes.bench.streams.zero_copy import ZeroCopy
 
-IN_FLIGHT = 4  # requests of a connection that are not answered yet
+# Requests of a connection that are not answered yet: as many as are answered in AHEAD_S, so that a slow link has little
+# under way when a slice ends and a fast one never waits for an answer.
+LEAST_WAITING, MOST_WAITING, AHEAD_S = 4, 16, 0.01
 _MORE = socket.MSG_MORE
 _SPLICE_MOVE, _SPLICE_MORE = 1, 4  # splice(2)
 _F_SETPIPE_SZ = 1031
@@ -92,24 +95,23 @@ class Worker:
         sends, copied = zero.sends, zero.copied
         cpu_s = time.thread_time()
         count = _Count(begin, onset_s, slice_s)
-        waiting = 0
-        if networked and not out:
-            for _ in range(IN_FLIGHT):
-                connection.sendall(REQUEST.pack(SOURCE, CHUNK))
-            waiting = IN_FLIGHT
+        waiting, most = 0, LEAST_WAITING
         while (going := time.perf_counter() < begin + slice_s) or (ahead and self._asked > self._at["out"]):
             if ahead and going:
                 self._ask()
             if networked and out:
                 connection.sendall(REQUEST.pack(SINK, CHUNK), _MORE)
                 waiting += 1
+            elif networked and waiting < most:
+                connection.sendall(REQUEST.pack(SOURCE, CHUNK) * (most - waiting))
+                waiting = most
             do()
             count.add(CHUNK)
-            if networked and out and waiting >= IN_FLIGHT:
+            while networked and out and waiting >= most:
                 _acknowledged(connection)
                 waiting -= 1
-            elif networked and not out:
-                connection.sendall(REQUEST.pack(SOURCE, CHUNK))
+            waiting -= int(networked and not out)
+            most = count.may_wait
         for _ in range(waiting):
             if out:
                 _acknowledged(connection)
@@ -128,13 +130,13 @@ class Worker:
         disk = self._disk_buffer  # of its own: the network's may be under way beside it
         ways: dict[tuple[Job, Direction], Callable[[], None]] = {
             ("disk", "out"): lambda: self._read(direct, disk),
-            ("network", "out"): lambda: connection.sendall(buffer),
+            ("network", "out"): lambda: _in_pieces(connection.sendall, buffer),
             ("copy", "out"): lambda: self._read_and_send(plain, connection),
             ("direct", "out"): lambda: self._read_and_send(direct, connection),
             ("zerocopy", "out"): lambda: self._read_and_lend(direct, self._zero_copies[link]),
             ("sendfile", "out"): lambda: self._sendfile(plain, connection),
             ("disk", "in"): lambda: self._write(direct, disk),
-            ("network", "in"): lambda: into(connection, memoryview(buffer)),
+            ("network", "in"): lambda: _in_pieces(partial(into, connection), buffer),
             ("copy", "in"): lambda: self._take_and_write(plain, connection),
             ("direct", "in"): lambda: self._take_and_write(direct, connection),
             ("splice", "in"): lambda: self._splice(connection.fileno(), plain, self._next("in")),
@@ -173,7 +175,7 @@ class Worker:
 
     def _read_and_lend(self, fd: int, zero: ZeroCopy) -> None:
         """From buffers in turn: one that was sent is the kernel's until it says that it has done with it."""
-        buffer, until = self._lent.popleft() if len(self._lent) > IN_FLIGHT else (_filled(), 0)
+        buffer, until = self._lent.popleft() if len(self._lent) > LEAST_WAITING else (_filled(), 0)
         zero.wait(until)
         self._read(fd, buffer)
         zero.send(memoryview(buffer))
@@ -211,11 +213,18 @@ class _Count:
 
     def __init__(self, begin: float, onset_s: float, slice_s: float) -> None:
         self._begin, self._from, self._slice_s, self._onset_s = begin, begin + onset_s, slice_s, onset_s
+        self._now = begin
         self._counted = self._whole = self._operations = 0
         self._quarters = [0, 0, 0, 0]
 
+    @property
+    def may_wait(self) -> int:
+        """Requests that the rate until now answers in AHEAD_S."""
+        rate = self._whole / max(1e-6, self._now - self._begin)
+        return max(LEAST_WAITING, min(MOST_WAITING, int(rate * AHEAD_S / CHUNK)))
+
     def add(self, count: int) -> None:
-        now = time.perf_counter()
+        now = self._now = time.perf_counter()
         self._whole += count
         if now < self._from:
             return
@@ -249,6 +258,13 @@ def _filled() -> mmap.mmap:
     made = mmap.mmap(-1, CHUNK)
     made.write(os.urandom(CHUNK))
     return made
+
+
+def _in_pieces(do: Callable[[memoryview], None], buffer: mmap.mmap) -> None:
+    """As much as a chunk, each time from or to the same small part."""
+    with memoryview(buffer) as view, view[:PIECE] as piece:
+        for _ in range(CHUNK // PIECE):
+            do(piece)
 
 
 def _acknowledged(connection: socket.socket) -> None:

@@ -2,7 +2,8 @@
 
 As root. KIND tbf: a token bucket of RATE Mbit/s on the private link; blkio: a limit of a control group (version 1) of
 RATE MiB/s on a loop device with the file system FS, read (WAY out) or written (in); rates: disk and network alone, in
-turn with fio and iperf3 between the same name spaces, on DIR (`rates DIR N WAY`).
+turn with fio (two files) and iperf3 (one stream) between the same name spaces, on DIR (`rates DIR N WAY`), the
+link as fast as it is or of MBIT (`rates DIR N WAY MBIT`).
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from probes.process_stat import own_stat
 from tests.app.launcher import argv, environment
 from tests.real.trim_disk import TrimDisk
 from tests.scenarios.fullstack.test_fullstack_real import STATION, processes, stations
+
+if TYPE_CHECKING:
+    from probes.private_directory import PrivateDirectory
 
 GROUP = Path("/sys/fs/cgroup/blkio/hostdx-fullstack-benchmark")
 BUDGET = "49"  # seconds: what a direction gets of the default budget
@@ -118,13 +122,13 @@ FIO = (
 TURN_S = 2
 
 
-def rates(directory: Path, count: int, way: str) -> None:
+def rates(directory: Path, count: int, way: str, mbit: int) -> None:
     """In each turn ours and theirs, who is first in turn: the ratio of each, their median and its 95 % interval."""
     import asyncio
 
     from scenarios.experiment.statistics.stats import level_interval
 
-    found = asyncio.run(_rates(directory, count, way))
+    found = asyncio.run(_rates(directory, count, way, mbit))
     for name, pairs in found.items():
         middle, ends = level_interval([ours / theirs for ours, theirs in pairs])
         low, high = ends or (0.0, 0.0)
@@ -133,21 +137,36 @@ def rates(directory: Path, count: int, way: str) -> None:
         print(f"{way} {name}: {interval}: {told} MB/s; load {os.getloadavg()[0]:.1f}", flush=True)
 
 
-async def _rates(directory: Path, count: int, way: str) -> dict[str, list[tuple[float, float]]]:
+async def _rates(directory: Path, count: int, way: str, mbit: int) -> dict[str, list[tuple[float, float]]]:
+    from probes.private_directory import PrivateDirectory, inode_of
+
+    held = os.open(directory, os.O_RDONLY)
+    private = PrivateDirectory.open(str(directory), inode_of(held))
+    try:
+        return {
+            name: await _turns(directory, private, count, way, name, streams, mbit)
+            for name, streams in (("disk", 2), ("network", 1))
+            if name == "network" or not mbit
+        }
+    finally:
+        private.close()
+        os.close(held)
+
+
+async def _turns(
+    directory: Path, private: PrivateDirectory, count: int, way: str, name: str, streams: int, mbit: int
+) -> list[tuple[float, float]]:
     from probes.bench.disk.budget import WriteBudget
     from probes.bench.streams.bench import StreamBench
     from probes.bench.streams.messages import Open, Side
     from probes.host import Host
-    from probes.private_directory import PrivateDirectory, inode_of
     from probes.system.disk.topology import Placement, placement
 
-    streams, size = 2, 256 << 20
-    held = os.open(directory, os.O_RDONLY)
-    private = PrivateDirectory.open(str(directory), inode_of(held))
+    size, found = 256 << 20, []
     place = placement(Host(), str(directory))
     assert isinstance(place, Placement)
     bench = StreamBench(Host(), private, place.leaves, streams * size, streams, WriteBudget(1 << 40), [way])
-    found: dict[str, list[tuple[float, float]]] = {"disk": [], "network": []}
+    side = Side(job=name, direction=way)  # type: ignore[arg-type]
     try:
         await bench.prepare(None)
         await bench.open("hostdx-fullstack-rates", Open(where="namespaces"))
@@ -155,22 +174,22 @@ async def _rates(directory: Path, count: int, way: str) -> dict[str, list[tuple[
             pid for pid in processes(STATION) if (stat := own_stat(str(pid))) and stat.parent == os.getpid()
         )
         ends = _ends(station)
-        sides = [Side(job="disk", direction=way), Side(job="network", direction=way)]  # type: ignore[arg-type]
+        if mbit:
+            _plant(station, mbit)
         fds = [file.fd for file in bench._files.of("read" if way == "out" else "write")]
         for turn in range(count):
-            for number, name in enumerate(found):
-                told = {}
-                for whose in ("ours", "theirs")[:: 1 if turn % 2 else -1]:
-                    if whose == "ours":
-                        train = await bench.train(sides, [number], TURN_S)
-                        told[whose] = train.values["MB/s"][0]
-                    else:
-                        told[whose] = _fio(fds, size, way) if name == "disk" else _iperf3(ends, streams, way)
-                found[name].append((told["ours"], told["theirs"]))
+            told = {}
+            for whose in ("ours", "theirs")[:: 1 if turn % 2 else -1]:
+                if whose == "ours":
+                    told[whose] = (await bench.train([side], [0], TURN_S)).values["MB/s"][0]
+                else:
+                    told[whose] = _fio(fds, size, way) if name == "disk" else _iperf3(ends, way)
+            found.append((told["ours"], told["theirs"]))
+        print(
+            f"CPU s for 10^9 bytes, {way} {name}: {bench.costs[side].host_cpu_s / bench.costs[side].bytes * 1e9:.2f}"
+        )
     finally:
         await bench.close()
-        private.close()
-        os.close(held)
     return found
 
 
@@ -200,13 +219,13 @@ def _ends(station: int) -> dict[str, list[str]]:
     return found
 
 
-def _iperf3(ends: dict[str, list[str]], streams: int, way: str) -> float:
-    """Between the same two name spaces, over the same link."""
+def _iperf3(ends: dict[str, list[str]], way: str) -> float:
+    """Between the same two name spaces, over the same link; without its first second, for ours has begun long ago."""
     told = json.loads(subprocess.check_output([*ends["hdxr"], "ip", "-j", "-4", "addr", "show", "hdxr"]))
     address = told[0]["addr_info"][0]["local"]
     server = subprocess.Popen([*ends["hdxr"], "iperf3", "-s", "-1", "-p", "47110"], stdout=subprocess.DEVNULL)
     time.sleep(0.3)
-    client = f"iperf3 -c {address} -p 47110 -P {streams} -t {TURN_S} -l 512K -J"
+    client = f"iperf3 -c {address} -p 47110 -O 1 -t {TURN_S} -J"
     found = _told([*ends["hdxs"], *client.split(), *(["-R"] if way == "in" else [])])
     server.wait()
     return float(found["end"]["sum_received"]["bits_per_second"]) / 8e6  # type: ignore[index]
@@ -216,7 +235,7 @@ if __name__ == "__main__":
     kind, place, *rest = sys.argv[1:]
     times = int(rest[0]) if rest else 10
     if kind == "rates":
-        rates(Path(place), times, rest[1] if rest[1:] else "out")
+        rates(Path(place), times, rest[1] if rest[1:] else "out", int(rest[2]) if rest[2:] else 0)
     else:
         rate = int(rest[2]) if rest[2:] else {"tbf": 1200, "blkio": 100}[kind]
         capped(Case(kind, *rest[1:2], rate=rate, way=rest[3] if rest[3:] else "out"), times, Path(place))
