@@ -1,7 +1,5 @@
 """A mistake of ours: one line for the admin, the traceback in a file for whoever mends it."""
 
-from __future__ import annotations
-
 import errno
 import os
 import sys

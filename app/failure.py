@@ -1,7 +1,5 @@
 """What ends a command with one line on stderr: never a traceback, never two lines."""
 
-from __future__ import annotations
-
 from app.process import Identity
 
 USAGE = 2

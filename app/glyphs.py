@@ -1,7 +1,5 @@
 """The characters that are drawn: harmless for text of the host, and a plain form for terminals without Unicode."""
 
-from __future__ import annotations
-
 import locale
 import os
 import sys

@@ -1,7 +1,5 @@
 """How hostdx was started: a command that is suggested on this terminal can be pasted there."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

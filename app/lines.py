@@ -4,8 +4,6 @@ A role is a meaning ("warning", "dim", "a" for the first variant), never a colou
 `role@ground` stands on a tinted ground: `bar`, `band` (the margin), `chip`, or a severity.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import TypeAlias

@@ -4,8 +4,6 @@ The lock is a file of mode 0600: who may read a file may also lock it (flock(2))
 readable file beside it names a process and a scenario, never a command line: those hold passwords.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import os

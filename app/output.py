@@ -1,8 +1,6 @@
 """The two streams. stdout carries the result only; stderr everything else. A closed or broken pipe is quiet: nobody
 reads there. A file that cannot take the result is not: who reads it later would take it for whole."""
 
-from __future__ import annotations
-
 import errno
 import os
 import select

@@ -3,8 +3,6 @@
 Root types `-o /dev/sdb` for `-o /tmp/sdb` once: what is there would be overwritten from its first byte on.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import secrets

@@ -4,8 +4,6 @@ Every way out ends in one of these: a screen's cells in `app/glyphs.clean` (whic
 of text in `printable`, a whole text in `printable_lines`, JSON in `printable_json`.
 """
 
-from __future__ import annotations
-
 import unicodedata
 
 # Cc controls, Cf formats (bidi overrides, zero width), Cs lone surrogates, Zl/Zp line separators

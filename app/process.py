@@ -1,7 +1,5 @@
 """Which process it was: a pid alone is reused, so it goes with its start time and the boot it belongs to."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Where hostdx keeps what it must not forget: recordings and journals; and where its locks lie."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

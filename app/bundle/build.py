@@ -1,7 +1,5 @@
 """Makes the bundle: the same bytes from the same tree and wheels."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os

@@ -1,7 +1,5 @@
 """The wheels of what hostdx needs, as pip fetches them from the index that it is set to."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The command line. What is not needed is not imported: `--version` answers as fast as a bare interpreter."""
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -1,7 +1,5 @@
 """The commands, each in a module of its own that is imported when it is called for."""
 
-from __future__ import annotations
-
 from difflib import get_close_matches
 
 import click

@@ -1,7 +1,5 @@
 """From the arguments to an exit status: whatever goes wrong is one line on stderr, never a traceback."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Commands that are imported when they are called for."""
 
-from __future__ import annotations
-
 import keyword
 from collections.abc import Mapping
 from importlib import import_module

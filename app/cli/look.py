@@ -1,7 +1,5 @@
 """How the output looks: colours, the width of a line, and of the commands that open the app its own options."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 

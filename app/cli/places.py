@@ -1,7 +1,5 @@
 """`hostdx places`: the directories that can be measured, as JSON, for the screen that lets one choose."""
 
-from __future__ import annotations
-
 import os
 
 import click

@@ -1,7 +1,5 @@
 """`hostdx pulse`: the host's load, CPUs and disks every few seconds, for the home screen: it reads nothing itself."""
 
-from __future__ import annotations
-
 import time
 
 import click

@@ -1,7 +1,5 @@
 """The argument RECORDING: with completion of what is there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`--root`: the host that is looked at is a captured tree, or a tar of one, instead of this machine."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 import weakref

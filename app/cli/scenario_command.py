@@ -1,7 +1,5 @@
 """Scenarios as subcommands of `run` and `plan`, with the options that each declares."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches

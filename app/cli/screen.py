@@ -1,7 +1,5 @@
 """`hostdx`, `hostdx attach`, `hostdx replay`: the terminal app on the host, a run under way, or a recording."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from importlib import import_module

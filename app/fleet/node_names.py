@@ -3,8 +3,6 @@
 Without it a small part of its syntax: commas, one range of numbers a bracket, padding, and `!` for but these.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -3,8 +3,6 @@
 Ten thousand recordings of a shared file system need the memory of their measures and facts, not of their events.
 """
 
-from __future__ import annotations
-
 import math
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """A judgement as rows, one a node and measure, for a site's own Grafana or Jupyter: NDJSON, and Parquet as an extra."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from pathlib import Path

@@ -3,8 +3,6 @@
 It is hostile input: bounded bytes and values, checked against types, and never more than a text or a number to us.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Union

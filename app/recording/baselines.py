@@ -1,7 +1,5 @@
 """Baselines: recordings kept under a name, to compare later runs with. A copy each, so that cleaning up loses none."""
 
-from __future__ import annotations
-
 import filecmp
 import os
 import re

@@ -1,7 +1,5 @@
 """The finished runs of one scenario on this host, as their recordings begin, for a run that is one of several."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

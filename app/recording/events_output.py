@@ -1,7 +1,5 @@
 """`--events FILE|-`: the same lines once more. A slow or closed reader never holds up the run."""
 
-from __future__ import annotations
-
 import errno
 import os
 import queue

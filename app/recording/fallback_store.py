@@ -1,7 +1,5 @@
 """A recording whose disk is full by the end of the run is kept on another one: what was measured is not lost."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterable

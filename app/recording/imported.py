@@ -1,7 +1,5 @@
 """An import as a recording file: read, recognised, recomputed, written in one go."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path

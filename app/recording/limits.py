@@ -1,7 +1,5 @@
 """How much of a recording is read: far above what any run of ours writes, below what costs minutes or gigabytes."""
 
-from __future__ import annotations
-
 LINE_LIMIT = 1 << 20  # bytes, line feed included
 SIZE_LIMIT = 512 << 20  # bytes unpacked: 200,000 events are about 30 MB
 RATIO_LIMIT = 100  # unpacked to packed; our own lines pack 8 to 20 times

@@ -5,8 +5,6 @@ order, whatever the clock was set to. The index holds what the history needs of 
 in a moment; it is made again from the recordings wherever it does not fit them.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence

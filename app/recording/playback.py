@@ -4,8 +4,6 @@ Pure: it knows neither files nor screens, and time passes only when `advance` sa
 way is the same thing with events still coming (`extend`) and the cursor kept at the end (`live`).
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """A recording as it is read: whole, or followed while it grows; memory and line length are bounded."""
 
-from __future__ import annotations
-
 import gc
 import gzip
 import io

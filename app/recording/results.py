@@ -1,7 +1,5 @@
 """Results as lines of a recording, each read as the type that its scenario declares."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

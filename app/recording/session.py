@@ -1,7 +1,5 @@
 """The state of a run as its events tell it: what every view (screen, report, `--json`) is drawn from (law 1)."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple, TypeVar

@@ -1,7 +1,5 @@
 """The runs of one side of a comparison: recordings and other tools' results, one by one, by directory or column."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The recordings kept in the state directory: which there are, which are still being written, and by name."""
 
-from __future__ import annotations
-
 import os
 from contextlib import closing
 from pathlib import Path

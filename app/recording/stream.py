@@ -1,7 +1,5 @@
 """The events of a run on their way out: folded into the session, recorded, teed, shown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The recording while it is written: one JSON object a line, flushed as it happens."""
 
-from __future__ import annotations
-
 import errno
 import math
 import os

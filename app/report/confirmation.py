@@ -1,7 +1,5 @@
 """The run that would prove a finding, with the directories that it needs: a disk is judged against another one."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable, Iterator
 

@@ -1,7 +1,5 @@
 """What `hostdx run` prints at its end: the report's first page, and where the whole report is."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The report's first page: who and when, both sides' numbers, whether to trust them, and what to do."""
 
-from __future__ import annotations
-
 from app.recording.session import Session
 from app.report import wording
 from app.report.figures import latency

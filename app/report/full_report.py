@@ -1,7 +1,5 @@
 """The report: a session as a document that another admin believes. The answer first, the doubts included."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from app.recording.session import Session

@@ -1,7 +1,5 @@
 """The run's result as one JSON document (`--json`): the event stream summed up. Golden files pin its form."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

@@ -1,7 +1,5 @@
 """How it was measured: enough for another admin to do it again, and to find the weak spot."""
 
-from __future__ import annotations
-
 import math
 import shlex
 from collections import Counter

@@ -1,7 +1,5 @@
 """What to do after a run: the one or two steps that its answer asks for, each with its command."""
 
-from __future__ import annotations
-
 import math
 import shlex
 from collections.abc import Sequence

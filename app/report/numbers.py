@@ -1,7 +1,5 @@
 """The report's numbers: effects with intervals, what each variant reached, trends, the loads as small multiples."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from statistics import median

@@ -3,8 +3,6 @@
 Text may come from the host: whoever shows it makes it safe.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from rich.cells import cell_len

@@ -1,7 +1,5 @@
 """Triage as a document, for a terminal and for a ticket: findings first, then what is not known."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from app.lines import Line, cleaned

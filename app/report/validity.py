@@ -3,8 +3,6 @@
 Each sign is made from fields; what a run has no means to tell is not said.
 """
 
-from __future__ import annotations
-
 import math
 from statistics import fmean, median
 from typing import Literal, NamedTuple, TypeAlias

@@ -1,7 +1,5 @@
 """How a verdict looks, wherever one is drawn: its role in the theme and its colour in a picture."""
 
-from __future__ import annotations
-
 from scenarios import events as ev
 from scenarios.verdict.verdict import Word
 

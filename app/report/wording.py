@@ -1,7 +1,5 @@
 """Verdicts and severities in the words of the reports: the same in every view that is text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from app.recording.session import Session

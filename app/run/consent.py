@@ -1,7 +1,5 @@
 """Whether a person agreed to the plan: `--yes`, a question on the terminal, or the digest of the plan shown."""
 
-from __future__ import annotations
-
 import sys
 
 from app import output

@@ -1,7 +1,5 @@
 """What earlier runs on this host found out, for the run that begins: how small an effect can show here, and levels."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """One `hostdx run` from the request to its end: plan, consent, lock, recording, runner."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random

@@ -1,7 +1,5 @@
 """A run that another run starts: a process of its own, its recording in a folder beside that of the whole."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Starts a runner that outlives the viewer, and stops one: by its pid, after its start time was checked (law 2)."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

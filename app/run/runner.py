@@ -1,7 +1,5 @@
 """The runner: gives a scenario its host, clock and changes, and turns however it ends into an `Ended` event."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random

@@ -1,7 +1,5 @@
 """Stopping a run: what Ctrl-C and SIGTERM do, and what they must not break."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 from collections.abc import Awaitable, Callable, Iterator

@@ -1,7 +1,5 @@
 """A finding as the report has it, and what a verdict advises, in lines."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 

@@ -6,8 +6,6 @@ which run in the middle of a wait, a thread watches for the hang-up itself (SIGH
 else), and another thread ends the process where the app does not get to it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import select

@@ -1,7 +1,5 @@
 """Values of a scenario's options: from words as they are typed, and as words to be shown."""
 
-from __future__ import annotations
-
 import math
 import os.path
 import re

@@ -1,7 +1,5 @@
 """A plan in panels, where the screen has room: what is compared, what it costs, every load, what to know before."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from app.glyphs import clean

@@ -1,7 +1,5 @@
 """A plan as lines: what it asks, reads, writes and changes, how long it takes, what it needs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich.cells import cell_len

@@ -1,7 +1,5 @@
 """What is wrong? The complaints that the scenarios say they answer, and what the host tells for their options."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Ctrl-Z and fg: the terminal driver begins anew only when it was suspended by itself."""
 
-from __future__ import annotations
-
 import signal
 from types import FrameType
 

@@ -4,8 +4,6 @@ Nothing is told by colour alone: severities carry a word and a sign, variants a 
 lies below the edge of a column in `a`.
 """
 
-from __future__ import annotations
-
 import os
 from functools import cache
 

@@ -1,7 +1,5 @@
 """What `hostdx undo` tells of each change: the same fields for its lines, its JSON document and the screen."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec

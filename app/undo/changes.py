@@ -1,7 +1,5 @@
 """A run's changes to the host: only with consent, locked, journalled before, undone after, watched by a supervisor."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 Nothing is ever undone by it: what its missing lines said may be the contrary of what the others say.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 from pathlib import Path

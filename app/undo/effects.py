@@ -6,8 +6,6 @@ calls what changes anything: `app/undo/kinds/settings.py` for attributes,
 `app/undo/kinds/resources.py` for what is made.
 """
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Whether the undo journal lies on the very device that is about to be changed: then it could not be relied on."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

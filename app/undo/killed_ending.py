@@ -1,7 +1,5 @@
 """The end of a recording whose runner was killed: written by who undoes it, so that no viewer waits for ever."""
 
-from __future__ import annotations
-
 import os
 import stat
 import time

@@ -1,7 +1,5 @@
 """What killed runs left, in one line each, for whoever reads the host or is about to measure on it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from app.undo import undo

@@ -6,8 +6,6 @@ a stuck device holds the journal's lock: it waits for that too, however long it 
 child that hung could be ended, it tries again now and then, for some hours.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import signal

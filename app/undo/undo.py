@@ -1,7 +1,5 @@
 """Undoing what a dead run left behind, in reverse order, by its journal."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

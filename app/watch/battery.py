@@ -1,7 +1,5 @@
 """What a night measures: the scenario that is a battery, for less than a minute and with little written."""
 
-from __future__ import annotations
-
 import os
 from contextlib import closing
 

@@ -4,8 +4,6 @@ They lie in a directory of the site's, thousands of recordings at any depth. Wha
 state directory, by path, size and time; another size or time, and it is read again.
 """
 
-from __future__ import annotations
-
 import os
 from hashlib import sha256
 from pathlib import Path

@@ -4,8 +4,6 @@ A night is lost for itself only: a full disk, a kill or a power cut leave an unf
 such a night left on the disk is undone before the next one measures.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from contextlib import closing

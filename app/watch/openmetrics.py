@@ -4,8 +4,6 @@ Gauges only and no timestamps: the collector reads the text format of Prometheus
 times (node_exporter, collector/textfile.go). The file is replaced in one step, as its documentation asks.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

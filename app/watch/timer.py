@@ -4,8 +4,6 @@ systemd.timer(5): `FixedRandomDelay` gives each host its own minute, the same ev
 do not write to one file server at once. A night that was missed is missed: nobody wants it in the morning.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import time

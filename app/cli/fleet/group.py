@@ -1,7 +1,5 @@
 """`hostdx fleet`: many nodes at once. Each command is a module of its own, imported when it is called for."""
 
-from __future__ import annotations
-
 import click
 
 from app.cli.lazy_group import LazyGroup

@@ -1,7 +1,5 @@
 """`hostdx fleet judge`: which of many nodes is odd, from their recordings or triages, whatever launched them."""
 
-from __future__ import annotations
-
 import click
 import msgspec
 

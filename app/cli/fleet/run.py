@@ -1,7 +1,5 @@
 """`hostdx fleet run SCENARIO -w NODES`: one scenario on many nodes, the odd ones measured again beside peers."""
 
-from __future__ import annotations
-
 import click
 
 from app.cli.fleet.launch_options import campaign, where_and_how

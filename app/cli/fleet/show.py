@@ -1,7 +1,5 @@
 """`hostdx fleet show`: the app on a folder of many nodes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """`hostdx fleet triage -w NODES`: every read-only rule on many nodes."""
 
-from __future__ import annotations
-
 import click
 
 from app.cli.fleet.launch_options import campaign, where_and_how

@@ -3,8 +3,6 @@
 Apart from `plan`, for what follows triage wants the host's facts at once: a plan's imports take a sixth of a start.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import sys

@@ -1,7 +1,5 @@
 """`hostdx peer`: the other end of network streams, for one client, for a while."""
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -3,8 +3,6 @@
 Only the command is moved, by its own affinity and memory policy before it starts: nothing is left to undo.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import platform

@@ -1,7 +1,5 @@
 """`hostdx plan SCENARIO`: what a run would do. Changes nothing."""
 
-from __future__ import annotations
-
 import os
 import time
 from typing import Any

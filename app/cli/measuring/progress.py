@@ -1,7 +1,5 @@
 """What a person at the terminal sees on stderr while `hostdx run` measures."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from app import output

@@ -1,7 +1,5 @@
 """`hostdx run SCENARIO`: the experiment in the foreground."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

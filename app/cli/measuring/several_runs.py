@@ -1,7 +1,5 @@
 """A run that is one of several on this host (before and after a reboot): what was before it, and what they tell."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from app.failure import USAGE, Failure, of_scenario

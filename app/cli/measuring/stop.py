@@ -1,7 +1,5 @@
 """`hostdx stop [RECORDING]`: stops a run of one's own and has its changes undone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

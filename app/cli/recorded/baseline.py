@@ -1,7 +1,5 @@
 """`hostdx baseline`: recordings kept under a name, for `compare --against NAME` and `run … --against NAME`."""
 
-from __future__ import annotations
-
 import click
 
 from app.cli.look import with_colour

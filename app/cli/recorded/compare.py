@@ -1,7 +1,5 @@
 """`hostdx compare A… -- B…`: what differs between two sides of recordings, and how sure that is."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import click

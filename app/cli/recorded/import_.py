@@ -1,7 +1,5 @@
 """`hostdx import FILE…`: other tools' results as recordings, recomputed and contradicted."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

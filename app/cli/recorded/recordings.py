@@ -1,7 +1,5 @@
 """`hostdx recordings`: what was recorded, and what is being recorded."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """`hostdx report RECORDING`: markdown for a ticket, a page, JSON, or the numbers as CSV."""
 
-from __future__ import annotations
-
 import click
 
 from app.cli.look import with_colour

@@ -1,7 +1,5 @@
 """`hostdx rm RECORDING...`: deletes recordings of one's own, with the parts of a checkup."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

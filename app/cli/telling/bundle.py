@@ -1,7 +1,5 @@
 """`hostdx bundle`: hostdx with all that it needs in one file, to be copied to hosts that have nothing but a Python."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`hostdx capture`: what the rules read on this host, in a file that a colleague can look at elsewhere."""
 
-from __future__ import annotations
-
 import io
 import os
 

@@ -1,7 +1,5 @@
 """`hostdx completion SHELL`: the script that makes the shell complete commands, scenarios, options and recordings."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`hostdx explain SCENARIO`: what it measures, how, and what it cannot tell: the README.md of the scenario's folder."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

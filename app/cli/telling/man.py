@@ -1,7 +1,5 @@
 """`hostdx man`: the manual page in roff, made from the commands and options as they are declared."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

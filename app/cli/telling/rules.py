@@ -1,7 +1,5 @@
 """`hostdx rules`: every read-only rule, and what one of them looks at, when it speaks and why."""
 
-from __future__ import annotations
-
 import inspect
 
 import click

@@ -1,7 +1,5 @@
 """`hostdx scenarios`: what can be run here, and why not."""
 
-from __future__ import annotations
-
 import click
 import msgspec
 

@@ -1,7 +1,5 @@
 """`hostdx triage`: every read-only rule at once, in about a second. What was found comes first."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping
 from functools import cache

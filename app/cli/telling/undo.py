@@ -1,7 +1,5 @@
 """`hostdx undo`: what a killed run, or a power cut, left behind."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the nodes' runs would change, in groups, and whether a person agrees to each: the plans come from the nodes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path

@@ -3,8 +3,6 @@
 The connection itself is somebody else's (`engine.py`): bytes come in by `line` and `said`, time by `tick`.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from contextlib import suppress

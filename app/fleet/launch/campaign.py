@@ -1,7 +1,5 @@
 """A fleet run from the nodes' plans to the last retest: each node's answer is kept as it comes."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@
 ClusterShell is an extra (`hostdx[fleet]`): without it everything but launching works.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import shlex

@@ -1,7 +1,5 @@
 """What a node is asked to do: the shell's command line, the agent's text and order, the bundle."""
 
-from __future__ import annotations
-
 import shlex
 from base64 import b64encode
 from functools import cache

@@ -1,7 +1,5 @@
 """The bundle that the nodes get: the one that we run from, one made of this tree, or one that lies on the nodes."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Retests: the nodes that differ, and peers drawn for them, are measured again until nothing is left to decide."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Collection, Iterable, Mapping, Sequence
 

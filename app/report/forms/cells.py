@@ -1,7 +1,5 @@
 """A document as lines of the screen: headings, lists, tables, commands. Folds at blanks; nothing is cut off."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest

@@ -5,8 +5,6 @@ in a row of its own.
 its name; loads have units of their own, so the medians' stands beside them.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import math

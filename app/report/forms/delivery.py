@@ -1,7 +1,5 @@
 """A document where it was asked for: markdown, with colours on a terminal, or a page, or JSON for our own screen."""
 
-from __future__ import annotations
-
 from app.output_file import deliver
 from app.report.forms import html, markdown
 from app.report.json_document import encoded

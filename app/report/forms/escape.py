@@ -1,7 +1,5 @@
 """Text as markdown that cannot be anything but text: whatever a host, a device or a process is called."""
 
-from __future__ import annotations
-
 import re
 
 from app.printable import printable, printable_lines

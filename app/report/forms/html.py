@@ -1,7 +1,5 @@
 """A document as one HTML page: no script, no link; dark or light, from 400 px; its first page prints on A4."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A document as GitHub-flavoured markdown."""
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 from app.lines import Line

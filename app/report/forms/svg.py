@@ -3,8 +3,6 @@
 Text comes from the host: every piece is made printable and escaped.
 """
 
-from __future__ import annotations
-
 import math
 from html import escape
 

@@ -1,7 +1,5 @@
 """A checkup's answer, line by line, for every view: the ranked list, and what to do about each."""
 
-from __future__ import annotations
-
 from app.recording.session import Session
 from app.report.wording import SIGNS
 from probes.units import duration

@@ -1,7 +1,5 @@
 """Inside the runs of a command: CPU, memory, threads and bytes by the run's own seconds, variants over each other."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A comparison as a document: what is slower on B and how sure that is, then what differs, then the method."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal

@@ -1,7 +1,5 @@
 """What a comparison does not show: too few runs, unlike loads, copies, disturbance; and what was taken instead."""
 
-from __future__ import annotations
-
 from probes.units import counted, listed, percent
 from scenarios.compare.comparison import ComparedRecordings
 

@@ -1,7 +1,5 @@
 """A finding in a document: what it stands on, what to do with each step's commands, and what would prove it."""
 
-from __future__ import annotations
-
 from app.recording.session import Session
 from app.report import confirmation, wording
 from app.report.numbers import imported

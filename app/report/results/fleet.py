@@ -1,7 +1,5 @@
 """Many nodes as a document: who is odd and why, who is to be measured again, the groups, who did not answer."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

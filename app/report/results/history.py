@@ -1,7 +1,5 @@
 """Several results over time as a drawing: a line of bars for each workload, and the same as SVG."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """A host's history as a document: what became slower and since when, each load's line with its changes, the nights."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The odd ones out of a pile of results as a document: each set of runs that lies apart, and by how much."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

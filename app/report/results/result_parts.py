@@ -1,7 +1,5 @@
 """A scenario's own results in the report: by their type a view of its own, a drawing, or a table of the fields."""
 
-from __future__ import annotations
-
 from app.recording.session import Session
 from app.report import wording
 from probes import units

@@ -1,7 +1,5 @@
 """Nodes that loaded one file system at the same time: what they reached in all, and each node's share of it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

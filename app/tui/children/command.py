@@ -1,7 +1,5 @@
 """Another hostdx command as a bounded child, off the screen's thread; its answer comes back on it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

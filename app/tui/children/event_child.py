@@ -1,7 +1,5 @@
 """A hostdx child whose events are read from its stdout as they come: triage for the home screen, plan for its step."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """A recording on the screen: its file, read whole or while it grows, and the playback over it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from app.recording.playback import Playback

@@ -1,7 +1,5 @@
 """Around the verdict's table: the answer in one sentence, how it came about, what to do next, the finding chosen."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from app.glyphs import clean

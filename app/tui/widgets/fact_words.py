@@ -1,7 +1,5 @@
 """A fact as a person reads it, and the reason where it could not be read."""
 
-from __future__ import annotations
-
 from app.glyphs import clean
 from app.recording.session import Session
 from probes import units

@@ -1,7 +1,5 @@
 """The fleet screen's parts: a strip a measure, and the table of nodes and measures that sorts and filters."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection
 from functools import partial

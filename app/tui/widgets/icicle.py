@@ -3,8 +3,6 @@
 Red and `+`: more in the variant, blue and `−`: less, grey: within its interval. What one side alone has is there too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from textual.binding import Binding

@@ -1,7 +1,5 @@
 """Imported results on the verdict screen: the bounding box and the course over time, as the recording holds them."""
 
-from __future__ import annotations
-
 from app.lines import BLANK, Line, text
 from app.recording.session import Session
 from scenarios.compare.bounding_box import Boxed

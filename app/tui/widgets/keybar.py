@@ -1,7 +1,5 @@
 """The last line: at most seven keys, made from the screen's bindings; or one message until the next key."""
 
-from __future__ import annotations
-
 from textual.binding import Binding
 
 from app.lines import Line, cells, grounded, wrapped

@@ -1,7 +1,5 @@
 """What a watch found, as its result tells it; over it the series that it draws, look by look."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from app.lines import Line, area, cleaned, crop, ruled, split, text

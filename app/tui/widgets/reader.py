@@ -1,7 +1,5 @@
 """Text longer than the screen: lines made for the width, scrolled by keys or the wheel."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from textual.binding import Binding

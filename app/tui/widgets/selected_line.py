@@ -1,7 +1,5 @@
 """All of what a list says in one line: the item under the cursor of the list that has the focus."""
 
-from __future__ import annotations
-
 from app.lines import BLANK, Line, crop, framed, split, text
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker

@@ -1,7 +1,5 @@
 """The terms that the screens use, each in one sentence: a part of the keys' screen, filtered and scrolled like them."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from app.lines import Line, crop, text, wrapped

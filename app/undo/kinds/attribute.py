@@ -4,8 +4,6 @@ A scheduler write waits for what is in flight and can hang on a stuck device, an
 state: so a child does it, which can be abandoned. Run as `python -m app.undo.kinds.attribute` it is that child.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -1,7 +1,5 @@
 """Commands that change something: argument lists, bounded in time, in a session of their own."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

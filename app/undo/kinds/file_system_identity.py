@@ -1,7 +1,5 @@
 """On which file system something was made: a name that is missing on another one says nothing about ours."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -4,8 +4,6 @@ That process carries the name that the journal knows as an argument of its own c
 removed in /run/netns, and after a crash of the runner it has died already (PR_SET_PDEATHSIG).
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import time

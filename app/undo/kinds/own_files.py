@@ -4,8 +4,6 @@ On a file system that does not answer both hang, in a state that nothing gets a 
 Run as `python -m app.undo.kinds.own_files` it is that child.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -1,7 +1,5 @@
 """Control groups of our own (version 2): made with their limits, and removed with all that runs in them."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -3,8 +3,6 @@
 What is removed is checked to be ours first: by name, owner and inode, or by the process's own arguments.
 """
 
-from __future__ import annotations
-
 import secrets
 
 from app.failure import NotDone

@@ -1,7 +1,5 @@
 """Settings: a sysfs or procfs attribute, with the side values that writing it resets, and putting both back."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Iterable

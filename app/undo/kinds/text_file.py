@@ -1,7 +1,5 @@
 """A file of text among the system's own: a unit of a timer. Made only where none is, removed only as it was made."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

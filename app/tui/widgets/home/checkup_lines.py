@@ -1,7 +1,5 @@
 """A checkup's ranked list as lines."""
 
-from __future__ import annotations
-
 from app.glyphs import clean
 from app.invocation import pasted
 from app.lines import Line, crop, ruled, text, wrapped

@@ -1,7 +1,5 @@
 """The host at a glance in two lines, three where there is no room for the table: name, system, what it is made of."""
 
-from __future__ import annotations
-
 import re
 
 from app.glyphs import clean

@@ -1,7 +1,5 @@
 """Disks, network cards, the firewall and what is mounted, in lines: what a wide screen shows at its right."""
 
-from __future__ import annotations
-
 from app.glyphs import clean
 from app.lines import BLANK, Line, crop, flowed, framed, pad, split, text, wrapped
 from app.recording.session import Session

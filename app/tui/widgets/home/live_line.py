@@ -1,7 +1,5 @@
 """What the host does now, in one line: load, CPUs, the busiest disk, and what tasks wait for."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from app.glyphs import spark

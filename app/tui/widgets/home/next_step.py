@@ -1,7 +1,5 @@
 """What to press now: by what the host waits for, by the worst suspect, else the three keys one needs first."""
 
-from __future__ import annotations
-
 from app.glyphs import SIGNS, clean
 from app.lines import Line, crop, framed, text
 from app.tui.widgets.home.live_line import SPEAKS

@@ -1,8 +1,6 @@
 """What is running, what is left over, how much was recorded before; on a high screen the newest with what they found,
 the bundled examples where nothing was recorded yet."""
 
-from __future__ import annotations
-
 from app.glyphs import SIGNS, clean
 from app.lines import Line, cells, crop, framed, pad, text
 from app.report.figures.interval_chart import Scale, bar_line

@@ -1,7 +1,5 @@
 """What is wrong? The complaints and the scenario that answers each, then the scenarios that answer none of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple

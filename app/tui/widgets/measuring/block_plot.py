@@ -1,7 +1,5 @@
 """The blocks of a workload, by variant, as they come, on fixed axes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

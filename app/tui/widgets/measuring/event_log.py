@@ -1,7 +1,5 @@
 """The guards' remarks, the changes made and undone, and notes, as they happen; the newest last."""
 
-from __future__ import annotations
-
 from app.glyphs import SIGNS, clean
 from app.lines import Line, crop, wrapped
 from app.recording.session import Session

@@ -1,7 +1,5 @@
 """What a survey or a watch has read so far, a line a figure: where no load is under way there are no blocks to draw."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """All effects of a run so far in one chart, the document's own; beside it what has too few groups for an interval."""
 
-from __future__ import annotations
-
 import math
 
 from app.lines import Line, cells, framed, pad, shortened, text

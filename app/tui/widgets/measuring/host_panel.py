@@ -1,7 +1,5 @@
 """The host while it is measured: its pulse, and who disturbed, what was changed and put back, newest last."""
 
-from __future__ import annotations
-
 from app.glyphs import SIGNS, clean
 from app.lines import BLANK, Line, crop, framed, text
 from app.tui.widgets.measuring.block_plot import variants

@@ -1,7 +1,5 @@
 """One curve inside a command's runs, the variants over each other on the run's own clock, and its figures below."""
 
-from __future__ import annotations
-
 from app.glyphs import clean
 from app.lines import BLANK, Line, crop, split, text
 from app.recording.session import Session

@@ -1,7 +1,5 @@
 """The levels of each side of a load, block by block, as they are drawn: few enough for the room, seldom moving."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from statistics import fmean, median

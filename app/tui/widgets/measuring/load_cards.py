@@ -1,7 +1,5 @@
 """All loads of a run at once: a card each where there is room, else a row; the one under way is bright."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import product
 from typing import TypeAlias

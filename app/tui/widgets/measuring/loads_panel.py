@@ -1,7 +1,5 @@
 """What the live screen is about: every load; without any, what is read or watched, and what the plan says of it."""
 
-from __future__ import annotations
-
 import shlex
 import time
 from functools import partial

@@ -1,7 +1,5 @@
 """The host's own pulse while it is measured: so that a disturbance is seen, and whose it was."""
 
-from __future__ import annotations
-
 from app.glyphs import spark
 from app.lines import Line, cells, text
 from app.recording.session import Session

@@ -1,7 +1,5 @@
 """How far the whole run is, what it does now, and which sides it compares."""
 
-from __future__ import annotations
-
 from app.glyphs import MARKERS, SIGNS, clean
 from app.lines import Line, cells, crop, framed, split, text
 from app.recording.progress import share_done, time_left

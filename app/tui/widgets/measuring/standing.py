@@ -1,7 +1,5 @@
 """Where every pair of a run stands: by its verdict, before that by what the estimate allows to be said."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from app.glyphs import clean

@@ -1,7 +1,5 @@
 """The steps of a run, done, under way and to come, in one or two lines."""
 
-from __future__ import annotations
-
 from app.glyphs import clean
 from app.lines import Line, Span, cells
 from app.recording.session import Session

@@ -1,7 +1,5 @@
 """How long a load's operations took while it is measured: a histogram a side, with the percentiles beside it."""
 
-from __future__ import annotations
-
 import msgspec
 
 from app.glyphs import clean

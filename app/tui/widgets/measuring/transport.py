@@ -1,7 +1,5 @@
 """Where in the recording the screen stands: `▶ 4×   01:12 / 03:12   [────●─────]   next: verdict`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from app.glyphs import clean
