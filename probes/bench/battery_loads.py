@@ -1,12 +1,13 @@
 """The battery's loads, as data: what a host does all day, each measured on one CPU and on all of them at once."""
 
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from probes.bench.engine.loads import calls
 from probes.bench.engine.loads.pinned_loads import BLOCK, SYSTEM_CALLS
-from probes.bench.workloads import MIB, Load
+from probes.bench.workloads import MIB, Load, declared
 
 Slot: TypeAlias = Literal["one", "all"]
 SLOTS: tuple[Slot, ...] = ("one", "all")
@@ -14,7 +15,6 @@ SLOTS: tuple[Slot, ...] = ("one", "all")
 CALL_SLICE_S = 0.04
 LEAST_FILES = 200  # a slice of deleting has only what the slice of creating made
 DISK_SLICE_S = 0.1
-STREAMED_A_SLICE = 32 * MIB
 MOST_WORKERS_ON_DISK = 32
 
 
@@ -74,34 +74,10 @@ TURNS: tuple[tuple[str, ...], ...] = (
 )
 
 
+DISK_LOADS = declared(Path(__file__).with_name("battery.toml"), dict[str, tuple[Load, ...]])["load"]
+
+
 def disk_loads(workers: int) -> tuple[Load, ...]:
     """The storage loads at so many operations in flight, each in slices of a tenth of a second."""
     count = min(workers, MOST_WORKERS_ON_DISK)
-
-    def load(name: str, title: str, kind: Literal["read", "write"], why: str, **more: object) -> Load:
-        settings: dict[str, object] = {
-            "id": name,
-            "title": title,
-            "kind": kind,
-            "metric": "IOPS",
-            "unit": "IOPS",
-            "why": why,
-            "workers": count,
-            "block_s": DISK_SLICE_S,
-            "max_block_s": 5 * DISK_SLICE_S,
-            "min_operations": 1,
-            **more,
-        }
-        return msgspec.convert(settings, Load)
-
-    stream = {"metric": "MB/s", "unit": "MB/s", "block_bytes": MIB, "sequential": True}
-    bounded = {"most_bytes": STREAMED_A_SLICE}
-    return (
-        load("randread-4k", "random read, 4 KiB", "read", "databases, small files, starting programs"),
-        load("randwrite-4k", "random write, 4 KiB", "write", "databases, virtual disks", budget_share=0.5),
-        load(
-            "fsync-4k", "synced write, 4 KiB", "write", "the price of durability", sync=True, budget_share=0.5
-        ),
-        load("read-1m", "sequential read, 1 MiB", "read", "streaming event files", **stream),
-        load("write-1m", "sequential write, 1 MiB", "write", "output and checkpoints", **stream, **bounded),
-    )
+    return tuple(msgspec.structs.replace(load, workers=count) for load in DISK_LOADS)

@@ -6,13 +6,14 @@ Most important first, as in the design: what most jobs feel. One process a worke
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
 
 from probes.bench.command_line import fio_directory, pasted
 from probes.safe_read import read_named
 
+T = TypeVar("T")
 Kind: TypeAlias = Literal["read", "write", "metadata", "cpu"]
 
 MIB = 1 << 20
@@ -54,8 +55,12 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     control: bool = False
 
 
-_LOADS = Path(__file__).with_name("loads.toml")
-LOADS = msgspec.convert(tomllib.loads(read_named(_LOADS, 1 << 16).decode())["load"], tuple[Load, ...])
+def declared(file: Path, kind: type[T]) -> T:
+    """A file of loads that lies beside its module."""
+    return msgspec.convert(tomllib.loads(read_named(file, 1 << 16).decode()), kind)
+
+
+LOADS = declared(Path(__file__).with_name("loads.toml"), dict[str, tuple[Load, ...]])["load"]
 IDS: tuple[str, ...] = tuple(load.id for load in LOADS)
 
 
