@@ -2,9 +2,13 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from probes.host import Host
+from probes.types import Absent
 from scenarios.finding import Finding
+
+T = TypeVar("T")
 
 
 class Unreadable(Exception):
@@ -13,6 +17,13 @@ class Unreadable(Exception):
 
 class Inapplicable(Exception):
     """The rule makes no sense on this host (one line), for example SATA rules without a SATA disk."""
+
+
+def readable(found: T | Absent, what: str = "") -> T:
+    """What was read. Raises Unreadable with the reason, behind `what`."""
+    if isinstance(found, Absent):
+        raise Unreadable(f"{what}: {found.reason}" if what else found.reason)
+    return found
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,9 @@
 """Scenario `contention`: does more in parallel give more, and if not, which lock is it?"""
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import Protocol
 
 from probes import units
 from probes.bench.contention.bench import ContentionBench, Point
@@ -32,25 +31,9 @@ LOCKS_S = 0.3  # of a point in which the kernel tells of its locks
 TRIES = 3  # of a point in which the workers had no CPU
 
 
-class Bench(Protocol):
-    async def point(
-        self, load: str, side: int, workers: int, seconds: float, *, locks: bool = False
-    ) -> Point: ...
-
-    async def close(self) -> None: ...
-
-
-class Starts(Protocol):
-    """Of `ContentionBench`; tests bring another one."""
-
-    def in_memory(self, name: str, kinds: Sequence[str], workers: int) -> Awaitable[Bench]: ...
-
-    def in_directories(self, fds: Sequence[int], workers: int) -> Awaitable[Bench]: ...
-
-
 @described(__file__)
 class Contention(Scenario):
-    def __init__(self, starts: Starts = ContentionBench) -> None:
+    def __init__(self, starts: type[ContentionBench] = ContentionBench) -> None:
         self._starts = starts
 
     def prepare(self, host: Host, options: Options) -> Prepared:
@@ -70,7 +53,7 @@ class Contention(Scenario):
             run.found(one)
 
     @asynccontextmanager
-    async def _bench(self, run: Run, found: ContentionSetup) -> AsyncIterator[Bench]:
+    async def _bench(self, run: Run, found: ContentionSetup) -> AsyncIterator[ContentionBench]:
         workers = found.levels[-1]
         async with AsyncExitStack() as stack:
             with run.step("prepare", "make files and directories"):
@@ -88,7 +71,7 @@ class Contention(Scenario):
 
 
 async def _locks(
-    run: Run, found: ContentionSetup, bench: Bench, made: tuple[Curve, ...]
+    run: Run, found: ContentionSetup, bench: ContentionBench, made: tuple[Curve, ...]
 ) -> tuple[Curve, ...]:
     """Of what does not scale, or may not: a point more, in which the kernel tells of its locks (root, Linux 5.19)."""
     symbols, told = Symbols(), []
@@ -106,7 +89,7 @@ async def _locks(
     return tuple(told)
 
 
-async def _measure(run: Run, found: ContentionSetup, bench: Bench, step: Step) -> MeasuredPoints:
+async def _measure(run: Run, found: ContentionSetup, bench: ContentionBench, step: Step) -> MeasuredPoints:
     """Groups until the budget ends: each load up to the most workers and down again, the sides in turn at each."""
     points: dict[Key, dict[int, list[list[Point]]]] = {
         (load.id, side): {n: [] for n in found.levels} for load, side in found.curves

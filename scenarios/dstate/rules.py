@@ -13,7 +13,7 @@ from probes.units import counted
 from scenarios.finding import Evidence, Finding
 from scenarios.knowledge.kernels import KernelFault, faults_of
 from scenarios.knowledge.waits import wait_kind
-from scenarios.rule import Inapplicable, Rule, Unreadable
+from scenarios.rule import Inapplicable, Rule, Unreadable, readable
 from scenarios.rules.texts import texts
 
 SAYS = texts("dstate")
@@ -34,9 +34,7 @@ _SHOWN = 6
 
 def tasks_now(host: Host) -> Iterator[Finding]:
     """Tasks in D, with their wait channel and, for root, their stack."""
-    first = tasks_in_d(host)
-    if isinstance(first, Absent):
-        raise Unreadable(f"the tasks' states: {first.reason}")
+    first = readable(tasks_in_d(host), "the tasks' states")
     waiting = list(first.tasks)
     if waiting and host.live:
         time.sleep(LOOK_AGAIN_S)
@@ -87,10 +85,7 @@ def _still(before: Scan, after: Scan | Absent) -> list[Task]:
 
 
 def _log(host: Host) -> KernelLog:
-    log = host.once(kernel_log)
-    if isinstance(log, Absent):
-        raise Unreadable(f"the kernel's log: {log.reason}")
-    return log
+    return readable(host.once(kernel_log), "the kernel's log")
 
 
 def _faults(host: Host, release: str) -> tuple[KernelFault, ...]:

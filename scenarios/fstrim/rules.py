@@ -12,7 +12,7 @@ from probes.system.disk.trim.trim_timer import trim_timer, untrimmed_because
 from probes.types import Absent, present
 from scenarios.finding import Evidence, Finding
 from scenarios.fstrim.remedies import remedies
-from scenarios.rule import Inapplicable, Rule, Unreadable
+from scenarios.rule import Inapplicable, Rule, Unreadable, readable
 from scenarios.rules.texts import texts
 
 SAYS = texts("fstrim")
@@ -23,9 +23,7 @@ _LAYERS = frozenset({"crypt", "md"})  # with a remedy of that name
 
 
 def chains(host: Host) -> tuple[DiscardChain, ...]:
-    found = host.once(discard_chains)
-    if isinstance(found, Absent):
-        raise Unreadable(f"mounted file systems: {found.reason}")
+    found = readable(host.once(discard_chains), "mounted file systems")
     if not found:
         raise Inapplicable("no mounted file system that can trim")
     return found

@@ -18,7 +18,7 @@ from scenarios import events as ev
 from scenarios.declared_options import described
 from scenarios.fstrim.facts import facts
 from scenarios.fstrim.ledger import Ledger
-from scenarios.fstrim.measurement.load import BuiltIn, Engine, Ground, OwnCommand
+from scenarios.fstrim.measurement.load import BuiltIn, Ground, OwnCommand
 from scenarios.fstrim.measurement.phase import Blocks, Stopped
 from scenarios.fstrim.measurement.trim import Pattern, after_warm_up
 from scenarios.fstrim.plan import Request, make, untrimmed
@@ -31,12 +31,12 @@ from scenarios.model import Options, Prepared, Refused, Run, Scenario, own_direc
 from scenarios.plan import Plan
 from scenarios.triage import apply_rule
 
-EngineMaker = Callable[[Host, TrimSetup, Request, PrivateDirectory, int, WriteBudget], Engine]
+EngineMaker = Callable[[Host, TrimSetup, Request, PrivateDirectory, int, WriteBudget], BuiltIn]
 
 
 def built_in(
     host: Host, layout: TrimSetup, asked: Request, private: PrivateDirectory, seed: int, budget: WriteBudget
-) -> Engine:
+) -> BuiltIn:
     ground = Ground(host, layout.directory, private, layout.leaves, layout.fixed_bytes, seed, budget)
     return OwnCommand(ground, asked.command) if asked.command else BuiltIn(ground)
 

@@ -17,7 +17,7 @@ from scenarios.cpus.quota import PERIODS_SPEAK, Quota, less_tight, stopped_by
 from scenarios.finding import MOST_SHOWN, Evidence, Finding, Remedy
 from scenarios.host.top_users import User, last_look, top_users, unseen
 from scenarios.knowledge.waits import kernel_thread
-from scenarios.rule import Inapplicable, Rule, Unreadable
+from scenarios.rule import Inapplicable, Rule, Unreadable, readable
 from scenarios.rules.texts import texts
 
 SAYS = texts("host")
@@ -180,9 +180,7 @@ def quota(host: Host) -> Iterator[Finding]:
     """A CPU quota that stops tasks, of our own group, of one above it or of any other (admin-guide/cgroup-v2.rst,
     cpu.stat).
     """
-    group = host.once(cgroup)
-    if isinstance(group, Absent):
-        raise Unreadable(f"control group: {group.reason}")
+    group = readable(host.once(cgroup), "control group")
     if isinstance(group.cpu_cores, Absent) and not quota_files(host):
         raise Unreadable(f"CPU quota: {group.cpu_cores.reason}")
     it = host.once(topology)

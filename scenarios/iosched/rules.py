@@ -15,7 +15,7 @@ from scenarios.finding import Evidence, Finding
 from scenarios.iosched.remedies import throughput_of_bfq, use
 from scenarios.knowledge.kernels import KernelFault, faults_of
 from scenarios.knowledge.schedulers import class_of, named_here
-from scenarios.rule import Inapplicable, Rule, Unreadable
+from scenarios.rule import Inapplicable, Rule, Unreadable, readable
 from scenarios.rules.texts import texts
 
 SAYS = texts("iosched")
@@ -192,9 +192,7 @@ def ignored_priorities(host: Host) -> Iterator[Finding]:
     deaf = [s.device for s in states if s.active in ("none", "kyber")]
     if len(deaf) < len(states):
         return  # before every process is asked
-    found = priorities(host)
-    if isinstance(found, Absent):
-        raise Unreadable(found.reason)
+    found = readable(priorities(host))
     if not found:
         return
     names = ", ".join(sorted({f"{p.comm} ({p.kind})" for p in found})[:5])

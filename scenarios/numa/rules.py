@@ -13,7 +13,7 @@ from probes.types import Absent, present
 from scenarios.finding import Finding
 from scenarios.numa import findings
 from scenarios.numa.settings import highest_khz, limited_khz, lost_nodes
-from scenarios.rule import Inapplicable, Rule, Unreadable
+from scenarios.rule import Inapplicable, Rule, readable
 from scenarios.rules.texts import texts
 
 SAYS = texts("numa")
@@ -22,17 +22,13 @@ CARDS = (STORAGE - {"NVMe"}) | {"NIC"}
 
 def nodes(host: Host) -> Iterator[Finding]:
     """The kernel's table of nodes, and `numa=off`."""
-    table = host.once(numa)
-    if isinstance(table, Absent):
-        raise Unreadable(f"/sys/devices/system/node: {table.reason}")
+    table = readable(host.once(numa), "/sys/devices/system/node")
     return findings.topology_findings(table.doubt, nodes_per_socket(host), lost_nodes(host))
 
 
 def links(host: Host) -> Iterator[Finding]:
     """Network cards and controllers; disks have rules of their own."""
-    found = host.once(pci_devices)
-    if isinstance(found, Absent):
-        raise Unreadable(found.reason)
+    found = readable(host.once(pci_devices))
     those = tuple(d for d in found if d.kind in CARDS and not d.virtual_function)
     if not any(present(d.link) for d in those):
         raise Inapplicable("no network card or controller reports a PCIe link")
@@ -46,9 +42,7 @@ def _links(those: tuple[PciDevice, ...]) -> Iterator[Finding]:
 
 def clock(host: Host) -> Iterator[Finding]:
     """A clock that is read by a system call and from a slow device costs every program that asks for the time."""
-    source = clocksource(host)
-    if isinstance(source, Absent):
-        raise Unreadable(source.reason)
+    source = readable(clocksource(host))
     return (structs.replace(found, prove="numa") for found in findings.timer_findings(source, None))
 
 
@@ -65,9 +59,7 @@ def limit(host: Host) -> Iterator[Finding]:
 
 def memory_modules(host: Host) -> Iterator[Finding]:
     """Nodes with CPUs and no memory of their own: every access goes to another node."""
-    table = host.once(numa)
-    if isinstance(table, Absent):
-        raise Unreadable(f"/sys/devices/system/node: {table.reason}")
+    table = readable(host.once(numa), "/sys/devices/system/node")
     if table.doubt or len(table.nodes) < 2:
         raise Inapplicable("one node, or nodes that are not credible")
     setting = nodes_per_socket(host)

@@ -30,7 +30,7 @@ from scenarios.rpfilter.cost import answer, check_cost, line_rates
 from scenarios.rpfilter.facts import Facts, fact_events, rate_events, read
 from scenarios.rpfilter.findings import finding
 from scenarios.rpfilter.measurement.measured_check import chosen
-from scenarios.rpfilter.measurement.trains import Bench, NetworkTrains, NetworkVariantBench, Pairs
+from scenarios.rpfilter.measurement.trains import NetworkTrains, NetworkVariantBench, Pairs
 from scenarios.rpfilter.measurement.variants import NONE, Trial
 from scenarios.rpfilter.plan import (
     BLOCK_S,
@@ -65,8 +65,8 @@ class Rpfilter(Scenario):
 
     takes_s: ClassVar[float] = BUDGET_S + RATES_S + PREPARING_S
 
-    def __init__(self, start: Callable[[str], Awaitable[Bench]] | None = None) -> None:
-        self._start: Callable[[str], Awaitable[Bench]] = Network.start if start is None else start
+    def __init__(self, start: Callable[[str], Awaitable[Network]] | None = None) -> None:
+        self._start: Callable[[str], Awaitable[Network]] = Network.start if start is None else start
 
     def blocked(self, host: Host) -> str:
         if not host.live:
@@ -124,7 +124,7 @@ class Rpfilter(Scenario):
             with run.step("measure", STEPS["measure"]):
                 await self._judge(run, facts, bench, now)
 
-    async def _prepare(self, run: Run, facts: Facts, bench: Bench, step: Step) -> None:
+    async def _prepare(self, run: Run, facts: Facts, bench: Network, step: Step) -> None:
         asked = run.options.integer("routes", -1)
         added = await bench.set_up(routes_of(facts, asked), ipv6=facts.ipv6)
         if bench.in_user_namespace:
@@ -132,7 +132,7 @@ class Rpfilter(Scenario):
         step.done(f"{added.ipv6_routes} IPv6 and {added.ipv4_routes} IPv4 routes copied in")
         run.fact("network", "routes searched", added.ipv6_routes, source="private namespace")
 
-    async def _judge(self, run: Run, facts: Facts, bench: Bench, now: PacketRates | Absent) -> None:
+    async def _judge(self, run: Run, facts: Facts, bench: Network, now: PacketRates | Absent) -> None:
         tried = trials_of(facts, run.options)
         budget = Budget(budget_s(run.options), run.clock)
         family = sum(len(trial.pairs) for trial in tried)

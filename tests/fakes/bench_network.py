@@ -14,7 +14,7 @@ from tests.fakes.clock import FakeClock
 
 
 class FakeBench:
-    """Implements the `Bench` of `scenarios.rpfilter.measurement.trains`.
+    """Stands for `probes.bench.net.network.Network`.
 
     `costs` are ns by what the treatment does; scatter 1 %."""
 

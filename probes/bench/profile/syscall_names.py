@@ -1,4 +1,4 @@
-"""Names of the system calls that may wait long, by their numbers (`syscalls.toml`). Another one is named by its number."""
+"""Names of the system calls that may wait long, by their numbers (`syscalls.toml`); of others the number."""
 
 import platform
 import tomllib

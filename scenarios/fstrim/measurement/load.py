@@ -1,6 +1,6 @@
 """What loads the disk in scenario `fstrim`: the built-in churn or the user's own command, and reads of a fixed file."""
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import msgspec
 
@@ -21,28 +21,6 @@ REFERENCE_ID = "randread-4k-qd1"
 COMMAND_METRIC = "runs/h"
 
 
-class Engine(Protocol):
-    """One directory under test. All metrics are "more is better"."""
-
-    async def prepare(self, tell: Progress) -> None: ...
-
-    async def block(self, seconds: float, most_bytes: int) -> Measured:
-        """New files, kept until `delete`."""
-        ...
-
-    async def reference(self, seconds: float) -> Measured:
-        """Reads of a file that stays as it is."""
-        ...
-
-    async def delete(self) -> int:
-        """What the blocks left; bytes. Returns when they count as free."""
-        ...
-
-    async def quiesce(self) -> None: ...
-
-    async def close(self) -> None: ...
-
-
 class Ground(NamedTuple):
     """Where an engine works and what it may: `leaves` are the devices, `file_bytes` is the size of the fixed file."""
 
@@ -56,7 +34,7 @@ class Ground(NamedTuple):
 
 
 class BuiltIn:
-    """hostdx's own load."""
+    """hostdx's own load. All metrics are "more is better"."""
 
     def __init__(self, ground: Ground) -> None:
         host, private, leaves, budget = ground.host, ground.private, ground.leaves, ground.budget
@@ -69,12 +47,15 @@ class BuiltIn:
         await self.reads.prepare(tell, (REFERENCE_ID,))
 
     async def block(self, seconds: float, most_bytes: int) -> Measured:
+        """New files, kept until `delete`."""
         return await self.churn.block(seconds, most_bytes)
 
     async def reference(self, seconds: float) -> Measured:
+        """Reads of a file that stays as it is."""
         return await self.reads.block(REFERENCE_ID, seconds)
 
     async def delete(self) -> int:
+        """What the blocks left; bytes. Returns when they count as free."""
         deleted = await self.churn.delete()
         await self.churn.sync()
         return deleted

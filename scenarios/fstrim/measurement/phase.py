@@ -8,7 +8,7 @@ from probes.bench.disk.cache import cache_check
 from probes.bench.measured import Measured, NotApplicable
 from scenarios import events as ev
 from scenarios.experiment.schedule.guarded import GuardedBlocks
-from scenarios.fstrim.measurement.load import CHURN_ID, REFERENCE_ID, Engine
+from scenarios.fstrim.measurement.load import CHURN_ID, REFERENCE_ID, BuiltIn
 from scenarios.fstrim.measurement.trim import LEAST_BLOCK_S, Pattern, again_at_most
 from scenarios.guards.watch import Watch
 from scenarios.model import Run
@@ -44,7 +44,7 @@ class Blocks:
     def __init__(
         self,
         run: Run,
-        engine: Engine,
+        engine: BuiltIn,
         loads: Sequence[Workload],
         pattern: Pattern,
         block_bytes: int,

@@ -1,16 +1,12 @@
 """All variants of a trial in turn, each in a pair of namespaces of its own: nothing is loaded between two slices."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import Literal, Protocol
 
 import msgspec
 
 from probes.bench.measured import Measured, NotApplicable, Train, Unfit
-from probes.bench.net.lab_messages import Ready
+from probes.bench.net.network import Network
 from probes.bench.net.route_set import RouteSet
-from probes.bench.net.rules import Treatment
 from scenarios.experiment.schedule.trains import Trains
 from scenarios.model import Clock
 from scenarios.rpfilter.measurement.variants import Compared, Trial
@@ -18,31 +14,10 @@ from scenarios.rpfilter.measurement.variants import Compared, Trial
 _SETTLE_S = 0.02  # what the last variant freed through RCU is gone after a grace period of a few milliseconds
 
 
-class Bench(Protocol):
-    """What `probes.bench.net.network.Network` does; a test brings numbers of its own."""
-
-    @property
-    def in_user_namespace(self) -> bool: ...
-
-    async def set_up(self, routes: RouteSet, *, ipv6: bool, pair: int = 0) -> Ready: ...
-
-    async def activate(self, treatment: Treatment, *, offload: bool = True, pair: int = 0) -> Ready: ...
-
-    async def train(
-        self, protocol: Literal["IPv6", "IPv4"], order: Sequence[int], slice_s: float, *, onset_s: float = 0.0
-    ) -> Train: ...
-
-    async def measure(
-        self, load: Literal["udp", "tcp"], protocol: Literal["IPv6", "IPv4"], seconds: float
-    ) -> Measured: ...
-
-    async def close(self) -> None: ...
-
-
 class NetworkVariantBench:
     """In blocks, one variant after the other in the first pair: for a stream, which first opens its window."""
 
-    def __init__(self, bench: Bench, clock: Clock, trial: Trial, compared: Compared) -> None:
+    def __init__(self, bench: Network, clock: Clock, trial: Trial, compared: Compared) -> None:
         self._bench = bench
         self._clock = clock
         self._trial = trial
@@ -65,7 +40,7 @@ FIRST_SLICE_S = 0.02
 class Pairs:
     """Which pairs of namespaces are there; they are kept from one trial to the next."""
 
-    def __init__(self, bench: Bench, routes: RouteSet, *, ipv6: bool) -> None:
+    def __init__(self, bench: Network, routes: RouteSet, *, ipv6: bool) -> None:
         """The first pair is set up already."""
         self._bench = bench
         self._routes = routes
@@ -82,7 +57,7 @@ class NetworkTrains(Trains):
     """For small packets."""
 
     def __init__(
-        self, bench: Bench, pairs: Pairs, trial: Trial, numbers: Mapping[str, int] | None = None
+        self, bench: Network, pairs: Pairs, trial: Trial, numbers: Mapping[str, int] | None = None
     ) -> None:
         """`numbers`: by variant, its pair of namespaces; without it the variants are loaded by `ready`."""
         self._bench = bench
@@ -139,6 +114,6 @@ class NetworkTrains(Trains):
             sides=[train.sides[number] for number in numbers if number < len(train.sides)],
         )
 
-    def without(self, variants: Sequence[str]) -> NetworkTrains:
+    def without(self, variants: Sequence[str]) -> Trains:
         left = {v: number for v, number in self._numbers.items() if v not in variants}
         return NetworkTrains(self._bench, self._pairs, self._trial, left)

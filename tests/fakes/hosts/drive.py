@@ -13,7 +13,7 @@ BLOCK_BYTES = 1 << 20
 
 
 class Drive:
-    """Implements the `Engine` of `scenarios.fstrim.measurement.load`.
+    """Stands for `BuiltIn` of `scenarios.fstrim.measurement.load`.
 
     `level` is what new files reach of their speed (1: all of it).
 
