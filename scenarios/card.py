@@ -50,11 +50,13 @@ class Trace(msgspec.Struct, frozen=True, omit_defaults=True):
 class Card(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`known_by`: the label of the fact that tells one run of it from the next, where the host's name does not.
 
-    `rates`: its results have `line_rates`. `takes_s`: as usually run, of those that are a next step after another one.
+    `compares`: its loads have blocks of either side, whose ratio is what it asks for. `rates`: its results have
+    `line_rates`. `takes_s`: as usually run, of those that are a next step after another one.
     """
 
     id: str = ""
     role: Role = "experiment"
+    compares: bool = True
     complaint: Complaint | None = None
     directories: Directories = ""
     known_by: str = ""

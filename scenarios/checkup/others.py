@@ -1,4 +1,5 @@
-"""Who uses the host beside a checkup: looks while nothing of ours runs, before the first part and between two.
+"""What slows a host beside a checkup's parts: who uses it, by looks while nothing of ours runs, before the first part
+and between two; and the CPU quota of our own control groups, over all of the checkup.
 
 What a part's own guards notice is what disturbed it; here it is a cause of its own, for a busy host is a slow one.
 """
@@ -14,11 +15,14 @@ import msgspec
 
 from probes import units
 from probes.host import Host
+from probes.system.processor.throttle import quota_files
 from probes.system.pulse import Counters, Rates, pulse, read_counters
 from probes.system.running.culprit import Resource, ranking, used_by_others
 from probes.system.running.processes import ProcessTable, look, own_family, owner_of
+from probes.system.running.quota_groups import quota_group, since
 from scenarios.cpus import priority
-from scenarios.finding import NextStep
+from scenarios.cpus.quota import PERIODS_SPEAK, less_tight, stopped_by
+from scenarios.finding import Finding, NextStep
 from scenarios.model import Run
 from scenarios.results.result import Item
 from scenarios.rules.texts import texts
@@ -31,6 +35,7 @@ BUSY = 0.8  # of the time that a disk had something to do,
 PRESSED = 0.5  # where the kernel says besides that tasks waited for one
 MOST_NAMED = 3
 AREA = "host"  # the items' scenario, as of triage's rules about the host
+CGROUPS = "/sys/fs/cgroup"
 
 
 class User(msgspec.Struct, frozen=True):
@@ -63,6 +68,9 @@ class Others:
     def __init__(self, run: Run) -> None:
         self._run = run
         self.gaps: list[Gap] = []
+        folders = [file.rpartition("/")[0] for file in quota_files(run.host)] if run.host.live else []
+        found = (quota_group(run.host, CGROUPS, folder) for folder in folders)
+        self._quotas = [group for group in found if group is not None]
 
     async def look(self, seconds: float = BETWEEN_S) -> None:
         """Only on a live host: a captured one stands still."""
@@ -72,6 +80,17 @@ class Others:
         await self._run.clock.sleep(seconds)
         after = await asyncio.to_thread(_reading, self._run.host)
         self.gaps.append(gap(before, after, frozenset(own_family(self._run.host))))
+
+    def quota(self, known: Sequence[Finding] = ()) -> list[Item]:
+        """Of our own groups the one whose quota stopped us most often; `known`: triage's findings, that name it too."""
+        groups = [now for group in self._quotas if (now := since(self._run.host, group)) is not None]
+        worst = max(groups, key=lambda group: group.share, default=None)
+        if worst is None or worst.share <= PERIODS_SPEAK:
+            return []
+        words = SAYS.text("quota", stopped=stopped_by(worst))
+        about = tuple(f.key for f in known if f.subject == worst.folder)
+        step = less_tight(self._run.host, worst.folder).step
+        return [_item(words, step, worst.share, about)]
 
     def items(self, open_ones: Sequence[str]) -> list[Item]:
         """Causes, the CPUs first; `open_ones`: the suspects that stayed undecided beside them."""
@@ -99,7 +118,7 @@ class Others:
             step = priority.of_process(self._run.host, user.pids[0], user.name).step
         else:
             step = SAYS.remedy("unnamed", what="the CPUs", command="top -b -n 1 | head -n 20").step
-        return _item(words, step)
+        return _item(words, step, fmean(known) if known else 0.0)
 
     def _memory(self) -> Item | None:
         known = [one.rates.psi_memory for one in self.gaps if one.rates.psi_memory is not None]
@@ -108,7 +127,7 @@ class Others:
         step = SAYS.remedy(
             "unnamed", what="the memory", command="ps -eo pid,user,rss,args --sort=-rss | head"
         )
-        return _item(SAYS.text("memory", waited=fmean(known)), step.step)
+        return _item(SAYS.text("memory", waited=fmean(known)), step.step, fmean(known))
 
     def _disk(self) -> Item | None:
         waited = [one.rates.psi_io for one in self.gaps if one.rates.psi_io is not None]
@@ -135,7 +154,7 @@ class Others:
             step = SAYS.remedy("disk", name=user.name, pid=user.pids[0]).step
         else:
             step = SAYS.remedy("unnamed", what=device, command="cat /proc/pressure/io; iotop -b -o -n 3").step
-        return _item(words, step)
+        return _item(words, step, fmean(waited) if waited else 0.0)
 
     def _users(self, resource: Resource, least: float) -> list[User]:
         """At most MOST_NAMED, who used most first; `least`: CPUs or bytes a second that make one worth a name."""
@@ -158,8 +177,11 @@ class Others:
         return f": {', '.join(told)}" if told else ""
 
 
-def _item(words: str, step: NextStep) -> Item:
-    return Item(scenario=AREA, state="cause", words=words, severity="warning", following=(step,))
+def _item(words: str, step: NextStep, loss: float, about: tuple[str, ...] = ()) -> Item:
+    return Item(
+        scenario=AREA, state="cause", words=words, severity="warning", loss=round(min(1.0, loss), 3),
+        following=(step,), about=about,
+    )  # fmt: skip
 
 
 def _reading(host: Host) -> tuple[Counters, ProcessTable]:

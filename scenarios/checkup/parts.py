@@ -157,7 +157,9 @@ class ChosenDirectories(msgspec.Struct, frozen=True):
 def named_by(finding: Finding) -> tuple[str, ...]:
     """The directories that it names: as its subject, or for the run that would prove it."""
     words = (finding.subject, *finding.subjects, *finding.prove_options)
-    return tuple(dict.fromkeys(word for word in words if word.startswith("/")))
+    return tuple(
+        dict.fromkeys(w for w in words if w.startswith("/") and not w.startswith(("/proc/", "/sys/")))
+    )
 
 
 def chosen(host: Host, options: Options) -> ChosenDirectories:

@@ -35,6 +35,7 @@ def item(scenario: Scenario, outcome: Outcome, known: Sequence[Finding] = ()) ->
         if state == "cleared"
         else "unknown",
         seconds=round(outcome.seconds, 1),
+        loss=_loss(outcome) if state == "cause" else 0.0,
         recording=outcome.recording,
         following=(*map(_step, named), *outcome.following) if state not in ("cleared", "resolution") else (),
         about=tuple(f.key for f in named),
@@ -176,6 +177,12 @@ def _reach(verdicts: Sequence[ev.Verdict]) -> str:
     shares = [max(abs(1 - low), abs(1 - high)) for v in verdicts if v.ci95 for low, high in (v.ci95,)]
     most = max(shares, default=max(v.margin for v in verdicts))
     return percent(most) if most < 1 else smallest_effect(most)
+
+
+def _loss(outcome: Outcome) -> float:
+    """Of the speed, as the nearer end of the clearest interval has it."""
+    ends = (v.ci95[1] for v in outcome.verdicts if v.judged and v.slower and not v.control and v.ci95)
+    return round(max(0.0, 1 - min(ends, default=1.0)), 3)
 
 
 def _lost(outcome: Outcome) -> Finding | None:

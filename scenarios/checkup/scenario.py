@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from contextlib import suppress
 from functools import partial
 from typing import ClassVar
+
+import msgspec
 
 from probes.host import Host
 from scenarios import events as ev
@@ -35,6 +38,7 @@ from scenarios.triage import suspects
 
 BUDGET_S = 300.0
 TRIAGE_S = 4.0  # with a look at who uses the host
+END_S = 3.0  # of the budget, for the end of a part that is stopped, and the last look
 SHORT = "the budget is too short for it"
 CLEAR = "not needed: a part before it gave a clear answer (--all measures the rest too)"
 
@@ -88,8 +92,8 @@ class Checkup(Scenario):
         return Prepared(plan, partial(self._run, options, found))
 
     async def _run(self, options: Options, found: Sequence[CheckupPart], run: Run) -> None:
-        began = run.clock.now()
         budget = run.options.number("budget", BUDGET_S)
+        planned_s = taken_s = 0.0  # of the parts so far: on a busy host they take longer than they were given
         known = await self._triage(run)
         suspected = list(dict.fromkeys(f.prove for f in known if f.prove))
         items = [self._left_out(options, part, part.why_not) for part in found if part.why_not]
@@ -100,8 +104,9 @@ class Checkup(Scenario):
         await others.look(FIRST_S)
         try:
             while waiting:
-                left = budget - (run.clock.now() - began)
-                seconds = shares(waiting, left).get(waiting[0].id)
+                left = budget - END_S - run.time()
+                pace = min(1.0, planned_s / taken_s) if taken_s else 1.0
+                seconds = shares(waiting, left * pace).get(waiting[0].id)
                 part = waiting.pop(0)
                 if clear and not run.options.flag("all"):
                     items.append(self._left_out(options, part, CLEAR))
@@ -109,14 +114,16 @@ class Checkup(Scenario):
                     why = f"{max(0.0, left):.0f} s of the budget were left, which is too short for it"
                     items.append(self._left_out(options, part, why))
                 else:
-                    clear = await self._measure(run, options, part, seconds, items, known, fates) or clear
+                    before = run.time()
+                    clear |= await self._measure(run, options, part, (seconds, left), items, known, fates)
+                    planned_s, taken_s = planned_s + seconds + part.overhead_s, taken_s + run.time() - before
                     await others.look()
-                    self._tell(run, [*_beside(others, items), *_rules(known, fates)], ended=False)
+                    self._tell(run, _beside(others, items, known, fates), ended=False)
         except asyncio.CancelledError:
             items += [self._left_out(options, part, "stopped before it began") for part in waiting]
             raise
         finally:
-            self._tell(run, [*_beside(others, items), *_rules(known, fates)], ended=True)
+            self._tell(run, _beside(others, items, known, fates), ended=True)
 
     async def _triage(self, run: Run) -> list[Finding]:
         """The worst first."""
@@ -131,13 +138,15 @@ class Checkup(Scenario):
         run: Run,
         options: Options,
         part: CheckupPart,
-        seconds: float,
+        times_s: tuple[float, float],
         items: list[Item],
         known: Sequence[Finding],
         fates: dict[str, State],
     ) -> bool:
-        """Whether the answer is clear: something critical was measured."""
+        """Whether the answer is clear: something critical was measured. `times_s`: of measuring, and at most."""
+        seconds, most_s = times_s
         told: list[Outcome] = []
+        limit = asyncio.timeout(most_s)
         directories = options.strings("dir")
         about = [f for f in known if f.prove == part.id and _is_about(f, directories)]
 
@@ -149,16 +158,20 @@ class Checkup(Scenario):
                 run.emit(ev.Guard(t=run.time(), kind=event.kind, text=f"{part.id}: {event.sentence}"))
 
         def done(outcome: Outcome) -> None:
+            if limit.expired() and outcome.status != "done":
+                outcome = msgspec.structs.replace(outcome, reason="the budget was used up")
             told.append(outcome)
             items.append(one := item(part.scenario, outcome, about))
-            fates.update({_key(finding): one.state for finding in about})
+            fates.update({finding.key: one.state for finding in about})
             for finding in outcome.findings:
                 if finding.severity != "ok" and not finding.answers:
                     run.found(finding)
             run.note(f"{one.words}. {_next(one)}".strip())
 
         with run.step(part.id, f"{part.id}: {part.scenario.title}") as step:
-            await run.other(part.scenario, values(part.scenario, options, seconds), hear, done)
+            with suppress(TimeoutError):
+                async with limit:
+                    await run.other(part.scenario, values(part.scenario, options, seconds), hear, done)
             if told and told[0].status != "done":
                 step.skip(told[0].reason)
         return any(f.severity == "critical" and f.confidence == "measured" for o in told for f in o.findings)
@@ -176,15 +189,19 @@ class Checkup(Scenario):
         run.found(answer(found, ended=ended))
 
 
-def _beside(others: Others, items: Sequence[Item]) -> list[Item]:
-    """Those who use the host stand before the parts that measure, for what these find may be theirs; not before those
-    that only watch."""
+def _beside(
+    others: Others, items: Sequence[Item], findings: Sequence[Finding], fates: Mapping[str, State]
+) -> list[Item]:
+    """Our own quota stands before all that was measured under it, then what costs most: who uses the host, and the
+    parts that measure; before them those that only watch, behind them what triage warns of and none of them names."""
     known = {one.id: one for one in candidates()}
     open_ones = [
         known[one.scenario].suspect for one in items if one.state == "open" and one.scenario in known
     ]
     watched = [one for one in items if one.scenario in known and not known[one.scenario].measures]
-    return [*watched, *others.items(open_ones), *(one for one in items if one not in watched)]
+    measured = [*others.items(open_ones), *(one for one in items if one not in watched)]
+    told = [*watched, *others.quota(findings), *sorted(measured, key=lambda one: -one.loss)]
+    return [*told, *_rules(findings, fates, {key for one in told for key in one.about})]
 
 
 def _together(plans: Sequence[Plan]) -> tuple[Written, ...]:
@@ -212,16 +229,10 @@ def _is_about(finding: Finding, directories: Sequence[str]) -> bool:
     return not named or any(one in directories for one in named)
 
 
-def _key(finding: Finding) -> str:
-    return " ".join((finding.id, finding.subject, *finding.subjects))
-
-
-def _rules(known: Sequence[Finding], fates: Mapping[str, State]) -> list[Item]:
+def _rules(findings: Sequence[Finding], fates: Mapping[str, State], named: Set[str]) -> list[Item]:
     """Triage's warnings, but those that a measured cause confirms: it names them itself."""
-    told = [
-        (finding, fates.get(_key(finding), "not measured")) for finding in known if finding.severity in LOUD
-    ]
-    return [rule(finding, fate) for finding, fate in told if fate != "cause"]
+    told = [one for one in findings if one.severity in LOUD and one.key not in named]
+    return [rule(one, fates.get(one.key, "not measured")) for one in told]
 
 
 def _next(one: Item) -> str:

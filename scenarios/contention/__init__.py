@@ -2,4 +2,4 @@
 
 from scenarios.card import Card
 
-CARD = Card(id="contention", directories="compared")
+CARD = Card(id="contention", directories="compared", compares=False)

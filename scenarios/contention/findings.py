@@ -12,8 +12,8 @@ from scenarios.where.call_paths import PLUMBING
 SAYS = texts("contention")
 
 
-def findings(curves: Sequence[Curve], *, memory: bool) -> list[Finding]:
-    """One, which answers the question where anything was decided."""
+def findings(curves: Sequence[Curve], *, memory: bool, longer: str) -> list[Finding]:
+    """One, which answers the question where anything was decided. `longer`: the command of a longer run."""
     judged = [curve for curve in curves if curve.load != CONTROL]
     stopped = worst_first([curve for curve in judged if curve.stops_after is not None])
     most = curves[0].steps[-1].workers
@@ -31,7 +31,11 @@ def findings(curves: Sequence[Curve], *, memory: bool) -> list[Finding]:
         return [SAYS.finding("scales", most=most, least=least, greatest=greatest, evidence=evidence)]
     rest = [curve for curve in judged if curve not in whole]
     reason = next((step.reason for curve in rest for step in curve.steps if step.reason), "not decided")
-    return [SAYS.finding("open", count=len(rest), all=len(judged), reason=reason, evidence=evidence)]
+    return [
+        SAYS.finding(
+            "open", count=len(rest), all=len(judged), reason=reason, evidence=evidence, longer=longer
+        )
+    ]
 
 
 def worst_first(stopped: Sequence[Curve]) -> list[Curve]:

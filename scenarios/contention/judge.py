@@ -21,6 +21,7 @@ from scenarios.contention.plan import CONTROL, LEAST_GROUPS, Load
 from scenarios.contention.results import Curve, Scalability, Step, Wait, WorkersLevel
 from scenarios.contention.usl import fitted
 from scenarios.experiment.statistics.distributions import t_quantile
+from scenarios.experiment.wording import titled
 from scenarios.verdict.verdict import OPEN, UNFIT, Estimate, Why, Word, decide, margin_edge
 from scenarios.where.locks import by_lock, longest
 from scenarios.where.waits import kind_of, words
@@ -57,24 +58,36 @@ def curves(
     pairs = list(pairwise(counts))
     alpha = ALPHA / max(1, len(pairs) * (len(loads) - 1))
     found = []
-    for load, side in loads:
+    for curve, (load, side) in zip(so_far(measured, loads, sides), loads, strict=True):
         key = (load.id, side)
         steps = [_step(measured, key, *pair, margin, alpha) for pair in pairs if pair[1] <= judged]
         # More workers than CPUs cannot do more; that they do less than the CPU alone, waking each other, is a lock's.
         over = [_step(measured, key, *pair, margin, alpha, over=True) for pair in pairs if pair[1] > judged]
         steps += [step for step in over if step.slower and load.id != CONTROL]
         up_to, after = _reach(steps)
+        usl = _scalability(measured, key, [n for n in counts if n <= judged], rng)
         found.append(
-            Curve(
-                load=load.id, title=load.title, side=sides[side] if load.files else "", serial=load.serial,
-                groups=len(measured.points[key][counts[0]]),
-                levels=tuple(_level(measured, key, n) for n in counts),
-                steps=tuple(steps), scales_to=up_to, stops_after=after,
-                usl=_scalability(measured, key, [n for n in counts if n <= judged], rng),
-                waits=_waits(measured.points[key], counts[1:]),
-            )
-        )  # fmt: skip
+            msgspec.structs.replace(curve, steps=tuple(steps), scales_to=up_to, stops_after=after, usl=usl)
+        )
     return tuple(found)
+
+
+def so_far(
+    measured: MeasuredPoints, loads: Sequence[tuple[Load, int]], sides: Sequence[str]
+) -> tuple[Curve, ...]:
+    """Nothing is judged before the end."""
+    counts = sorted(measured.points[CONTROL, 0])
+    return tuple(
+        Curve(
+            load=load.id, title=titled(load.title, control=load.id == CONTROL), serial=load.serial,
+            side=sides[side] if load.files else "",
+            groups=len(measured.points[load.id, side][counts[0]]),
+            levels=tuple(_level(measured, (load.id, side), n) for n in counts),
+            steps=(), scales_to=None, stops_after=None, usl=None,
+            waits=_waits(measured.points[load.id, side], counts[1:]),
+        )
+        for load, side in loads
+    )  # fmt: skip
 
 
 def _mean(logs: Sequence[float], alpha: float) -> tuple[float, tuple[float, float]]:

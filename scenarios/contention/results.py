@@ -146,7 +146,7 @@ class Curves(Result, frozen=True, tag="contention.curves/1"):
                 curve.title,
                 curve.side,
                 *(units.prefixed(level.rate) for level in curve.levels),
-                f"{curve.answer} (x{curve.gain:.2g})",
+                f"{curve.answer} (x{curve.gain:.2g})" if curve.steps else "–",
                 Mono(curve.waits[0].place) if curve.waits else "–",
             )
             for curve in self.value

@@ -1,6 +1,7 @@
 """Scenario `contention`: does more in parallel give more, and if not, which lock is it?"""
 
 import os
+import shlex
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -11,7 +12,7 @@ from probes.bench.contention.operations import MOST_BYTES
 from probes.bench.profile.symbols import Symbols
 from probes.host import Host
 from scenarios.contention.findings import findings
-from scenarios.contention.judge import Key, MeasuredPoints, curves, with_locks
+from scenarios.contention.judge import Key, MeasuredPoints, curves, so_far, with_locks
 from scenarios.contention.plan import (
     CONTROL,
     LEAST_GROUPS,
@@ -26,6 +27,7 @@ from scenarios.contention.plan import (
 from scenarios.contention.results import Curve, Curves
 from scenarios.declared_options import described
 from scenarios.model import Options, Prepared, Run, Scenario, Step, own_directory
+from scenarios.option_value import arguments
 
 LOCKS_S = 0.3  # of a point in which the kernel tells of its locks
 TRIES = 3  # of a point in which the workers had no CPU
@@ -49,7 +51,9 @@ class Contention(Scenario):
                 made = curves(measured, found.curves, found.sides, found.judged, run.margin, run.rng)
                 made = await _locks(run, found, bench, made)
         run.emit(Curves(t=run.time(), value=made))
-        for one in findings(made, memory=found.memory):
+        options = run.options.values | {"budget": 4 * found.budget_s}
+        longer = shlex.join(["hostdx", "run", self.id, *arguments(options, self.options)])
+        for one in findings(made, memory=found.memory, longer=longer):
             run.found(one)
 
     @asynccontextmanager
@@ -114,6 +118,7 @@ async def _measure(run: Run, found: ContentionSetup, bench: ContentionBench, ste
                                 break
                         points[load.id, side][n][-1].append(point)
         number, spent, written = number + 1, run.clock.now() - began, written + MOST_BYTES
+        run.emit(Curves(t=run.time(), value=so_far(MeasuredPoints(points), found.curves, found.sides)))
         left = max(0.0, run.plan.measuring_s - spent)
         step.progress(
             f"{units.counted(number, 'group')} of all loads", left, min(1.0, spent / max(spent + left, 1e-3))

@@ -76,6 +76,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     severity: Severity | Literal["unknown"] = "unknown"
     rank: of.Number = 0
     seconds: of.Seconds = 0.0
+    loss: of.Share = 0.0  # of the time, as surely measured; 0: not told
     recording: str = ""
     following: tuple[NextStep, ...] = ()
     about: tuple[str, ...] = ()  # the findings that it names, by their keys

@@ -27,6 +27,10 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     differs: bool = False
 
 
+def differs_word(differs: bool, ci95: tuple[float, float]) -> str:
+    return "yes" if differs else "not shown" if ci95[0] <= 0 <= ci95[1] else "likely"
+
+
 class Node(Compared, frozen=True, kw_only=True, omit_defaults=True):
     """A function on the way from the first caller, with all that it calls, in thread seconds.
 
@@ -131,7 +135,7 @@ def _locks(table: LockTable) -> tuple[Part, ...]:
             number(lock.variant_s),
             signed(lock.difference_s),
             " to ".join(map(signed, lock.ci95_s)),
-            "yes" if lock.differs else "not shown",
+            differs_word(lock.differs, lock.ci95_s),
         )
         for lock in table.locks
     )

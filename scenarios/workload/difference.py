@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from probes.units import number, signed
 from scenarios.results.document import Cell, Part, Strong, Table, say
+from scenarios.where.results import differs_word
 from scenarios.where.waits import words
 from scenarios.workload.parts import BlockedOn, Split, TimePart
 from scenarios.workload.variant_bench import (
@@ -25,6 +26,7 @@ LEAST_POINT = 0.01  # of the wall time: smaller parts are not named in the first
 EQUAL = 0.05  # of the wall time: within it an interval says that nothing material is there
 FACTOR = 2.0  # of the wall time: from here on seconds, not points
 NAMED = 3
+LIKELY = "likely: only its own interval leaves out 0"
 
 WORDS = {
     USER: "user CPU",
@@ -128,7 +130,7 @@ def table(found: Split) -> Iterator[Part]:
         yield _counters(found)
     looks = f"; waits divided by {number(found.looks)} samples a run" if found.waits and found.looks else ""
     yield say(
-        f"differs: tested on logarithms (waits have long tails), adjusted for the number of lines{looks}"
+        f"differs: tested on logarithms (waits have long tails), adjusted for the number of lines; {LIKELY}{looks}"
     )
 
 
@@ -158,7 +160,7 @@ def _counters(found: Split) -> Table:
                 number(scale * rate.variant),
                 signed(scale * rate.difference),
                 f"{low} to {high}",
-                "yes" if rate.differs else "not shown",
+                differs_word(rate.differs, rate.ci95),
             )
         )
     return Table(header, tuple(rows), frozenset({1, 2, 3, 4}))
@@ -195,7 +197,7 @@ def _row(name: str, part: TimePart) -> tuple[Cell, ...]:
         number(part.baseline_s),
         number(part.variant_s),
         f"{signed(part.difference_s)} ({signed(low)} to {signed(high)})",
-        "–" if part.name == WALL else "yes" if part.differs else "not shown",
+        "–" if part.name == WALL else differs_word(part.differs, part.ci95_s),
     )
 
 

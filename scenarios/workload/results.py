@@ -7,7 +7,7 @@ from typing import ClassVar
 import msgspec
 
 from scenarios import ranges as of
-from scenarios.results.document import Part, Section
+from scenarios.results.document import Part, Section, say
 from scenarios.results.result import Result
 from scenarios.workload.parts import Split, TimePart
 
@@ -23,10 +23,10 @@ class Splits(Result, frozen=True, tag="workload.where/1"):
         return tuple(part for found in self.value for part in table(found))
 
     def on_top(self, now: float) -> Section | None:
-        from scenarios.workload.difference import LEAST_POINT, rows_of
+        from scenarios.workload.difference import LEAST_POINT, LIKELY, rows_of
 
         tables = tuple(rows_of(found, LEAST_POINT) for found in self.value if found.parts)
-        return Section("where the time went", tables) if tables else None
+        return Section("where the time went", (*tables, say(LIKELY))) if tables else None
 
 
 class AtLimit(msgspec.Struct, frozen=True, kw_only=True):

@@ -35,7 +35,7 @@ def rows_below(session: Session, height: int) -> int:
 
 def compares(session: Session) -> bool:
     """Whether there is anything to compare so far."""
-    judges = session.card.role != "battery"
+    judges = session.card.role != "battery" and session.card.compares
     return judges and bool(session.workloads) and len(session.variants) > 1 and not waits(session)
 
 

@@ -15,6 +15,7 @@ from app.failure import Failure
 from app.glyphs import SIGNS, clean
 from app.lines import Line, cells, framed, pad, split, text, wrapped
 from app.recording import store as recordings
+from app.report.forms.cells import parts_lines
 from app.report.headline import Answer, read_of
 from app.report.next_steps import to_do
 from app.report.validity import Sign, trust
@@ -30,6 +31,7 @@ from app.tui.widgets.picker import Picker, PickerRow
 from app.tui.widgets.verdict_list import EffectRow, entries, table_of
 from scenarios.card import card_of
 from scenarios.finding import Finding, Remedy
+from scenarios.results.document import Part
 
 HEADLINES = 40  # of the newest: each is read whole for it
 READ_EVERY_S = 0.04
@@ -46,7 +48,7 @@ _SIGNS = {
 
 
 class RecordingAnswer(NamedTuple):
-    """What a recording found, once it was read: its answer, the table of its effects, what else it says, what to do."""
+    """What a recording found, once it was read."""
 
     answer: Answer | None = None
     table: tuple[EffectRow, ...] = ()
@@ -54,6 +56,7 @@ class RecordingAnswer(NamedTuple):
     found: tuple[Finding, ...] = ()
     signs: tuple[Sign, ...] = ()
     steps: tuple[Remedy, ...] = ()
+    tables: tuple[Part, ...] = ()  # of its results, as they stand on the first page
 
 
 UNREAD = RecordingAnswer()
@@ -68,7 +71,9 @@ def _read(entry: recordings.Listed) -> RecordingAnswer:
     said = answer.finding if answer is not None else None
     found = tuple(f for f in session.worst_first if f != said)
     steps = to_do(session, recordings.argument(entry.path)) if answer is not None else ()
-    return RecordingAnswer(answer, table, margin_of(session), found, signs, steps)
+    sections = filter(None, (result.on_top(session.time) for result in session.results.values()))
+    tables = tuple(part for one in sections for part in one.parts)
+    return RecordingAnswer(answer, table, margin_of(session), found, signs, steps, tables)
 
 
 def _marked(marks: dict[str, str], key: str, draw: Callable[[int], Line], width: int) -> Line:
@@ -221,6 +226,7 @@ class RecordingsScreen(Base):
         about = ", ".join(filter(None, (f"of {one.where}", one.host, clean(one.name))))
         out = [*wrapped(words, width, "strong"), *wrapped(about, width, "dim")]
         out += table_of(list(read.table), read.margin, width)
+        out += parts_lines(read.tables, width)
         out += sign_lines(read.signs, width)
         out += next_lines(read.steps, width, 6 * len(read.steps), digits=False)
         for finding in read.found:
@@ -232,7 +238,8 @@ class RecordingsScreen(Base):
                 *(row for e in finding.evidence for row in wrapped(e.text, width - cells(head) - 2, "dim")),
             ]
             out += [[(" " * (cells(head) + 2), "text"), *row] for row in below]
-        return out
+        evidence = read.answer.finding.evidence if read.answer and read.answer.finding else ()
+        return [*out, *(row for e in evidence for row in wrapped(e.text, width, "dim", hang=2))]
 
     def action_again(self) -> None:
         rows: list[PickerRow] = []

@@ -8,6 +8,7 @@ from pathlib import Path
 from textual.binding import Binding
 from textual.widget import Widget
 
+from app.lines import half
 from app.recording import store
 from app.report.results.checkup import items
 from app.tui.details import (
@@ -28,6 +29,8 @@ from app.tui.widgets.picker import Picker
 from app.tui.widgets.verdict_list import VerdictList
 from scenarios.finding import Remedy
 
+MOST_FOLDED = 1.5  # rows of a table in half of the width, as a multiple of those in all of it
+MOST_ROWS = 1000
 AROUND = 3  # lines of head, transport and keys
 MOST_TABLE, LEAST_FOUND = 13, 4  # lines of the table, and of the findings with their border
 MOST_LOW_TABLE, MOST_FOUND, MOST_LOW_FOUND = 10, 9, 4  # on a low screen, as the rules below have it
@@ -124,16 +127,23 @@ class VerdictScreen(RunScreen):
         middle = self.query_one("#middle")
         about = self.query_one(VerdictDetails)
         about.display = compared or bool(about.rows(self.app.size.width))
-        beside_it = beside_it and about.display
+        beside_it = beside_it and about.display and (compared or not self._cramped())
         self.set_class(beside_it, "-beside")
         if beside_it and about.boxed:
-            half = (self.app.size.width * (62 if self.has_class("-broad") else 100) // 100 - 2) // 2 - 4
-            need = max(len(about.rows(half)), len(next_lines(advice(self.feed), half, MOST_NEXT)))
+            inner = (self.app.size.width * (62 if self.has_class("-broad") else 100) // 100 - 2) // 2 - 4
+            need = max(len(about.rows(inner)), len(next_lines(advice(self.feed), inner, MOST_NEXT)))
             middle.styles.height = min(MOST_NEXT, max(4, need), max(4, self._room() - 2)) + 2
         else:
             middle.styles.height = "auto"
         self._share_out()
         self._pair()
+
+    def _cramped(self) -> bool:
+        """A result's table would be high in half of the width."""
+        width = self.app.size.width
+        there = [on_top(self.session(), room, MOST_ROWS) for room in (half(width) - 4, width - 6)]
+        rows = [len(one.rows) if one is not None else 0 for one in there]
+        return rows[0] > max(MOST_NEXT, MOST_FOLDED * rows[1])
 
     def _share_out(self) -> None:
         """On a low screen: what the parts leave free goes to the steps, then to how the verdict came about."""

@@ -126,7 +126,7 @@ class VerdictDetails(Panel):
 
     @property
     def _most(self) -> int:
-        return self.screen.size.height // 3
+        return self.screen.size.height // (3 if self.screen.has_class("-beside") else 2)
 
     def rows(self, width: int) -> list[Line]:
         session = self.shell.feed.session

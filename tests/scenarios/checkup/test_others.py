@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
 from probes.system.pulse import Rates
 from scenarios.checkup.others import Gap, Others
 from scenarios.checkup.ranking import answer, ranked
+from scenarios.finding import Finding
 from scenarios.results.result import Item
+from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun
 
 IDLE = Rates(1.0, 0.1, 0.02, 0.0, 0.0, 0.01, 0.0, 0.0, {"vda": (0.0, 4096.0, 0.01)})
@@ -71,6 +75,27 @@ def test_without_pressure_files_only_full_cpus_are_called() -> None:
 
 def test_one_look_among_quiet_ones_is_no_cause() -> None:
     assert found(gap(psi_cpu=0.9), *[gap(psi_cpu=0.01)] * 4) == []
+
+
+@pytest.mark.parametrize(("stopped", "share"), [(90, 0.9), (3, None)])
+def test_our_own_quota_is_a_cause_with_the_share_of_the_checkups_own_periods(
+    tmp_path: Path, stopped: int, share: float | None
+) -> None:
+    tree, group = Tree(tmp_path), "/sys/fs/cgroup/batch"
+    tree.put("/proc/self/cgroup", "0::/batch")
+    tree.put(f"{group}/cpu.max", "30000 100000")
+    tree.put(f"{group}/cpu.stat", "nr_periods 500\nnr_throttled 500")
+    host = tree.host()
+    host.live = True
+    others = Others(FakeRun(host=host))
+    assert others.quota() == []
+    tree.put(f"{group}/cpu.stat", f"nr_periods 600\nnr_throttled {500 + stopped}")
+    told = others.quota([Finding(id="host.cpu-quota", severity="warning", title="t", subject=group)])
+    assert [one.loss for one in told] == ([share] if share else [])
+    for one in told:
+        assert (one.state, one.about) == ("cause", (f"host.cpu-quota|{group}",))
+        assert "batch" in one.words and "0.3" in one.words and "90 %" in one.words
+        assert f"{group}/cpu.max" in one.following[0].command
 
 
 def test_the_headline_of_a_busy_host_says_so() -> None:

@@ -127,17 +127,6 @@ class Conducted(FakeRun):
             done(self._outcomes[scenario.id])
 
 
-@pytest.fixture
-def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    def offer(*fakes: Scenario, suspected: str = "") -> None:
-        monkeypatch.setattr(parts, "candidates", lambda: fakes)
-        found = Finding(id="x.y", severity="warning", title="odd", prove=suspected)
-        events = [ev.Found(t=0.1, finding=found)] if suspected else []
-        monkeypatch.setattr("scenarios.triage.examine", lambda host, time, facts: iter(events))
-
-    return offer
-
-
 STORAGE, WALL = Fake("storage", "the disk", 90.0), Fake("wall", "the firewall", 30.0)
 NULL = Resolution("null", "noise", 20.0)
 REFUSED = Fake("gone", "the card", 30.0, why_not="no card is plugged in")
@@ -362,34 +351,3 @@ async def test_a_stop_keeps_what_was_measured_until_then(offered: Any) -> None:
         "3. the firewall: not measured: stopped before it began",
     ]
     assert not run.of(ev.Found)[-1].finding.title.startswith("until")
-
-
-@pytest.mark.parametrize(
-    ("told", "words"),
-    [
-        (outcome("s", "moved", "warning", SAME, verdict("slower", 0.9, (0.8, 0.9), control=True)),
-         "1. the disk: moved"),
-        (outcome("s", "A or B", "unknown", verdict("inconclusive", 1, (0.7, 1.4))), "1. the disk: undecided: A or B"),
-        (outcome("s", "no task was stuck", "ok", findings=(Finding(id="a", severity="ok", title="x"),)),
-         "1. not the disk: no task was stuck"),
-        (outcome("s", "faster", "ok", verdict("faster", 1.3, (1.2, 1.4))), "1. the disk: faster"),
-        (outcome("s", "skipped: no room", "warning", status="skipped", reason="no room"),
-         "1. the disk: not measured: no room"),
-        (outcome("s", "skipped: none: no room", "warning", UNMEASURED,
-                 status="skipped", reason="none: no room"),
-         "1. the disk: not measured: no room"),
-        (outcome("s", "unused", "ok", verdict("slower", 0.5, (0.4, 0.6)),
-                 findings=(Finding(id="w.cost", severity="ok", title="unused", answers=True),)),
-         "1. not the disk: unused"),
-        (outcome("s", "same", "ok", SAME,
-                 findings=(Finding(id="compare.worse", severity="warning", title="2 of 4 lost"),)),
-         "1. the disk: 2 of 4 lost"),
-        (outcome("s", "same", "ok", verdict("no material difference", 1.0, (0.4, 3.5))),
-         "1. not the disk (no difference over a factor of 3.5)"),
-    ],
-)  # fmt: skip
-async def test_what_a_part_says_of_its_suspect(offered: Any, told: Outcome, words: str) -> None:
-    offered(STORAGE)
-    run = Conducted(outcomes={"storage": told})
-    await conduct(Checkup(), run)
-    assert answered(run) == [words]

@@ -94,7 +94,10 @@ async def measured(
 
 
 def by_load(run: FakeRun) -> dict[str, Curve]:
-    (curves,) = run.of(Curves)
+    *so_far, curves = run.of(Curves)
+    assert so_far and not any(
+        curve.steps for one in so_far for curve in one.value
+    )  # nothing is judged before
     return {curve.load: curve for curve in curves.value}
 
 
@@ -192,7 +195,7 @@ async def test_two_sides_take_turns_and_only_files_are_measured_on_both(tmp_path
         lambda load, side, n: 1000.0 if (load, side) == ("create", 1) else linear(load, side, n),
         dirs=2,
     )
-    (curves,) = run.of(Curves)
+    curves = run.of(Curves)[-1]
     stopped = [curve for curve in curves.value if curve.stops_after is not None]
     assert [(curve.load, curve.side) for curve in stopped] == [("create", str(tmp_path / "1"))]
     both = {load.id for load in loads() if load.files}
@@ -204,7 +207,7 @@ async def test_two_sides_take_turns_and_only_files_are_measured_on_both(tmp_path
 
 async def test_its_result_is_read_back_and_shown(tmp_path: Path, eight: None) -> None:
     run, _ = await measured(tmp_path, linear)
-    (curves,) = run.of(Curves)
+    curves = run.of(Curves)[-1]
     again = msgspec.json.decode(msgspec.json.encode(curves), type=Curves)
     assert again == curves
     parts = curves.parts

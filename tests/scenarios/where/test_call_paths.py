@@ -25,7 +25,7 @@ from scenarios.where.call_paths import (
     compared,
     paths,
 )
-from scenarios.where.results import CallPaths, Node, PathTree
+from scenarios.where.results import CallPaths, Node, PathTree, differs_word
 
 
 class Named(Symbols):
@@ -180,3 +180,13 @@ def test_the_time_inside_a_call_holds_what_it_computes_too() -> None:
     assert names == ["fsync", "fsync, on", "fsync, waiting", "read", "read, on"]
     assert [row[1:3] for row in table.rows] == [(number(s), number(2 * s)) for s in (0.9, 0.3, 0.6, 0.2, 0.2)]
     assert tree_of([GroupPaths([{("on", "main"): 1.0}], [{("on", "main"): 1.0}])] * 2).inside_calls == ()
+
+
+@pytest.mark.parametrize(
+    ("differs", "ends", "word"),
+    [(True, (-2.0, -1.0), "yes"), (False, (-1.0, 1.0), "not shown"), (False, (-2.0, -1.0), "likely")],
+)
+def test_an_interval_without_0_that_is_not_sure_among_all_lines_is_not_said_to_show_nothing(
+    differs: bool, ends: tuple[float, float], word: str
+) -> None:
+    assert differs_word(differs, ends) == word

@@ -103,7 +103,8 @@ def card(
     rows += below
     rows += times.lines(deep, axis=room - len(rows) > times.sides * deep) if deep else []
     course = _course(session, load, inner, room - len(rows) - len(why))
-    rest = [*_measured(session, load, inner), *(more(inner) if more is not None else [])]
+    left = room - len(rows) - len(why) - len(course)
+    rest = [*_measured(session, load, inner, left), *(more(inner) if more is not None else [])]
     rows += [*why, *course, *rest][: max(0, room - len(rows))]
     frame = "accent" if now else "rule"
     head = text(name, "title" if now else "strong" if found else "text")
@@ -200,7 +201,8 @@ def _groups(session: Session, load: Workload, width: int) -> list[Line]:
     return [merged(spans)]
 
 
-def _measured(session: Session, load: Workload, width: int) -> list[Line]:
+def _measured(session: Session, load: Workload, width: int, room: int) -> list[Line]:
+    """In `room` lines; what does not fit whole is left out."""
     names = ", ".join(clean(m.name) for m in load.metrics[:3] if m.judged)
     how = f"{names}: " if names else ""
     if session.plan is not None and session.plan.commands:  # as long as the command takes
@@ -210,8 +212,11 @@ def _measured(session: Session, load: Workload, width: int) -> list[Line]:
     else:
         length = f"blocks of {load.block_s:g} s"
     least = f"{load.min_groups} groups at least" if load.min_groups > 1 else ""
-    out = wrapped(how + ", ".join(filter(None, (length, least))), width, "dim")
-    return out + (wrapped(f"the same with {clean(load.equivalent)}", width, "dim") if load.equivalent else [])
+    parts = [", ".join(filter(None, (length, least))), length]
+    forms = [wrapped(words, width, "dim") for words in (how + parts[0], *parts) if words]
+    out = next((form for form in forms if len(form) <= room), [])
+    same = wrapped(f"the same with {clean(load.equivalent)}", width, "dim") if load.equivalent else []
+    return out + (same if len(out) + len(same) <= room else [])
 
 
 def card_lines(

@@ -48,7 +48,7 @@ def read_panel(session: Session, width: int, height: int) -> list[Line]:
     """Of a run that loads nothing, or has not begun to: what it reads, what was found, and what it is about."""
     inner, room = width - 4, height - 2
     about = about_lines(session, inner)
-    found = on_top(session, inner, room // 2)
+    found = on_top(session, inner, room // 2 if session.card.trace else room)
     title, note = text("WHAT IS ABOUT TO BE MEASURED", "title"), BLANK
     out: list[Line] = []
     if trace := session.card.trace:
@@ -60,6 +60,8 @@ def read_panel(session: Session, width: int, height: int) -> list[Line]:
     elif session.samples:
         title = text("SO FAR", "title")
         note, out = figures(session, inner, room)
+    elif found is not None:
+        title, note, out = found
     rows = [*out, *([BLANK] if out else []), *about]
     return framed(title, note, rows[:room], width, height)
 
@@ -87,7 +89,7 @@ class LoadsPanel(SessionPanel):
             rows = [*found, BLANK, *about_lines(session, width - 4)][: height - 2]
             return framed(text("SO FAR", "title"), BLANK, rows, width, height)
         pairs = pairs_of(session)
-        if not pairs or (session.samples and not session.workload):
+        if not pairs or not session.card.compares or (session.samples and not session.workload):
             return read_panel(session, width, height)
         more = partial(about_lines, session) if len(pairs) < FEW else None
         # a card has nothing to show before the first block, where nobody can tell which of many variants it will have

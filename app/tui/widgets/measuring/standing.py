@@ -112,6 +112,8 @@ def planned_words(session: Session, load: Workload) -> str:
     if not _compared(session):
         begun = load.id in session.blocks
         return units.counted(taken, "group") if taken else "first round" if begun else "to come"
+    if not taken and len(blocks) > 1 and len({block.variant for block in blocks}) == 1:
+        return units.counted(len(blocks), "block")  # of one side alone: it has nothing to be compared with
     if load.id in session.blocks or session.workload == load.id:
         return f"{taken} of {max(load.min_groups, taken)} groups"
     return "to come" if session.ended is None else "not measured"

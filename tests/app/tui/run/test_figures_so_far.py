@@ -15,15 +15,19 @@ from app.report.figures.interval_chart import Scale, axis
 from app.report.headline import answer
 from app.report.next_steps import following
 from app.tui.children.feed import RunFeed
+from app.tui.screens.live import compares
 from app.tui.widgets.answer import Next
 from app.tui.widgets.home.live_line import live_line
 from app.tui.widgets.measuring.block_plot import label
 from app.tui.widgets.measuring.figures_table import figure_lines
+from app.tui.widgets.measuring.loads_panel import LoadsPanel
+from app.tui.widgets.measuring.standing import pairs_of, planned_words
 from app.tui.widgets.verdict_list import entries, layout
 from scenarios import events as ev
+from scenarios.contention.results import Curve, Curves, WorkersLevel
 from scenarios.finding import Finding, Remedy
 from scenarios.plan import Plan, Variant, Workload
-from tests.fakes.terminals.screen import grid, opened
+from tests.fakes.terminals.screen import grid, keys, opened
 
 both = pytest.mark.parametrize("size", ["narrow", "wide"])
 
@@ -151,10 +155,60 @@ async def test_what_to_do_stands_on_a_low_screen_too(size: str, tmp_path: Path) 
         assert app.screen.query_one(Next).display and "nft -a list chain" in grid(app)
 
 
-def stopped(*findings: Finding) -> Session:
+def scaling(*values: Curve) -> Session:
+    """A run of `contention` under way."""
+    session = began("contention")
+    loads = tuple(
+        Workload(id=one, title="CPU only", metrics=(), control=True) for one in ("cpu", "create", "sockets")
+    )
+    plan = Plan(
+        scenario="contention",
+        title="t",
+        question="q",
+        workloads=loads,
+        variants=(Variant(id="A", label="xfs"), Variant(id="B", label="ext4")),
+    )
+    session.apply(ev.Planned(t=0.0, plan=plan))
+    if values:
+        session.apply(Curves(t=7.0, value=values))
+    return session
+
+
+@pytest.mark.parametrize("state", ["begun", "under way", "ended"])
+def test_what_compares_no_sides_shows_its_own_figures_and_no_effect(state: str) -> None:
+    """All its loads were `to come` until the end, and `not measured` from then on, beside a chart of no effect."""
+    level = WorkersLevel(workers=1, rate=5.4e3, ci95=None, queued=0.0, system_share=0.1, switches=0.0)
+    curve = Curve(load="create", title="create", side="xfs", serial=False, groups=1, levels=(level,), steps=(),
+                  scales_to=None, stops_after=None, usl=None, waits=())  # fmt: skip
+    session = scaling(*([curve] if state != "begun" else []))
+    if state == "ended":
+        session.apply(ev.Ended(t=14.0, status="done"))
+    shown = "\n".join(words(LoadsPanel(lambda: session).lines(session, 118, 20)))
+    assert ("5.4 k" in shown) == (state != "begun")
+    assert "not measured" not in shown and "to come" not in shown and not compares(session)
+
+
+@both
+async def test_what_one_side_alone_was_measured_for_is_counted_in_blocks(size: str, tmp_path: Path) -> None:
+    """Its ratio was said to have `0 of 4 groups`, once all of it was measured."""
+    run = RunFeed(store.resolve("demo:box"))
+    run.playback.finish()
+    alone = [load for load, found in pairs_of(run.session) if not found]
+    assert alone and all(planned_words(run.session, load).endswith(" blocks") for load in alone)
+    async with opened(tmp_path, run=run, size=size) as (app, pilot):
+        await keys(pilot, "v")
+        assert "0 of 4 groups" not in grid(app) and " blocks" in grid(app)
+
+
+def began(scenario: str) -> Session:
     session = Session()
-    session.apply(ev.Began(t=0.0, schema=ev.SCHEMA, version="1", scenario="dstate", command=[], host="h", wall="",
+    session.apply(ev.Began(t=0.0, schema=ev.SCHEMA, version="1", scenario=scenario, command=[], host="h", wall="",
                            seed=1, pid=1, pid_start=1, boot_id="", options={}))  # fmt: skip
+    return session
+
+
+def stopped(*findings: Finding) -> Session:
+    session = began("dstate")
     for finding in findings:
         session.apply(ev.Found(t=1.0, finding=finding))
     session.apply(ev.Ended(t=14.0, status="interrupted", reason="stopped by request"))

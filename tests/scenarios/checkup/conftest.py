@@ -1,0 +1,23 @@
+"""Which scenarios a checkup finds: made ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from scenarios import events as ev
+from scenarios.checkup import parts
+from scenarios.finding import Finding
+from scenarios.model import Scenario
+
+
+@pytest.fixture
+def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    def offer(*fakes: Scenario, suspected: str = "") -> None:
+        monkeypatch.setattr(parts, "candidates", lambda: fakes)
+        found = Finding(id="x.y", severity="warning", title="odd", prove=suspected)
+        events = [ev.Found(t=0.1, finding=found)] if suspected else []
+        monkeypatch.setattr("scenarios.triage.examine", lambda host, time, facts: iter(events))
+
+    return offer

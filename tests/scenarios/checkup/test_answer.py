@@ -1,0 +1,119 @@
+"""What a checkup's answer says first, and how it keeps its budget."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from scenarios import events as ev
+from scenarios.checkup.results import CheckupAnswer
+from scenarios.checkup.scenario import Checkup
+from scenarios.finding import Finding
+from scenarios.model import Outcome
+from scenarios.results.result import Item
+from tests.fakes.clock import FakeClock
+from tests.fakes.run import conduct
+from tests.scenarios.checkup.test_scenario import (
+    OUTCOMES,
+    SAME,
+    STORAGE,
+    UNMEASURED,
+    WALL,
+    Conducted,
+    answered,
+    known,
+    outcome,
+    verdict,
+)
+
+HALF = outcome(
+    "wall", "9 % slower until then", "warning", verdict("slower", 0.91, (0.89, 0.93)), status="interrupted"
+)
+
+
+class Slow(FakeClock):
+    """Sleeps in real time as long as a part is not stopped."""
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+async def test_a_part_that_would_outlast_the_budget_is_stopped_and_what_it_found_stays(
+    offered: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offered(STORAGE, WALL)
+    monkeypatch.setattr("scenarios.checkup.scenario.shares", lambda waiting, left_s: {waiting[0].id: 60.0})
+    run = Conducted(options={"budget": 30.0}, clock=Slow(), outcomes=OUTCOMES | {"wall": HALF})
+    monkeypatch.setattr("scenarios.checkup.scenario.END_S", 30.0 - 0.2)
+    await asyncio.wait_for(conduct(Checkup(), run), 10.0)
+    assert "the firewall: 9 % slower until then" in answered(run)[0]
+
+
+async def test_what_costs_more_stands_before_what_costs_less(
+    offered: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file system that is 20 times slower stood below others that took a third of the time."""
+    offered(STORAGE, WALL)
+    busy = Item(scenario="host", state="cause", words="others", severity="warning", loss=0.5)
+    monkeypatch.setattr("scenarios.checkup.scenario.Others.items", lambda self, open_ones: [busy])
+    slow = outcome("storage", "B is slower", "warning", verdict("slower", 0.05, (0.04, 0.07)))
+    run = Conducted(outcomes=OUTCOMES | {"storage": slow})
+    await conduct(Checkup(), run)
+    told = run.of(CheckupAnswer)[-1].value
+    assert [(one.scenario, one.loss) for one in told] == [("storage", 0.93), ("host", 0.5), ("wall", 0.3)]
+
+
+async def test_on_a_host_where_parts_take_longer_the_next_ones_get_less(offered: Any) -> None:
+    offered(STORAGE, WALL)
+    usual, late = Conducted(takes=230.0), Conducted(takes=260.0)
+    for run in (usual, late):
+        await conduct(Checkup(), run)
+    told = [float(str(run.told[1][1]["budget"])) for run in (usual, late)]
+    assert told[0] == 59.0 and told[1] <= 29.0 - 3.0
+
+
+@pytest.mark.parametrize(("subject", "rules"), [("/sys/fs/cgroup/batch", 0), ("/elsewhere", 1)])
+async def test_a_control_group_is_no_directory_that_was_not_measured(
+    offered: Any, monkeypatch: pytest.MonkeyPatch, subject: str, rules: int
+) -> None:
+    """Its quota was listed as a rule that nobody had measured, below the part that had."""
+    offered(STORAGE)
+    told = ev.Found(t=0.1, finding=known("host.cpu-quota", "warning", subject))
+    monkeypatch.setattr("scenarios.triage.examine", lambda *a, **k: iter([told]))
+    slow = outcome("storage", "B is slower", "warning", verdict("slower", 0.5, (0.4, 0.6)))
+    run = Conducted(outcomes={"storage": slow}, options={"dir": ["/d"]})
+    await conduct(Checkup(), run)
+    assert [one.state for one in run.of(CheckupAnswer)[-1].value].count("rule") == rules
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        (outcome("s", "moved", "warning", SAME, verdict("slower", 0.9, (0.8, 0.9), control=True)),
+         "1. the disk: moved"),
+        (outcome("s", "A or B", "unknown", verdict("inconclusive", 1, (0.7, 1.4))), "1. the disk: undecided: A or B"),
+        (outcome("s", "no task was stuck", "ok", findings=(Finding(id="a", severity="ok", title="x"),)),
+         "1. not the disk: no task was stuck"),
+        (outcome("s", "faster", "ok", verdict("faster", 1.3, (1.2, 1.4))), "1. the disk: faster"),
+        (outcome("s", "skipped: no room", "warning", status="skipped", reason="no room"),
+         "1. the disk: not measured: no room"),
+        (outcome("s", "skipped: none: no room", "warning", UNMEASURED,
+                 status="skipped", reason="none: no room"),
+         "1. the disk: not measured: no room"),
+        (outcome("s", "unused", "ok", verdict("slower", 0.5, (0.4, 0.6)),
+                 findings=(Finding(id="w.cost", severity="ok", title="unused", answers=True),)),
+         "1. not the disk: unused"),
+        (outcome("s", "same", "ok", SAME,
+                 findings=(Finding(id="compare.worse", severity="warning", title="2 of 4 lost"),)),
+         "1. the disk: 2 of 4 lost"),
+        (outcome("s", "same", "ok", verdict("no material difference", 1.0, (0.4, 3.5))),
+         "1. not the disk (no difference over a factor of 3.5)"),
+    ],
+)  # fmt: skip
+async def test_what_a_part_says_of_its_suspect(offered: Any, told: Outcome, words: str) -> None:
+    offered(STORAGE)
+    run = Conducted(outcomes={"storage": told})
+    await conduct(Checkup(), run)
+    assert answered(run) == [words]
