@@ -40,6 +40,12 @@ os.environ.pop("PYTHONUNBUFFERED", None)  # an admin has none
 sys.dont_write_bytecode = False
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--failed-to", metavar="FILE", help="write the ids of what failed, one a line: pytest @FILE"
+    )
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """Before pytest-xdist reads its options; without it, or with `-n` given, nothing changes."""
@@ -97,7 +103,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Each rerun with its cause, and why it may be run again."""
+    """Each rerun with its cause, and why it may be run again; what failed, for who asked."""
+    if place := terminalreporter.config.getoption("--failed-to"):
+        failed = [one.nodeid for what in ("failed", "error") for one in terminalreporter.stats.get(what, ())]
+        Path(place).write_text("".join(f"{one}\n" for one in dict.fromkeys(failed)), encoding="utf-8")
     for report in terminalreporter.stats.get("rerun", ()):
         crash = getattr(report.longrepr, "reprcrash", None)
         where = f"{Path(crash.path).name}:{crash.lineno}" if crash else report.when
