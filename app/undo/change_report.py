@@ -1,8 +1,15 @@
 """What `hostdx undo` tells of each change: the same fields for its lines, its JSON document and the screen."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal
 
 import msgspec
+
+from scenarios.finding import Finding
+from scenarios.rules.texts import Texts
+
+SAYS = Texts(Path(__file__).with_name("findings.toml"))
 
 
 class UndoneChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -26,3 +33,7 @@ class ChangeReport(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: str
     changes: tuple[UndoneChange, ...] = ()
+
+
+def left_over(changes: Sequence[UndoneChange]) -> Finding:
+    return SAYS.finding("left-over", changes="; ".join(change.title for change in changes))

@@ -11,10 +11,12 @@ import msgspec
 from probes.units import percent, smallest_effect
 from scenarios import events as ev
 from scenarios.experiment.wording import not_measured
-from scenarios.finding import LOUD, SEVERITIES, Evidence, Finding, NextStep, Remedy, Severity
+from scenarios.finding import LOUD, SEVERITIES, Confidence, Evidence, Finding, NextStep, Remedy, Severity
 from scenarios.model import Outcome, Scenario
 from scenarios.results.result import Item, State
+from scenarios.rules.texts import texts
 
+SAYS = texts("checkup")
 ORDER: tuple[State, ...] = ("cause", "rule", "remark", "cleared", "open", "not measured", "resolution")
 WORSE = "compare.worse"  # the id of the finding about a baseline
 
@@ -100,36 +102,30 @@ def answer(items: Sequence[Item], *, ended: bool) -> Finding:
     cleared = [one for one in items if one.state == "cleared"]
     severity: Severity = "ok"
     if causes:
-        title = causes[0].words
+        words = causes[0].words
         severity = causes[0].severity if causes[0].severity != "unknown" else "warning"
         if len(causes) > 1:
-            title += f"; and {len(causes) - 1} more"
+            words = SAYS.text("several", first=words, count=len(causes) - 1)
     elif remarks:
-        title, severity = remarks[0].words, "notice"
+        words, severity = remarks[0].words, "notice"
     elif cleared:
-        title = "none of the measurements explains a slow host: " + "; ".join(one.words for one in cleared)
+        words = SAYS.text("none", cleared="; ".join(one.words for one in cleared))
     else:
-        title, severity = "no comparison was decided", "notice"
-    if not ended:
-        title = f"so far: {title}"
+        words, severity = SAYS.text("open"), "notice"
     remedies = tuple(
         Remedy(title=step.title, commands=step.commands)
         for one in items
         for step in one.following[:1]
         if one.state != "cleared"
     )
-    return Finding(
-        id="checkup.answer",
+    confidence: Confidence = "measured" if causes or remarks or cleared else "hint"
+    return SAYS.finding(
+        "answer",
         severity=severity,
-        confidence="rule"
-        if causes and causes[0].state == "rule"
-        else "measured"
-        if causes or remarks or cleared
-        else "hint",
-        title=title,
-        evidence=tuple(Evidence(text=one.line, source=one.recording) for one in items),
+        confidence="rule" if causes and causes[0].state == "rule" else confidence,
+        words=words if ended else SAYS.text("so-far", words=words),
+        evidence=[Evidence(text=one.line, source=one.recording) for one in items],
         remedy=remedies,
-        answers=True,
     )
 
 

@@ -17,11 +17,10 @@ from scenarios.rules.texts import Texts, texts
 
 ROOT = Path(__file__).parents[3] / "scenarios"
 FILES = {path.parent.name: texts(path.parent.name) for path in sorted(ROOT.glob("*/findings.toml"))}
-FILES |= {
-    f"app/{folder}": Texts(ROOT.parent / "app" / folder / "findings.toml") for folder in ("run", "report")
-}
+IN_APP = ("run/findings", "report/findings", "undo/findings", "report/texts", "report/results/texts")
+FILES |= {f"app/{file}": Texts(ROOT.parent / "app" / f"{file}.toml") for file in IN_APP}
 ENTRIES = [(folder, *key) for folder, file in FILES.items() for key in file.entries]
-SAYING = ("scenarios", "probes/imports", "app/run", "app/report")
+SAYING = ("scenarios", "probes/imports", "app/run", "app/report", "app/undo")
 OWN = frozenset(Finding.__struct_fields__)
 KINDS = {"finding": "finding", "remedy": "remedy", "evidence": "line", "text": "line"}
 

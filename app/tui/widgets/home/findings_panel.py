@@ -152,16 +152,13 @@ class Suspects(Picker):
 
     def _left_over(self) -> PickerRow:
         """Before all else: a setting that a killed run has not put back."""
-        titles = "; ".join(change.title for change in self.shell.left)
-        finding = Finding(
-            id="undo.left-over",
-            severity="critical",
-            title=f"{titles}: left changed by a killed run; u puts it back",
-        )
+        from app.undo.change_report import left_over  # seldom needed
+
+        finding = left_over(self.shell.left)
         return PickerRow(
             LEFT_OVER,
             partial(_line, finding, {}, self),
-            f"critical undo {titles}",
+            f"critical undo {finding.title}",
             partial(_second, finding, {}, self),
             partial(_whole, finding, {}),
         )
