@@ -69,7 +69,8 @@ def _fuller(run: store.Listed) -> str:
 
 def _finished(name: str, path: Path) -> store.Listed:
     """Raises Failure for what is no recording, and for one without a normal end."""
-    _recording(path)
+    if not path.name.endswith(store.SUFFIXES):
+        raise Failure(f"baseline: {path}: is no recording by its name (*.jsonl, *.jsonl.gz)", USAGE)
     seen = store.examined(path)
     if seen.state == "unreadable":
         raise Failure(f"baseline {name}: {seen.reason}", USAGE)
@@ -78,11 +79,6 @@ def _finished(name: str, path: Path) -> store.Listed:
             f"baseline {name}: {path}: did not end normally ({seen.state}); save a finished run", USAGE
         )
     return seen
-
-
-def _recording(path: Path) -> None:
-    if not path.name.endswith(store.SUFFIXES):
-        raise Failure(f"baseline: {path}: is no recording by its name (*.jsonl, *.jsonl.gz)", USAGE)
 
 
 def _copy(path: Path, target: Path) -> None:

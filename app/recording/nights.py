@@ -14,6 +14,7 @@ from typing import TypeAlias
 import msgspec
 
 from app.failure import Failure
+from app.output_file import write_bytes
 from app.recording import store
 from app.recording.sides import takes
 from app.state import private
@@ -78,19 +79,8 @@ class Nights:
         return [entry.run for entry in self._entries().values()]
 
     def refresh(self) -> None:
-        """Writes the index anew, in one step. Raises OSError."""
-        data = encode(_Index(SCHEMA, self._entries()))
-        target = self.folder / f".{INDEX}.new"
-        try:
-            descriptor = os.open(
-                target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
-            )
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-            target.replace(self.folder / INDEX)
-        except OSError:
-            target.unlink(missing_ok=True)
-            raise
+        """Writes the index anew, in one step. Raises Failure."""
+        write_bytes("watch", str(self.folder / INDEX), 0o600, encode(_Index(SCHEMA, self._entries())))
 
     def next_name(self, stamp: str, *, again: bool) -> Path:
         """`stamp`: 20261124T013000Z. `again`: once more in the last night. Raises Failure."""

@@ -85,9 +85,5 @@ def _of_table(path: Path, column: str, name: str) -> Take:
     except Refused as why:
         raise Failure(f"{path}: {why.why}; {why.hint}", USAGE) from None
     if column not in found:
-        raise Failure(f"{path}: no column {column}; there are: {_names(found)}", USAGE)
+        raise Failure(f"{path}: no column {column}; there are: {', '.join(list(found)[:20])}", USAGE)
     return imported(found[column], name)
-
-
-def _names(found: Iterable[str]) -> str:
-    return ", ".join(list(found)[:20])

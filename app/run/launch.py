@@ -6,6 +6,7 @@ import subprocess
 import uuid
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from app.process import Identity, lives, runs_hostdx, writes
@@ -41,7 +42,7 @@ def start(
         argv += ["--tied", str(os.getpid())]
     if digest:
         argv += ["--consent", digest]
-    with open(log_of(recording), "wb", opener=_private_file) as log:
+    with open(log_of(recording), "wb", opener=partial(os.open, mode=0o600)) as log:
         return subprocess.Popen(
             argv,
             stdin=subprocess.DEVNULL,
@@ -69,7 +70,7 @@ def last_words(recording: Path) -> str:
 
 def running(began: Began | None) -> bool:
     """Whether the runner that wrote this first line still runs."""
-    return began is not None and lives(_runner(began))
+    return began is not None and lives(Identity(began.pid, began.pid_start, began.boot_id))
 
 
 def stop(recording: Path, began: Began) -> str:
@@ -115,11 +116,3 @@ def _not_ours(recording: Path, began: Began) -> str:
     if not runs_hostdx(began.pid) or not writes(began.pid, file.st_dev, file.st_ino):
         return f"pid {began.pid}, which the recording names, is no hostdx that writes it"
     return ""
-
-
-def _runner(began: Began) -> Identity:
-    return Identity(began.pid, began.pid_start, began.boot_id)
-
-
-def _private_file(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

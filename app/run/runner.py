@@ -21,7 +21,6 @@ from probes.host import Host
 from probes.system.running.processes import family_of
 from probes.types import Json
 from scenarios import events as ev
-from scenarios.finding import Finding
 from scenarios.model import Applied, AResult, Clock, Options, Outcome, Prepared, Refused, Run, Scenario, Usage
 from scenarios.rules.texts import Texts
 
@@ -200,7 +199,10 @@ class Runner(Run):
         for one in done:
             self._tell(one.entry.id, one.entry.action, one.outcome.state, one.outcome.reason)
             if one.outcome.state == "failed":
-                finding = _left_behind(one.entry.action, one.outcome.reason)
+                action, reason = one.entry.action, one.outcome.reason
+                finding = SAYS.finding(
+                    "not-undone", subject=action.target, change=action.title, reason=reason
+                )
                 self.emit(ev.Found(t=self.time(), finding=finding))
         if not done:
             return ended
@@ -238,7 +240,3 @@ def listen_for_stops(loop: asyncio.AbstractEventLoop, stops: Stops) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stops.stop, number)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-
-
-def _left_behind(action: Action, reason: str) -> Finding:
-    return SAYS.finding("not-undone", subject=action.target, change=action.title, reason=reason)

@@ -15,11 +15,8 @@ from scenarios.plan import Option, Plan
 
 def change_lines(action: Action, width: int) -> list[Line]:
     """An action with its exact old and new value, how it is undone, and its risk."""
-    return [line for row in change_rows(action) for line in _indented(row, width)]
-
-
-def _indented(row: PlanRow, width: int) -> list[Line]:
-    return wrapped(row.words, width, row.role, indent=row.indent, hang=2)
+    rows = (wrapped(row.words, width, row.role, row.indent, 2) for row in change_rows(action))
+    return [line for lines in rows for line in lines]
 
 
 def plan_lines(plan: Plan, width: int) -> list[Line]:

@@ -25,10 +25,9 @@ from app.glyphs import clean
 from app.printable import printable
 from app.tui import theme
 from app.tui.children.event_child import EventChild
-from app.tui.ending import ends_from_outside
+from app.tui.ending import ends_from_outside, resume_only_after_suspend
 from app.tui.requests import Errands
 from app.tui.screens.base import LEAST, Base
-from app.tui.suspension import resume_only_after_suspend
 from scenarios.events import Pulse
 
 if TYPE_CHECKING:

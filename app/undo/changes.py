@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 from app.failure import Failure, NotUndone
 from app.locks import Lock, target_name
-from app.process import Identity, lives
+from app.process import lives
 from app.state import journal_dir, private
 from app.undo import effects, undo
 from app.undo.journal import Header, Journal, JournalEntry, Outcome
@@ -87,7 +87,7 @@ class Changes:
             if journal is None or not journal.open_entries:
                 return []
             until = time.monotonic() + END_S
-            while time.monotonic() < until and any(map(lives, _writers(journal))):
+            while time.monotonic() < until and any(lives(w) for e in journal.open_entries for w in e.writers):
                 time.sleep(LOOK_S)
             return undo.undo_entries(journal)
 
@@ -160,10 +160,6 @@ class Changes:
             self._locks[name] = (lock, count - 1)
         else:
             lock.release()
-
-
-def _writers(journal: Journal) -> list[Identity]:
-    return [writer for entry in journal.open_entries for writer in entry.writers]
 
 
 def _same(planned: Action, action: Action) -> bool:

@@ -81,10 +81,8 @@ def night(
         try:
             removed = len(nights.prune(wanted.keep))
             nights.refresh()
-        except OSError as why:
-            complain(
-                f"watch: {nights.folder}: {why.strerror}; the nights are kept, their index is made again later"
-            )
+        except (OSError, Failure) as why:
+            complain(f"watch: {why}; the nights are kept, their index is made again later")
         fleet = fleet_nights(wanted.fleet) if wanted.fleet else FleetNights()
         history = nights.history(fleet.others)
         for trouble in filter(None, (*nights.troubles, fleet.trouble)):

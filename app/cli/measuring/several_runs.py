@@ -1,12 +1,43 @@
 """A run that is one of several on this host (before and after a reboot): what was before it, and what they tell."""
 
+import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from app.failure import USAGE, Failure, of_scenario
 from app.process import boot_id
-from app.recording.earlier import earlier
+from app.recording import store
+from app.recording.reader import BrokenRecording
+from app.state import recordings_dir
 from probes.types import Json
-from scenarios.model import Options, Scenario, Usage
+from scenarios import events as ev
+from scenarios.model import Earlier, Options, Scenario, Usage
+
+
+def earlier(scenario: Scenario) -> list[Earlier]:
+    """Only those that are one of several: an interrupted run is no measurement."""
+    named = sorted(path for path in store.files(recordings_dir()) if f"-{scenario.id}-" in path.name)
+    return [found for path in named if (found := _run(path, scenario)) is not None]
+
+
+def _run(path: Path, scenario: Scenario) -> Earlier | None:
+    try:
+        head = store.beginning(path)
+    except BrokenRecording:
+        return None
+    began = head[0] if head else None
+    if not isinstance(began, ev.Began) or began.scenario != scenario.id or began.host != os.uname().nodename:
+        return None
+    try:
+        several = scenario.one_of_several(Options(began.options))
+    except Usage:
+        several = False
+    if not several or store.examined(path).state != "done":
+        return None
+    facts = {event.label: event.value for event in head if isinstance(event, ev.FactRead)}
+    return Earlier(
+        recording=path.name, wall=began.wall, boot_id=began.boot_id, options=began.options, facts=facts
+    )
 
 
 def one_of_several(command: str, scenario: Scenario, chosen: Mapping[str, Json]) -> bool:

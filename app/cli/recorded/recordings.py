@@ -58,7 +58,9 @@ def recordings(as_json: bool, examples: bool, called: tuple[str, str] | None) ->
         )
         return 0
     demos = [(name, kept.examined(kept.resolve(name))) for name in kept.demos()]
-    rows = [(_called(entry), entry) for entry in found] + demos
+    rows = [
+        (f"{entry.name} ({entry.label})" if entry.label else entry.name, entry) for entry in found
+    ] + demos
     width = max((len(printable(name)) for name, _ in rows), default=0)
     if not found:
         out(f"no recording in {printable(str(recordings_dir()))}; `hostdx run` makes one")
@@ -78,10 +80,6 @@ def recordings(as_json: bool, examples: bool, called: tuple[str, str] | None) ->
             [(head, ""), (f"{state:<11}", _ROLES.get(state, "")), (_cut(tail, max(40, room)).rstrip(), "")]
         )
     return 0
-
-
-def _called(entry: kept.Listed) -> str:
-    return f"{entry.name} ({entry.label})" if entry.label else entry.name
 
 
 def _known() -> dict[str, object]:

@@ -87,9 +87,8 @@ def _word(word: doc.Cell | doc.Strong) -> str:
 def _table(table: doc.Table) -> Block:
     rule = ["---:" if n in table.right else "---" for n in range(len(table.header))]
     lines = [[escape.text(name) for name in table.header], rule]
-    lines += [[_cell(cell) for cell in row] for row in table.rows]
+    lines += [
+        [escape.cell_code(c.text) if isinstance(c, doc.Mono) else escape.cell(doc.plain(c)) for c in row]
+        for row in table.rows
+    ]
     return [("| " + " | ".join(line) + " |", "dim" if n < 2 else "") for n, line in enumerate(lines)]
-
-
-def _cell(cell: doc.Cell) -> str:
-    return escape.cell_code(cell.text) if isinstance(cell, doc.Mono) else escape.cell(doc.plain(cell))

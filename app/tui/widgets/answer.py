@@ -16,11 +16,10 @@ from app.tui.children.feed import RunFeed
 from app.tui.details import finding_lines, next_lines, planned, sign_lines
 from app.tui.widgets.home.checkup_lines import KEYS, checkup_lines
 from app.tui.widgets.home.findings_panel import Suspects
-from app.tui.widgets.imported import imported_lines
 from app.tui.widgets.measuring.load_cards import battery_lines
 from app.tui.widgets.measuring.loads_panel import MOST_TRACE, about_lines
 from app.tui.widgets.measuring.run_bar import legend
-from app.tui.widgets.on_top import on_top, on_top_lines, trace_lines
+from app.tui.widgets.on_top import imported_lines, on_top, on_top_lines, trace_lines
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.verdict_list import VerdictList
 from scenarios.experiment.wording import explanation

@@ -6,6 +6,7 @@ a line API with comparison: the same chart costs 80 kB/s when repainted whole an
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -22,6 +23,9 @@ from app.tui.theme import style
 if TYPE_CHECKING:
     from app.recording.session import Session
     from app.tui.commands import Shown
+
+
+REDRAWN_S = 0.9
 
 
 class Still(Widget):
@@ -154,6 +158,29 @@ class SessionPanel(Panel):
     def __init__(self, session: Callable[[], Session]) -> None:
         super().__init__(id=self.ID)
         self._session = session
+
+
+class PacedPanel(SessionPanel):
+    """While time goes by itself drawn at most about once a second: at 4 Hz a plot would cost 80 kB/s of the line."""
+
+    _last: tuple[object, list[Line]] | None = None
+    _at = 0.0
+
+    def shows(self, session: Session) -> object:
+        """What, when it is another one, is drawn at once."""
+        raise NotImplementedError
+
+    def made(self, session: Session, width: int, height: int) -> list[Line]:
+        raise NotImplementedError
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        session = self._session()
+        key = (id(session), width, height, self.shows(session))
+        now = time.monotonic()
+        recent = self.shell.moving and now - self._at < REDRAWN_S
+        if self._last is None or self._last[0] != key or not recent:
+            self._last, self._at = (key, self.made(session, width, height)), now
+        return self._last[1]
 
 
 def _spelt(line: Line) -> Line:

@@ -24,7 +24,7 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     recordings_dir().mkdir(parents=True)
     here = type("Uname", (), {"nodename": HOST})
-    monkeypatch.setattr("app.recording.earlier.os.uname", lambda: here)
+    monkeypatch.setattr("app.cli.measuring.several_runs.os.uname", lambda: here)
 
 
 def now_in(monkeypatch: pytest.MonkeyPatch, boot: str) -> None:

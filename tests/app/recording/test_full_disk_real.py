@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.recording.fallback_store import rescued
 from app.recording.reader import events_of
-from app.recording.writer import Recorder
+from app.recording.writer import Recorder, rescued
 from scenarios import events as ev
 from tests.app.launcher import hostdx
 from tests.needs import TMPFS, need
@@ -100,6 +99,6 @@ def test_a_disk_that_fills_up_in_between_costs_nothing_that_was_measured(small: 
 def test_nowhere_to_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "r.jsonl").write_bytes(b"12345")
     monkeypatch.setenv("TMPDIR", str(tmp_path))  # the same disk
-    monkeypatch.setattr("app.recording.fallback_store.PLACES", ("/nonexistent", "relative"))
+    monkeypatch.setattr("app.recording.writer.PLACES", ("/nonexistent", "relative"))
     assert rescued(tmp_path / "r.jsonl", 5, [b"6"]) is None
     assert [path.name for path in tmp_path.iterdir()] == ["r.jsonl"]

@@ -174,7 +174,7 @@ def test_events_are_in_order_and_shown_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("demo", ["io500", "trend"])
 def test_the_bundled_ones_draw_their_box_and_their_course_on_the_screen(demo: str) -> None:
     """What a recording holds must still be read when a field of it gets another name."""
-    from app.tui.widgets.imported import imported_lines
+    from app.tui.widgets.on_top import imported_lines
 
     session = load(Path(__file__).parents[3] / f"app/recording/demos/{demo}.jsonl")
     shown = "".join(part for line in imported_lines(session, 80, 40) for part, _ in line)

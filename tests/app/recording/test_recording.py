@@ -184,7 +184,7 @@ def test_where_nothing_could_be_written_nothing_is_left(
     said: list[str] = []
     stream = Stream(said.append)
     monkeypatch.setattr("app.recording.writer.os.write", full)
-    monkeypatch.setattr("app.recording.fallback_store.PLACES", ())
+    monkeypatch.setattr("app.recording.writer.PLACES", ())
     monkeypatch.delenv("TMPDIR", raising=False)
     stream.emit(HEAD)
     stream.record(tmp_path / "r.jsonl", named=named)

@@ -40,11 +40,6 @@ def _titles(session: Session) -> dict[str, str]:
     return {w.id: w.title for w in session.workloads}
 
 
-def subject_words(session: Session, finding: Finding) -> str:
-    """What it is about, a load by its title: ids of ours tell nobody anything."""
-    return clean(_words(finding.subject, _titles(session)))
-
-
 def _words(subject: str, titles: dict[str, str]) -> str:
     """`sda read-1m-qd8` as `sda, stream read 1M x8`; what holds no load's id stays as it is."""
     parts = re.split("[ :]", subject)

@@ -118,10 +118,6 @@ def _whole(seen: Seen, width: int) -> list[Line]:
     return [*out, *(crop(line, width) for line in more[: max(0, MOST_SAID - len(out))])]
 
 
-def _nothing(width: int) -> Line:
-    return []
-
-
 class ScenarioList(Picker):
     def __init__(self, session: Callable[[], Session]) -> None:
         super().__init__(id="scenarios", title="WHAT IS WRONG?", empty="checking which ones can run here")
@@ -148,7 +144,7 @@ class ScenarioList(Picker):
 
 
 def _row(key: str, digit: str, said: str, searched: str, seen: Seen) -> PickerRow:
-    return PickerRow(key, partial(_line, digit, said, seen), searched, _nothing, partial(_whole, seen))
+    return PickerRow(key, partial(_line, digit, said, seen), searched, whole=partial(_whole, seen))
 
 
 def _words(offer: Offer) -> str:

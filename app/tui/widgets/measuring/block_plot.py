@@ -129,10 +129,7 @@ def plot_lines(session: Session, width: int, height: int, workload: str) -> list
     head = _head(session, title, shown, last, width)
     room = max(4, height - len(head))
     rows = plot(series, width, room, Axis(0.0, float(window)), y)
-    drawn = [coloured(row, by_mark) for row in rows]
-    if rows and (at := rows[-1].find("0  ")) >= 0:  # the first tick says the unit
-        drawn[-1] = [(f"{rows[-1][:at]}0 s{rows[-1][at + 3 :]}", "dim")]
-    return [*head, *drawn]
+    return [*head, *seconds_below(rows, by_mark)]
 
 
 def _whole(seconds: float) -> float:
@@ -168,6 +165,14 @@ def _unit(session: Session, workload: str) -> str:
     if session.blocks.get(workload):
         return leading_metric(session, workload)[1]
     return max(session.samples.values(), key=lambda s: s[-1].t)[-1].unit if session.samples else ""
+
+
+def seconds_below(rows: list[str], roles: dict[str, str]) -> list[Line]:
+    """In colours; the first tick of the axis says the unit."""
+    drawn = [coloured(row, roles) for row in rows]
+    if rows and (at := rows[-1].find("0  ")) >= 0:
+        drawn[-1] = [(f"{rows[-1][:at]}0 s{rows[-1][at + 3 :]}", "dim")]
+    return drawn
 
 
 def coloured(row: str, roles: dict[str, str]) -> Line:

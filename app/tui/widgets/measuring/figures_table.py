@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Sequence
 
 from app.glyphs import clean, spark
-from app.lines import Line, crop, pad, ruled, shortened, text
+from app.lines import Line, crop, pad, shortened, text
 from app.recording.session import Session
 from probes import units
 from scenarios import events as ev
@@ -28,12 +28,6 @@ def _course(samples: Sequence[ev.SampleTaken], width: int) -> Line:
     drawn = "".join(spark(v / most) for v in values)
     last = samples[-1]
     return [(f"{drawn:<{_TRACE}}{_GAP}", "accent"), (_value(last.value, last.unit), "text")]
-
-
-def figure_lines(session: Session, width: int, most: int) -> list[Line]:
-    """Under a head of its own; empty where nothing was read."""
-    note, rows = figures(session, width, most - 1)
-    return [ruled(text("SO FAR", "title"), note, width), *rows] if rows else []
 
 
 def figures(session: Session, width: int, most: int) -> tuple[Line, list[Line]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -13,7 +12,7 @@ from app.recording.session import Session
 from app.report.wording import metric_title
 from app.tui.widgets.measuring.block_plot import label, plot_lines, variants
 from app.tui.widgets.measuring.standing import margin_of, title_of
-from app.tui.widgets.panel import Panel
+from app.tui.widgets.panel import PacedPanel
 from probes import units
 
 _TICKS = (
@@ -195,34 +194,20 @@ class PlotSubject(NamedTuple):
     pair: tuple[str, str] | None = None
 
 
-class GroupPlot(Panel):
-    """B over A by group; the raw values where `p` asked for them, or where there are no groups to compare.
-
-    Drawn at most once a second: a plot at 4 Hz costs 80 kB/s of the line.
-    """
+class GroupPlot(PacedPanel):
+    """B over A by group; the raw values where `p` asked for them, or where there are no groups to compare."""
 
     DEFAULT_CSS = "GroupPlot { height: 1fr; min-height: 5; }"
+    ID = "plot"
 
-    def __init__(
-        self, session: Callable[[], Session], chosen: Callable[[], PlotSubject | None], *, id: str = "plot"
-    ) -> None:
-        super().__init__(id=id)
-        self._session = session
+    def __init__(self, session: Callable[[], Session], chosen: Callable[[], PlotSubject | None]) -> None:
+        super().__init__(session)
         self._chosen = chosen
-        self._last: tuple[object, list[Line]] | None = None
-        self._at = 0.0
 
-    def draw(self, width: int, height: int) -> list[Line]:
-        session = self._session()
-        key = (id(session), width, height, self._chosen(), self.shell.raw_values)
-        now = time.monotonic()
-        recent = self.shell.moving and now - self._at < 0.9
-        if self._last is None or self._last[0] != key or not recent:
-            self._last = (key, self._framed(session, width, height))
-            self._at = now
-        return self._last[1]
+    def shows(self, session: Session) -> object:
+        return self._chosen(), self.shell.raw_values
 
-    def _framed(self, session: Session, width: int, height: int) -> list[Line]:
+    def made(self, session: Session, width: int, height: int) -> list[Line]:
         if not self.boxed:
             return self.lines(session, width, height)
         head, *rows = self.lines(session, width - 7, height - 1)
@@ -245,8 +230,7 @@ class GroupPlot(Panel):
 class ValuesPlot(GroupPlot):
     """The raw values under the ratios, where there is room for both; the ratios under them where `p` turned these."""
 
-    def __init__(self, session: Callable[[], Session], chosen: Callable[[], PlotSubject | None]) -> None:
-        super().__init__(session, chosen, id="values")
+    ID = "values"
 
     def lines(self, session: Session, width: int, height: int) -> list[Line]:
         chosen = self._chosen()

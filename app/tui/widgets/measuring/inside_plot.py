@@ -14,7 +14,7 @@ from app.report.results.command_timeline import (
     middle,
     quarters,
 )
-from app.tui.widgets.measuring.block_plot import coloured, label, variants
+from app.tui.widgets.measuring.block_plot import label, seconds_below, variants
 from scenarios.results.document import Series
 
 _NAME, _FIRST, _CELL = 15, 12, 10
@@ -36,9 +36,7 @@ def inside_lines(session: Session, at: int, width: int, height: int) -> list[Lin
     room = max(5, height - len(below) - 2)
     rows = plot(series, width, room, x, y)
     by_mark = dict(shown.values())
-    drawn = [coloured(row, by_mark) for row in rows]
-    if rows and (zero := rows[-1].find("0  ")) >= 0:
-        drawn[-1] = [(f"{rows[-1][:zero]}0 s{rows[-1][zero + 3 :]}", "dim")]
+    drawn = seconds_below(rows, by_mark)
     unit = f" in {field.unit}" if field.unit else ""
     title: Line = [(f"{field.title}{unit}", "strong"), (", median over the runs", "dim")]
     return [split(title, text("seconds since the command's start", "dim"), width), *drawn, BLANK, *below]

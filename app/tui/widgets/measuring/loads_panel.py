@@ -1,7 +1,6 @@
 """What the live screen is about: every load; without any, what is read or watched, and what the plan says of it."""
 
 import shlex
-import time
 from functools import partial
 
 from app.glyphs import clean
@@ -14,12 +13,11 @@ from app.tui.widgets.measuring.levels import MOST_WAITING
 from app.tui.widgets.measuring.load_cards import Pairs, card, card_lines, row_lines
 from app.tui.widgets.measuring.standing import pairs_of
 from app.tui.widgets.on_top import on_top, trace_lines
-from app.tui.widgets.panel import SessionPanel
+from app.tui.widgets.panel import PacedPanel
 from app.tui.widgets.word_list import word_lines
 
 MOST_TRACE = 9  # lines of what a watch draws
 FEW = 3  # loads whose cards have room for what the plan says
-REDRAWN_S = 0.9  # while time goes by itself: at 4 Hz the levels would cost 80 kB/s of the line
 
 
 def about_lines(session: Session, width: int) -> list[Line]:
@@ -66,25 +64,14 @@ def read_panel(session: Session, width: int, height: int) -> list[Line]:
     return framed(title, note, rows[:room], width, height)
 
 
-class LoadsPanel(SessionPanel):
+class LoadsPanel(PacedPanel):
     DEFAULT_CSS = "LoadsPanel { height: 1fr; min-height: 5; }"
     ID = "loads"
-    _last: tuple[object, list[Line]] | None = None
-    _at = 0.0
 
-    def draw(self, width: int, height: int) -> list[Line]:
-        session = self._session()
-        key = (id(session), width, height, len(session.verdicts))
-        now = time.monotonic()
-        if (
-            self._last is None
-            or self._last[0] != key
-            or not (self.shell.moving and now - self._at < REDRAWN_S)
-        ):
-            self._last, self._at = (key, self.lines(session, width, height)), now
-        return self._last[1]
+    def shows(self, session: Session) -> object:
+        return len(session.verdicts)
 
-    def lines(self, session: Session, width: int, height: int) -> list[Line]:
+    def made(self, session: Session, width: int, height: int) -> list[Line]:
         if found := checkup_lines(session, width - 4, height - 2):
             rows = [*found, BLANK, *about_lines(session, width - 4)][: height - 2]
             return framed(text("SO FAR", "title"), BLANK, rows, width, height)

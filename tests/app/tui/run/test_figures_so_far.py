@@ -19,7 +19,7 @@ from app.tui.screens.live import compares
 from app.tui.widgets.answer import Next
 from app.tui.widgets.home.live_line import live_line
 from app.tui.widgets.measuring.block_plot import label
-from app.tui.widgets.measuring.figures_table import figure_lines
+from app.tui.widgets.measuring.figures_table import figures
 from app.tui.widgets.measuring.loads_panel import LoadsPanel
 from app.tui.widgets.measuring.standing import pairs_of, planned_words
 from app.tui.widgets.verdict_list import entries, layout
@@ -46,8 +46,9 @@ def test_a_surveys_figures_stand_in_columns_with_the_median_of_their_rounds() ->
         session.apply(sample("integer", rate, "loops/s", "one core", block))
         session.apply(sample("integer", 2 * rate, "loops/s", "all cores", block))
         session.apply(sample("zlib", 2000.0 + block, "MB/s", "one core", block))
-    head, columns, integer, zlib = words(figure_lines(session, 78, 12))
-    assert head.startswith("SO FAR") and head.endswith("median of 3 rounds")
+    note, lines = figures(session, 78, 11)
+    columns, integer, zlib = words(lines)
+    assert words([note]) == ["median of 3 rounds"]
     assert columns.split() == ["one", "core", "all", "cores"]
     assert integer.split("  ")[0] == "integer" and "100 loops/s" in integer and "200 loops/s" in integer
     assert zlib.endswith("2 GB/s")  # never 2 kMB/s, and as the verdict's table says it
@@ -63,22 +64,22 @@ def test_figures_of_a_kind_stand_together_by_name_in_whatever_order_they_were_re
     )
     for series, unit in read:
         session.apply(sample(series, 3.0, unit, "one core", 0))
-    shown = [line.split("  ")[0] for line in words(figure_lines(session, 78, 12))[2:]]
+    shown = [line.split("  ")[0] for line in words(figures(session, 78, 11)[1])[1:]]
     assert shown == ["copy, 0 to 0", "copy, 0 to 1", "latency, 0 to 0", "latency, 1 to 1"]
 
 
 def test_a_plots_title_has_a_whole_name_instead_of_a_torn_label() -> None:
     session = load(store.resolve("demo:numa"))
     assert label(session, "far") == "far" and label(session, "small") == "small pages"
-    assert figure_lines(Session(), 78, 12) == []
+    assert figures(Session(), 78, 11) == ([], [])
 
 
 def test_a_watchs_figures_have_their_course_and_what_has_no_room_is_counted() -> None:
     session = Session()
     for series in range(9):
         session.apply(sample(f"figure {series}", 0.25, "share", block=series))
-    lines = words(figure_lines(session, 78, 6))
-    assert len(lines) == 6 and "25 %" in lines[1] and lines[-1] == "and 5 more in the report"
+    lines = words(figures(session, 78, 5)[1])
+    assert len(lines) == 5 and "25 %" in lines[0] and lines[-1] == "and 5 more in the report"
 
 
 @both

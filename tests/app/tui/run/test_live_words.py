@@ -16,13 +16,13 @@ from app.report.figures.plot import _ticks, nice_axis
 from app.tui.children.feed import RunFeed
 from app.tui.screens.before.plan import PlanScreen
 from app.tui.widgets.measuring.block_plot import leading_metric, plot_lines
-from app.tui.widgets.measuring.event_log import remark_lines
-from app.tui.widgets.measuring.figures_table import figure_lines
+from app.tui.widgets.measuring.figures_table import figures
 from app.tui.widgets.measuring.forest import forest_lines, outlook
 from app.tui.widgets.measuring.group_plot import WAY, PlotSubject, group_plot_lines, pair_ratios
+from app.tui.widgets.measuring.host_panel import remark_lines
 from app.tui.widgets.measuring.pulse_line import pulse_lines
+from app.tui.widgets.measuring.run_bar import step_rows
 from app.tui.widgets.measuring.standing import pairs_of, standings
-from app.tui.widgets.measuring.stepper import step_rows
 from app.tui.widgets.word_list import WORDS
 from probes import units
 from scenarios.experiment.wording import effect_cells
@@ -45,7 +45,7 @@ def words(lines: list[Line]) -> str:
 @pytest.mark.parametrize("width", [76, 116])
 def test_no_figure_of_a_survey_is_cut_in_its_columns(width: int) -> None:
     """At 80 cells the last of three columns was left out behind an ellipsis."""
-    _, columns, *rows = words(figure_lines(at("numa", 14.0), width, 12)).splitlines()
+    columns, *rows = words(figures(at("numa", 14.0), width, 11)[1]).splitlines()
     assert len(columns) <= width and not any(row.endswith("…") for row in (columns, *rows))
 
 
@@ -180,7 +180,7 @@ def test_a_trim_is_done_and_not_kept() -> None:
 
 
 def test_a_figures_name_is_whole_where_there_is_room() -> None:
-    said = words(figure_lines(at("numa", 30.0), 118, 12))
+    said = words(figures(at("numa", 30.0), 118, 11)[1])
     assert "SHA-256" in said and "…" not in said
 
 

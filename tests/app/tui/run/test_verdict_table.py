@@ -19,7 +19,7 @@ from app.tui.children.feed import RunFeed
 from app.tui.screens.groups import GroupsScreen
 from app.tui.screens.verdict import VerdictScreen
 from app.tui.widgets.answer import headline_lines, trust_lines
-from app.tui.widgets.home.findings_panel import subject_words
+from app.tui.widgets.home.findings_panel import _titles, _words
 from app.tui.widgets.measuring.block_plot import plot_lines
 from app.tui.widgets.measuring.group_plot import PlotSubject, group_plot_lines, pair_ratios
 from app.tui.widgets.measuring.standing import standings
@@ -210,7 +210,7 @@ def test_estimates_of_one_pair_are_told_apart_by_their_metric() -> None:
 def test_no_finding_is_about_an_id_of_ours(demo: str) -> None:
     session = load(store.resolve(demo))
     ids = {w.id for w in session.plan.workloads if w.id != w.title} if session.plan else set()
-    assert not ids & {subject_words(session, f) for f in session.findings.values()}
+    assert not ids & {_words(f.subject, _titles(session)) for f in session.findings.values()}
 
 
 def test_values_beside_a_plot_are_those_of_a_load_under_way(storage: Session) -> None:

@@ -16,7 +16,7 @@ from app.tui.details import finding_lines, named_process, next_lines, planned
 from app.tui.screens.before.plan import PlanScreen
 from app.tui.shell import Shell
 from app.tui.widgets.answer import advice
-from app.tui.widgets.home.findings_panel import Suspects, _said, subject_words
+from app.tui.widgets.home.findings_panel import Suspects, _said, _titles, _words
 from app.tui.widgets.measuring.group_plot import GroupPlot, ValuesPlot
 from app.tui.widgets.word_list import WORDS
 from probes.types import Json
@@ -184,7 +184,7 @@ def test_a_finding_is_the_reports(width: int) -> None:
 def test_a_load_has_its_title_wherever_a_finding_is_about_it() -> None:
     session = ended("storage").playback.session
     (found,) = (f for f in session.worst_first if f.subject == "sda read-1m-qd8")
-    assert subject_words(session, found) == "sda, stream read 1M x8"
+    assert _words(found.subject, _titles(session)) == "sda, stream read 1M x8"
     titles = {"read-1m-qd8": "stream read 1M x8"}
     assert "(" not in _said(found, titles)  # the title says both already
     assert _said(found, {}).endswith("(sda read-1m-qd8)")
