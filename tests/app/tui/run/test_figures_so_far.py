@@ -184,7 +184,7 @@ def test_what_compares_no_sides_shows_its_own_figures_and_no_effect(state: str) 
     session = scaling(*([curve] if state != "begun" else []))
     if state == "ended":
         session.apply(ev.Ended(t=14.0, status="done"))
-    shown = "\n".join(words(LoadsPanel(lambda: session).lines(session, 118, 20)))
+    shown = "\n".join(words(LoadsPanel(lambda: session).made(session, 118, 20)))
     assert ("5.4 k" in shown) == (state != "begun")
     assert "not measured" not in shown and "to come" not in shown and not compares(session)
 
