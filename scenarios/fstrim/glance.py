@@ -1,13 +1,14 @@
 """Trimming at a glance, for triage: the timer; each file system's way down, who trims it, what it would offer.
 
-Reads only; virtual disks too, which no rule accuses. The scenario itself tells each layer (facts.py).
+Reads only; virtual disks too, which no rule accuses.
 """
 
 from collections.abc import Iterator
 
 from probes import units
 from probes.host import Host
-from probes.system.disk.diskstats import DiskCounters, disk_counters
+from probes.system.disk.block import block_devices
+from probes.system.disk.diskstats import disk_counters
 from probes.system.disk.trim.discard import DiscardChain, DiscardLayer, discard_chains, own_devices
 from probes.system.disk.trim.trim_jobs import passed_over
 from probes.system.disk.trim.trim_timer import TrimTimer, timer_would_miss, trim_timer, untrimmed_because
@@ -25,25 +26,30 @@ def glance(host: Host) -> Iterator[Entry]:
     if not chains:
         return
     timer = host.once(trim_timer)
-    yield _timer(timer)
-    counters = disk_counters(host)
+    yield timer_entry(timer)
     for chain in chains[:MOST_FILE_SYSTEMS]:
-        name = f"trim:{chain.device}"
-        yield Fact(name, "way", _way(chain), "/proc/self/mountinfo, /sys/block/*/queue/discard_max_bytes")
-        if chain.swallowed_by or chain.read_only:
-            continue
-        by = _by(host, timer, chain)
-        yield entry(name, "by", by, timer.source)
-        amounts = _amounts(host, chain, {} if isinstance(counters, Absent) else counters)
-        if amounts:
-            yield Fact(name, "amounts", amounts, "statvfs, /proc/diskstats")
+        yield from of_chain(host, timer, chain)
     if len(chains) > MOST_FILE_SYSTEMS:
         yield Fact(
             "trim", "more", f"{len(chains) - MOST_FILE_SYSTEMS} more file systems", "/proc/self/mountinfo"
         )
 
 
-def _timer(timer: TrimTimer) -> Entry:
+def of_chain(host: Host, timer: TrimTimer, chain: DiscardChain) -> Iterator[Entry]:
+    """One file system."""
+    name = f"trim:{chain.device}"
+    yield Fact(name, "way", _way(chain), "/proc/self/mountinfo, /sys/block/*/queue/discard_max_bytes")
+    if chain.swallowed_by or chain.read_only:
+        return
+    yield entry(name, "by", _by(host, timer, chain), timer.source)
+    if amounts := _amounts(host, chain):
+        yield Fact(name, "amounts", amounts, "statvfs, /proc/diskstats")
+    for disk in chain.leaves:
+        if (spare := _unpartitioned(host, disk)) is not None:
+            yield Fact(f"disk:{disk}", "unpartitioned", round(spare, 4), f"/sys/block/{disk}/*/size")
+
+
+def timer_entry(timer: TrimTimer) -> Entry:
     if isinstance(timer.on, Absent):
         return Unread("trim", "timer", timer.on)
     if not timer.exists:
@@ -92,14 +98,26 @@ def _by(host: Host, timer: TrimTimer, chain: DiscardChain) -> str | Absent:
     return ", ".join(dict.fromkeys(by))
 
 
-def _amounts(host: Host, chain: DiscardChain, counters: dict[str, DiskCounters]) -> str:
+def _amounts(host: Host, chain: DiscardChain) -> str:
     parts: list[str] = []
+    counters = disk_counters(host)
     space = host.statvfs(chain.mount.mountpoint)
     if present(space):
         parts.append(f"a trim offers at most the free {units.size(space.f_bfree * space.f_frsize)}")
-    own = [counters[name] for name in own_devices(host, chain) if name in counters]
+    known = counters if present(counters) else {}
+    own = [known[name] for name in own_devices(host, chain) if name in known]
     if own:
         parts.append(f"written since boot {units.size(sum(c.write_bytes for c in own))}")
         if all(c.discard_bytes is not None for c in own):
             parts.append(f"asked to be discarded {units.size(sum(c.discard_bytes or 0 for c in own))}")
     return ", ".join(parts)
+
+
+def _unpartitioned(host: Host, disk: str) -> float | None:
+    """Share (0..1) of a disk that no partition takes: over-provisioning, if it was never written or trimmed once."""
+    devices = block_devices(host)
+    whole = devices[disk].size_bytes if disk in devices else 0
+    parts = [d.size_bytes for d in devices.values() if d.parent == disk]
+    if not parts or not present(whole) or not whole:
+        return None
+    return max(0.0, 1 - sum(p for p in parts if present(p)) / whole)

@@ -16,7 +16,7 @@ from probes.system.software.kernel import kernel
 from probes.types import present
 from scenarios import events as ev
 from scenarios.declared_options import described
-from scenarios.fstrim.facts import facts
+from scenarios.fstrim.glance import of_chain, timer_entry
 from scenarios.fstrim.ledger import Ledger
 from scenarios.fstrim.measurement.load import BuiltIn, Ground, OwnCommand
 from scenarios.fstrim.measurement.phase import Blocks, Stopped
@@ -63,8 +63,9 @@ class Fstrim(Scenario):
         if layout.no_trim and not asked.round:
             run.note(untrimmed(layout))
         timer = trim_timer(run.host)
-        for entry in facts(run.host, layout, timer):
-            run.emit(ev.fact(entry, run.time()))
+        if layout.chain is not None:
+            for entry in (timer_entry(timer), *of_chain(run.host, timer, layout.chain)):
+                run.emit(ev.fact(entry, run.time()))
         for rule in RULES:
             for event in apply_rule(rule, run.host, run.time):
                 if not isinstance(event, ev.Found) or event.finding.subject == layout.mountpoint:

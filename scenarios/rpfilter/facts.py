@@ -9,11 +9,11 @@ from probes.system.firewall.firewalld import Firewalld, firewalld
 from probes.system.firewall.reverse_path import Protocol, ReversePathRule
 from probes.system.firewall.rp_filter import RpFilter, rp_filter
 from probes.system.firewall.rules import Ruleset, ruleset
+from probes.system.firewall.summary import firewall_facts
 from probes.system.network.line_rate import Card, cards
 from probes.system.network.packet_rates import PacketRates
 from probes.system.network.routes import RouteTable, forwarding, ipv4_routes, ipv6_routes, policy_rules
-from probes.types import Absent, Fact, Json, Unread, entry
-from scenarios import events as ev
+from probes.types import Absent, Entry, Fact, Unread, entry
 from scenarios.knowledge.firewalld import Meaning, meaning
 
 IF_INET6 = "/proc/net/if_inet6"
@@ -91,45 +91,19 @@ def has_ipv6(host: Host) -> bool:
     return host.exists(IF_INET6) and host.integer("/proc/sys/net/ipv6/conf/all/disable_ipv6") != 1
 
 
-def fact_events(facts: Facts, t: float) -> Iterator[ev.AnyEvent]:
-    """What was read, as events; what could not be read with its reason."""
-    read_as: dict[str, tuple[Json, str] | Absent] = {
-        "reverse-path checks loaded": facts.ruleset
-        if isinstance(facts.ruleset, Absent)
-        else ([f"{r.place}: {r.statement}" for r in facts.checks], ", ".join(facts.ruleset.sources)),
-        "firewalld": facts.firewalld
-        if isinstance(facts.firewalld, Absent)
-        else (str(_said(facts.firewalld.version)), facts.firewalld.source),
-        "IPv6_rpfilter": facts.asked
-        if isinstance(facts.asked, Absent)
-        else (f"{facts.asked.written or 'not set'} ({facts.asked.mode})", "firewalld.conf"),
-        "rp_filter": facts.rp_filter
-        if isinstance(facts.rp_filter, Absent)
-        else (
-            {
-                "all": facts.rp_filter.everywhere,
-                **{n: facts.rp_filter.effective(n) for n in facts.rp_filter.own},
-            },
-            "/proc/sys/net/ipv4/conf",
-        ),
-        "IPv6 routes": facts.routes6
-        if isinstance(facts.routes6, Absent)
-        else (facts.routes6.total, facts.routes6.source),
-    }
-    for name, value in read_as.items():
-        told, source = (value, "") if isinstance(value, Absent) else value
-        yield ev.fact(entry("firewall", name, told, source), t)
-    yield ev.fact(entry("firewall", "IPv6 policy rules", facts.policy_rules, "ip -6 rule show"), t)
-    yield ev.fact(entry("firewall", "IPv4 policy rules", facts.policy_rules4, "ip -4 rule show"), t)
+def entries(host: Host, facts: Facts) -> Iterator[Entry]:
+    """What was read, as triage tells it, and what a lookup goes through."""
+    yield from firewall_facts(host)
+    table = facts.routes6
+    total, source = (table, "") if isinstance(table, Absent) else (table.total, table.source)
+    yield entry("firewall", "IPv6 routes", total, source)
+    yield entry("firewall", "IPv6 policy rules", facts.policy_rules, "ip -6 rule show")
+    yield entry("firewall", "IPv4 policy rules", facts.policy_rules4, "ip -4 rule show")
 
 
-def _said(value: str | Absent) -> str:
-    return f"version unknown: {value.reason}" if isinstance(value, Absent) else value
-
-
-def rate_events(found: PacketRates | Absent, cards: tuple[Card, ...], t: float) -> Iterator[ev.AnyEvent]:
+def rate_entries(found: PacketRates | Absent, cards: tuple[Card, ...]) -> Iterator[Entry]:
     if isinstance(found, Absent):
-        yield ev.fact(Unread("network", "packet rates", found), t)
+        yield Unread("network", "packet rates", found)
         return
     less = ", loopback included" if found.loopback else " less what came by lo"
     for name, value, source in (
@@ -138,19 +112,17 @@ def rate_events(found: PacketRates | Absent, cards: tuple[Card, ...], t: float) 
         ("packets/s on all CPUs", found.processed, "/proc/net/softnet_stat"),
     ):
         told = value if isinstance(value, Absent) else round(value, 1)
-        yield ev.fact(entry("network", name, told, source, "1/s"), t)
+        yield entry("network", name, told, source, "1/s")
     if found.ipv6_share is not None:
-        yield ev.fact(
-            Fact("network", "IPv6 share of packets", round(found.ipv6_share, 3), "/proc/net/snmp6"), t
-        )
+        yield Fact("network", "IPv6 share of packets", round(found.ipv6_share, 3), "/proc/net/snmp6")
     for card in cards:
         subject = f"nic:{card.name}"
         if card.name in found.interfaces:
             packets, size = found.interfaces[card.name]
             folder = f"/sys/class/net/{card.name}/statistics"
-            yield ev.fact(Fact(subject, "packets/s", round(packets, 1), folder, "1/s"), t)
-            yield ev.fact(Fact(subject, "bytes/s", round(size), folder, "B/s"), t)
+            yield Fact(subject, "packets/s", round(packets, 1), folder, "1/s")
+            yield Fact(subject, "bytes/s", round(size), folder, "B/s")
         if isinstance(card.offload, Absent):
-            yield ev.fact(Unread(subject, "GRO", card.offload), t)
+            yield Unread(subject, "GRO", card.offload)
         elif card.merges is not None:
-            yield ev.fact(Fact(subject, "GRO", card.merges, card.offload.source), t)
+            yield Fact(subject, "GRO", card.merges, card.offload.source)

@@ -27,7 +27,7 @@ from scenarios.guards.watch import watch_for
 from scenarios.model import Options, Prepared, Refused, Run, Scenario, Step
 from scenarios.rpfilter import cost
 from scenarios.rpfilter.cost import answer, check_cost, line_rates
-from scenarios.rpfilter.facts import Facts, fact_events, rate_events, read
+from scenarios.rpfilter.facts import Facts, entries, rate_entries, read
 from scenarios.rpfilter.findings import finding
 from scenarios.rpfilter.measurement.measured_check import chosen
 from scenarios.rpfilter.measurement.trains import NetworkTrains, NetworkVariantBench, Pairs
@@ -83,8 +83,8 @@ class Rpfilter(Scenario):
     async def _run(self, run: Run) -> None:
         facts = read(run.host)
         with run.step("read", STEPS["read"]):
-            for event in fact_events(facts, run.time()):
-                run.emit(event)
+            for one in entries(run.host, facts):
+                run.emit(ev.fact(one, run.time()))
         blocked = self.blocked(run.host)
         if blocked:
             self._read_only(run)
@@ -110,8 +110,8 @@ class Rpfilter(Scenario):
             before = packet_counters(run.host, run.clock.now())
             await run.clock.sleep(run.options.number("rates", RATES_S))
             found = rates(before, packet_counters(run.host, run.clock.now()))
-            for event in rate_events(found, read(run.host).cards, run.time()):
-                run.emit(event)
+            for one in rate_entries(found, read(run.host).cards):
+                run.emit(ev.fact(one, run.time()))
         return found
 
     async def _measure(self, run: Run, facts: Facts, now: PacketRates | Absent) -> None:
