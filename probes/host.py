@@ -80,6 +80,11 @@ class Host:
         text = self.text(path, 4096)
         return text if isinstance(text, Absent) else text.strip()
 
+    def chosen(self, path: str) -> str | Absent:
+        """The word in brackets of a short file, as in `always [madvise] never`; without one the whole text."""
+        text = self.word(path)
+        return text if isinstance(text, Absent) else text.partition("[")[2].partition("]")[0] or text
+
     def data(self, path: str, limit_bytes: int) -> bytes | Absent:
         """A regular file's bytes, as firmware tables are; larger than `limit_bytes` is Absent, never cut."""
         try:

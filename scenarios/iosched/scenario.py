@@ -11,7 +11,6 @@ from probes.bench.disk.mixed import MixedBench
 from probes.host import Host
 from probes.system.disk.block import block_devices
 from probes.system.disk.scheduler import scheduling
-from probes.system.disk.scheduler_origin import why
 from probes.system.running.tasks import tasks_in_d
 from probes.types import present
 from scenarios import events as ev
@@ -76,7 +75,6 @@ class Iosched(Scenario):
         target = found.target
         assert target is not None, "without one the plan refuses"
         await self._refuse_a_storm(run)
-        self._facts(run, target)
         switcher = Switcher(run, target.leaves, target.current)
         try:
             async with own_directory(run, target.directory) as private:
@@ -112,15 +110,6 @@ class Iosched(Scenario):
                 f"{len(hanging)} tasks hang in D (the first one is {hanging[0].comm}): a switch could hang "
                 "too; see `hostdx run dstate`"
             )
-
-    def _facts(self, run: Run, target: ScheduledDisks) -> None:
-        for state in target.states:
-            reason = why(run.host, state)
-            subject, queue = f"disk:{state.device}", f"/sys/block/{state.device}/queue/scheduler"
-            run.fact(subject, "scheduler", target.current, source=queue)
-            run.fact(subject, "scheduler_from", reason.text, source=reason.source or queue)
-            if present(state.hw_queues):
-                run.fact(subject, "hw_queues", state.hw_queues, source=f"/sys/block/{state.device}/mq")
 
     async def _prepare(self, run: Run, bench: MixedBench, found: SchedulerSetup) -> None:
         with run.step("prepare", "write the test files") as step:

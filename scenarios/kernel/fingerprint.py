@@ -60,20 +60,12 @@ def _kernel(host: Host) -> Iterator[Trait]:
     else:
         for module in build.modules:
             yield Trait("module", module, True, "/proc/modules")
-    defrag = host.text(f"{THP}/defrag", 4096)
-    yield Trait("memory", "huge_pages_defrag", _marked(defrag), f"{THP}/defrag")
+    yield Trait("memory", "huge_pages_defrag", host.chosen(f"{THP}/defrag"), f"{THP}/defrag")
     for name, path in (
         ("idle_driver", "/sys/devices/system/cpu/cpuidle/current_driver"),
         ("idle_governor", "/sys/devices/system/cpu/cpuidle/current_governor_ro"),
     ):
         yield Trait("cpu", name, host.word(path), path)
-
-
-def _marked(text: str | Absent) -> str | Absent:
-    """The bracketed word of `always [madvise] never`."""
-    if isinstance(text, Absent):
-        return text
-    return text.partition("[")[2].partition("]")[0] or text.strip()
 
 
 def _security(host: Host) -> Iterator[Trait]:

@@ -14,7 +14,6 @@ from probes.system.bios.attributes import BiosAttributes
 from probes.system.bios.firmware_attributes import firmware_attributes
 from probes.system.nodes.acpi import ROOT as ACPI
 from probes.system.nodes.acpi import acpi_tables
-from probes.system.nodes.memory import memory
 from probes.system.nodes.nodes_per_socket import nodes_per_socket
 from probes.system.nodes.numa import ROOT as NODES
 from probes.system.nodes.numa import numa
@@ -45,7 +44,7 @@ class Firmware(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def settings(host: Host) -> tuple[Entry, ...]:
-    """Of the kernel; each from where it can honestly be read."""
+    """Of the kernel, beyond the facts of every run; each from where it can honestly be read."""
     return tuple(_settings(host))
 
 
@@ -77,8 +76,6 @@ def _settings(host: Host) -> Iterator[Entry]:
         ]
         told: Json = [sleeping.driver if present(sleeping.driver) else "", *words]
         yield entry("cpu", "idle_states", told, f"{ROOT}/cpu*/cpuidle")
-    pages = memory(host).transparent_huge_pages
-    yield entry("memory", "huge_pages", pages, "/sys/kernel/mm/transparent_hugepage/enabled")
     balancing = host.integer("/proc/sys/kernel/numa_balancing")
     yield entry("memory", "numa_balancing", balancing, "/proc/sys/kernel/numa_balancing")
     clock = clocksource(host)
@@ -149,20 +146,15 @@ def _clocks(host: Host) -> Iterator[Entry]:
     if isinstance(found, Absent):
         yield entry("cpu", "frequency_control", found, folder)
         return
-    yield entry("cpu", "governor", _counted(found.governors), f"{folder}/scaling_governor")
     if found.preferences:
-        yield entry(
-            "cpu", "energy_preference", _counted(found.preferences), f"{folder}/energy_performance_preference"
-        )
-    yield entry("cpu", "boost", found.turbo, "intel_pstate/no_turbo or cpufreq/boost")
-    yield entry("cpu", "highest", found.highest_khz, f"{folder}/cpuinfo_max_freq", unit="kHz")
+        words = [
+            f"{word} ({count})" if len(found.preferences) > 1 else word
+            for word, count in found.preferences.items()
+        ]
+        yield entry("cpu", "energy_preference", [*words], f"{folder}/energy_performance_preference")
     limit = limited_khz(host)
     if limit is not None:
         yield entry("cpu", "limited_to", limit, f"{folder}/scaling_max_freq", unit="kHz")
-
-
-def _counted(words: dict[str, int]) -> Json:
-    return [f"{word} ({count})" if len(words) > 1 else word for word, count in words.items()]
 
 
 def limited_khz(host: Host) -> int | None:

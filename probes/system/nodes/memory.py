@@ -24,15 +24,11 @@ def memory(host: Host) -> Memory:
     available = _size(values, "MemAvailable")
     if isinstance(available, Absent) and host.live and present(values):
         available = _estimate()
-    pages = host.text("/sys/kernel/mm/transparent_hugepage/enabled")
-    chosen = re.search(r"\[(\w+)\]", pages) if present(pages) else None
     return Memory(
         total=_size(values, "MemTotal"),
         available=available,
         swap_total=_size(values, "SwapTotal"),
-        transparent_huge_pages=chosen[1]
-        if chosen
-        else (pages if isinstance(pages, Absent) else pages.strip()),
+        transparent_huge_pages=host.chosen("/sys/kernel/mm/transparent_hugepage/enabled"),
     )
 
 

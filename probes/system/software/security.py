@@ -34,33 +34,19 @@ def security(host: Host) -> Security:
                 mitigations[name] = value.strip()
     return Security(
         mitigations=mitigations,
-        selinux=_selinux(host),
-        apparmor=_apparmor(host),
-        lockdown=_chosen(host.text("/sys/kernel/security/lockdown", 4096)),
+        selinux=_module(host, "/sys/fs/selinux", "enforce", "1", ("enforcing", "permissive")),
+        apparmor=_module(host, "/sys/module/apparmor", "parameters/enabled", "Y", ("on", "off")),
+        lockdown=host.chosen("/sys/kernel/security/lockdown"),
         seccomp_filters=_filters(host),
     )
 
 
-def _selinux(host: Host) -> str | Absent:
-    value = host.text("/sys/fs/selinux/enforce", 16)
+def _module(host: Host, folder: str, flag: str, on: str, words: tuple[str, str]) -> str | Absent:
+    """The first of the words where the flag is `on`, else the second; "off" where the module is not there."""
+    value = host.text(f"{folder}/{flag}", 16)
     if present(value):
-        return "enforcing" if value.strip() == "1" else "permissive"
-    return "off" if host.exists("/sys/fs") and not host.exists("/sys/fs/selinux") else value
-
-
-def _apparmor(host: Host) -> str | Absent:
-    value = host.text("/sys/module/apparmor/parameters/enabled", 16)
-    if present(value):
-        return "on" if value.strip() == "Y" else "off"
-    return "off" if host.exists("/sys/module") and not host.exists("/sys/module/apparmor") else value
-
-
-def _chosen(text: str | Absent) -> str | Absent:
-    """`none [integrity] confidentiality`: the bracketed word."""
-    if isinstance(text, Absent):
-        return text
-    found = text.partition("[")[2].partition("]")[0]
-    return found or Absent("no choice is marked", "invalid", "/sys/kernel/security/lockdown")
+        return words[value.strip() != on]
+    return "off" if host.exists(folder.rpartition("/")[0]) and not host.exists(folder) else value
 
 
 def _filters(host: Host) -> int | Absent:

@@ -29,18 +29,15 @@ def _governor(host: Host) -> str | Absent:
     )
 
 
-def _huge_pages(host: Host) -> str | Absent:
-    text = host.text("/sys/kernel/mm/transparent_hugepage/enabled", 256)
-    chosen = re.search(r"\[(\w+)\]", text) if present(text) else None
-    return chosen[1] if chosen else Absent("transparent huge pages cannot be read")
-
-
 # What tuned sets elsewhere than in /proc/sys: the option of a plugin -> its name here -> how it is now.
 _TUNED_OPTIONS = {
     "cpu": {"governor": "CPU governor"},
     "vm": {"transparent_hugepages": "huge pages", "transparent_hugepage": "huge pages"},
 }
-_OTHERS: dict[str, Callable[[Host], str | Absent]] = {"CPU governor": _governor, "huge pages": _huge_pages}
+_OTHERS: dict[str, Callable[[Host], str | Absent]] = {
+    "CPU governor": _governor,
+    "huge pages": lambda host: host.chosen("/sys/kernel/mm/transparent_hugepage/enabled"),
+}
 
 
 def sysctl_rows(host: Host) -> list[SubjectRow] | Absent:
