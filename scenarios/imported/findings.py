@@ -19,11 +19,9 @@ def findings(file: Imported) -> list[Finding]:
     """Of one file; the last is its summary, with severity `ok`."""
     result = file.result
     made = [
-        _finding(id_, [_contradicted(c) for c in items], file)
-        for id_, items in _grouped(result.contradictions).items()
-    ]
-    made += [
-        _finding(id_, [_troubled(t) for t in found], file) for id_, found in _grouped(result.troubles).items()
+        _finding(id_, [_told(one) for one in found], file)
+        for items in (result.contradictions, result.troubles)
+        for id_, found in _grouped(items).items()
     ]
     return [*made, summary(file)]
 
@@ -49,19 +47,13 @@ def _finding(identifier: str, evidence: Sequence[str], file: Imported) -> Findin
     )
 
 
-def _contradicted(item: Contradiction | Trouble) -> str:
+def _told(item: Contradiction | Trouble) -> str:
     """`TOTAL: the file says 36.07, its parts give 6.006 (square root of …)`."""
     if isinstance(item, Trouble):
-        return _troubled(item)
+        return ": ".join(part for part in (item.subject, item.said) if part)
     rule = f" ({item.rule})" if item.rule else ""
     claimed, gives = said(item.claimed, item.unit), said(item.recomputed, item.unit)
     return f"{item.subject}: the file says {claimed}, its parts give {gives}{rule}"
-
-
-def _troubled(item: Contradiction | Trouble) -> str:
-    if isinstance(item, Contradiction):
-        return _contradicted(item)
-    return ": ".join(part for part in (item.subject, item.said) if part)
 
 
 def said(value: float | str, unit: str) -> str:

@@ -13,7 +13,7 @@ from scenarios.rules.expression import Value, expression
 from scenarios.rules.known import written
 from scenarios.rules.read import Read, last_line, read
 from scenarios.rules.rule_file import Advice, Answer, RuleText
-from scenarios.rules.subjects.log import log_rows
+from scenarios.rules.subjects.log import lines_of
 from scenarios.rules.table import SubjectRow
 from scenarios.rules.tables import TABLES
 from scenarios.rules.words import Words, plain, typable, typed
@@ -55,7 +55,7 @@ def rows_of(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
     """Of a table, of the log, or of a path with wildcards: `name` is what stands for them, `mc0/dimm3`."""
     if text.log:
         others = (rule.log for rule in written().rules if rule.log and not rule.rest) if text.rest else ()
-        return log_rows(host, text.log, text.worse, tuple(others))
+        return lines_of(host, text.log, text.worse, tuple(others))
     if not text.each.startswith("/"):
         table = TABLES.get(text.each)
         return host.once(table) if table is not None else Absent(f"there is no table {text.each}", "invalid")

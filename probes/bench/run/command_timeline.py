@@ -3,16 +3,54 @@
 Sums are since the command's start: a process that has ended is in those of the parent that waited for it
 (proc_pid_stat(5), /proc/PID/io). A run of less than LEAST samples tells none; after MOST samples they are taken half as
 often, and so on.
+
+Temperature and clock are the whole host's (Documentation/driver-api/thermal/sysfs-api.rst, admin-guide/pm/cpufreq.rst),
+work of others included; virtual machines have neither, most often, and AMD's sensors are hwmon's and are not read.
 """
 
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeAlias
 
 from probes.bench.run import process_tree
-from probes.bench.run.thermal_sampler import Climate
+from probes.bench.run.process_tree import content
+from probes.number_text import signed
 from probes.process_stat import own_stat
+
+ROOT = "/sys"
+PACKAGES = (
+    "x86_pkg_temp",
+    "cpu-thermal",
+    "cpu_thermal",
+    "soc_thermal",
+)  # a zone's type; others are not of the CPU
+MOST_CPUS = 8  # the first ones stand for all: before Linux 5.18 each read interrupts its CPU
+
+
+class Climate:
+    """Finds the files once."""
+
+    def __init__(self, root: str = ROOT) -> None:
+        zones = sorted(Path(root).glob("class/thermal/thermal_zone*"))
+        self._heat = [zone / "temp" for zone in zones if content(str(zone / "type")).strip() in PACKAGES]
+        cpus = (Path(root) / f"devices/system/cpu/cpu{n}/cpufreq/scaling_cur_freq" for n in range(MOST_CPUS))
+        self._clocks = [path for path in cpus if _number(path) is not None]
+
+    def read(self) -> dict[str, float | None]:
+        """The hottest package in degrees Celsius, the mean frequency in Hz; None where the host does not tell."""
+        heat = [n / 1000 for path in self._heat if (n := _number(path)) is not None]
+        clocks = [n * 1000 for path in self._clocks if (n := _number(path)) is not None]
+        return {
+            "celsius": max(heat, default=None),
+            "hertz": sum(clocks) / len(clocks) if clocks else None,
+        }
+
+
+def _number(path: Path) -> int | None:
+    return signed(content(str(path)).strip())
+
 
 EVERY_S = 1.0
 COST = 1000  # and at least so often as long as a sample takes: a tenth of a per cent of one CPU

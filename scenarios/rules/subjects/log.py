@@ -30,7 +30,7 @@ _NAMES = tuple(
 )
 
 
-def log_rows(
+def lines_of(
     host: Host, pattern: str, worse: str = "", without: tuple[str, ...] = ()
 ) -> list[SubjectRow] | Absent:
     """One row per device that the matching lines name, one for those that name none; without any, one of no lines.
@@ -73,6 +73,6 @@ FAULT = (
 )
 
 
-def log_table(host: Host) -> list[SubjectRow] | Absent:
+def log_rows(host: Host) -> list[SubjectRow] | Absent:
     """What the log says of any device in words of a fault."""
-    return log_rows(host, FAULT)
+    return lines_of(host, FAULT)

@@ -151,7 +151,7 @@ _KINDS = (
 )
 
 
-def all_groups(host: Host) -> list[SubjectRow]:
+def groups_rows(host: Host) -> list[SubjectRow]:
     """One row per control group, to a depth of four: version 2, and 1's memory, pids and blkio controllers."""
     rows: dict[str, SubjectRow] = {}
     for controller, files in _KINDS:

@@ -40,7 +40,7 @@ _OTHERS: dict[str, Callable[[Host], str | Absent]] = {
 }
 
 
-def sysctl_rows(host: Host) -> list[SubjectRow] | Absent:
+def setting_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per setting that a file or tuned asks for and that changes speed: `asked`, `by`, `live`."""
     files, by_tuned = files_ask(host), tuned_asks(host)
     if isinstance(files, Absent) and not by_tuned:

@@ -10,7 +10,7 @@ from scenarios.rules.subjects.array import multipath_rows
 from scenarios.rules.subjects.cpu import policy_rows
 from scenarios.rules.subjects.disk import disk_rows
 from scenarios.rules.subjects.irq import irqs_of
-from scenarios.rules.subjects.log import log_rows, named
+from scenarios.rules.subjects.log import lines_of, named
 from scenarios.rules.subjects.net import card_rows
 from scenarios.rules.subjects.pci import pci_rows
 from scenarios.rules.subjects.tcp import qdisc_rows
@@ -160,7 +160,7 @@ def test_each_device_of_the_log_is_a_row(tmp_path: Path) -> None:
     Tree(tmp_path).put(
         "sos_commands/kernel/dmesg", "".join(f"[    1.{n}] {line}\n" for n, line in enumerate(lines))
     )
-    rows = log_rows(Host(str(tmp_path)), "I/O error", "sector 3")
+    rows = lines_of(Host(str(tmp_path)), "I/O error", "sector 3")
     assert isinstance(rows, list)
     assert [(r["name"], r["lines"], r["worse"], r["last"]) for r in rows] == [
         ("sda", 2, 1, lines[3]),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from probes.bench.run import command_timeline, process_tree
-from probes.bench.run.thermal_sampler import Climate
+from probes.bench.run.command_timeline import Climate
 from probes.process_stat import ProcessStat, parse_stat
 
 TICKS = command_timeline._TICKS
