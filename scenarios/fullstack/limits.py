@@ -8,11 +8,10 @@ from typing import NamedTuple
 from probes import units
 from probes.bench.streams.messages import PATHS, Direction
 from scenarios import events as ev
-from scenarios.fullstack.loads import DISK, NETWORK
+from scenarios.fullstack.loads import DISK, LEAST_GROUPS, NETWORK
 from scenarios.fullstack.machine import Bound, Machine
 from scenarios.fullstack.results import WORDS, Limit, SideRate
 
-LEAST_GROUPS = 8  # as of every workload
 NEAR = 0.85  # of what a part does alone: what comes so near to it is limited by it
 FULL = 0.90  # of a CPU's time
 OURS = 0.80  # of the CPUs' busy time: below it others take them, and no limit of the streams is told

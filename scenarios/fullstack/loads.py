@@ -13,6 +13,7 @@ from scenarios.plan import Metric, Variant, Workload
 # The kernel's limits of a disk meter in periods of 0.1 s and give the first one at once: slices of 20 to 100 ms of a
 # disk that is capped at 100 MiB/s scattered by half and favoured who came after a pause, of 0.3 s by 7 to 11 %.
 SLICE_S, LEAST_SLICE_S = 0.3, 0.02
+LEAST_GROUPS = 8
 GROUPS = 14  # of the widest load, for which its seconds should do, with what lies between its slices
 OPERATIONS = 10  # of CHUNK in a slice, for each stream
 LINKS = (Link(), Link(mtu=9000), Link(spread="rfs"), Link(spread="xps"))
@@ -66,7 +67,7 @@ class Load(NamedTuple):
     @property
     def weight(self) -> int:
         """Its shares of the budget: what the streams are limited by, what is lost together, what a setting changes."""
-        return 6 if self.pairs else 2 if "together" in self.sides else 1
+        return 8 if self.pairs else 2 if "together" in self.sides else 1
 
     @property
     def comparisons(self) -> int:
@@ -78,6 +79,7 @@ class Load(NamedTuple):
             id=self.id,
             title=self.title,
             metrics=(Metric(METRIC, METRIC),),
+            min_groups=LEAST_GROUPS,
             slice_s=self.slice_s,
             slice_operations=OPERATIONS,
             aside="together" not in self.sides,

@@ -19,7 +19,7 @@ from scenarios.knowledge.disks import fill_s
 from scenarios.model import Options, Usage, directory_action
 from scenarios.plan import Plan, PlannedStep, Written
 
-BUDGET_S, LEAST_BUDGET_S = 180.0, 10.0
+BUDGET_S, LEAST_BUDGET_S = 240.0, 10.0
 MOST_STREAMS = 32
 MOST_FILES_BYTES = GIB
 LEAST_FILE_BYTES = 16 << 20

@@ -99,7 +99,9 @@ def _fio(corner: Corner, place: CornerDirectory) -> list[str]:
         "--group_reporting",
     ]
     given += ["--output-format=json", "--ioengine=psync", "--fallocate=none", f"--bs={corner.record_bytes}"]
-    given += ["--create_on_open=1", "--end_fsync=1"] if corner.what == "write" else ["--invalidate=1"]
+    # of a shared file that is written, whoever begins last would drop what the others have there
+    given.append(f"--invalidate={int(corner.what == 'read')}")
+    given += ["--create_on_open=1", "--end_fsync=1"] if corner.what == "write" else []
     if corner.side == "easy":
         return [*given, f"--direct={int(place.direct)}", f"--rw={corner.what}", f"--size={each}"]
     others = HARD_BYTES * (place.workers - 1)  # between a job's records lie everybody else's

@@ -40,7 +40,7 @@ FIO = {
     ),
     "ior-easy-read": f"--direct={{direct}} --rw=read --bs={EASY_BYTES} --size={{bytes}} --invalidate=1",
     "ior-hard-write": (
-        f"--rw=write:{HARD_BYTES} --bs={HARD_BYTES} --size={{strided}} --end_fsync=1 --create_on_open=1 "
+        f"--rw=write:{HARD_BYTES} --bs={HARD_BYTES} --size={{strided}} --end_fsync=1 --create_on_open=1 --invalidate=0 "
         f"--filename=shared --offset_increment={HARD_BYTES} --io_size={{bytes}}"
     ),
     "ior-hard-read": (  # of our own shared file: how its records lie on the disk is the same
@@ -63,9 +63,9 @@ def fio(corner: Corner, place: Path, direct: bool, count: int, ours: str) -> dic
         words += [] if corner.id == "ior-hard-read" else [f"--directory={at}"]
         words += ["--ioengine=psync", *FIO[corner.id].format(**sizes).split()]
     else:
-        folders = [place / f"{corner.side}.{rank}" for rank in range(WORKERS if corner.side == "easy" else 1)]
+        folders = [Path(f"{corner.side}.{rank}") for rank in range(WORKERS if corner.side == "easy" else 1)]
         for folder in folders:
-            folder.mkdir(exist_ok=True)
+            (place / folder).mkdir(exist_ok=True)
         way = "read" if corner.what == "open" else "write"
         moves = corner.what == "open" or (corner.what == "create" and corner.record_bytes)
         words += [
@@ -74,8 +74,9 @@ def fio(corner: Corner, place: Path, direct: bool, count: int, ours: str) -> dic
             f"--rw={way}", "--create_on_open=1", f"--ioengine={'psync' if moves else ENGINES[corner.what]}",
         ]  # fmt: skip
         if corner.what == "open":
-            dropped(folders[0])
-    done = subprocess.run(["fio", *words], check=True, capture_output=True, text=True)
+            dropped(place / folders[0])
+    # in `place`: a path of two parts, as little longer than ours as fio has it
+    done = subprocess.run(["fio", *words], check=True, capture_output=True, text=True, cwd=place)
     if corner.moves:
         shutil.rmtree(at)
     jobs = json.loads(done.stdout[done.stdout.index("{") :])["jobs"]

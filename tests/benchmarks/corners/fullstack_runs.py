@@ -1,9 +1,9 @@
 """Whole runs of fullstack with a planted cap, and its rates beside fio and iperf3: `KIND DIR [N [FS [RATE [WAY]]]]`.
 
 As root. KIND tbf: a token bucket of RATE Mbit/s on the private link; blkio: a limit of a control group (version 1) of
-RATE MiB/s on a loop device with the file system FS, read (WAY out) or written (in); rates: disk and network alone, in
-turn with fio (two files) and iperf3 (one stream) between the same name spaces, on DIR (`rates DIR N WAY`), the
-link as fast as it is or of MBIT (`rates DIR N WAY MBIT`).
+RATE MiB/s on a loop device with the file system FS, read (WAY out) or written (in). WAY both: whole runs by default, of
+which the way out counts. rates: disk and network alone, in turn with fio (two files) and iperf3 (one stream) between
+the same name spaces, on DIR (`rates DIR N WAY`), the link as fast as it is or of MBIT (`rates DIR N WAY MBIT`).
 """
 
 from __future__ import annotations
@@ -27,20 +27,8 @@ if TYPE_CHECKING:
     from probes.private_directory import PrivateDirectory
 
 GROUP = Path("/sys/fs/cgroup/blkio/hostdx-fullstack-benchmark")
-BUDGET = "49"  # seconds: what a direction gets of the default budget
-RUN = (
-    "--only",
-    "streams",
-    "--streams",
-    "2",
-    "--size",
-    "96M",
-    "--yes",
-    "--json",
-    "--quiet",
-    "--budget",
-    BUDGET,
-)
+RUN = ("--streams", "2", "--size", "96M", "--yes", "--json", "--quiet")
+ONLY = ("--only", "streams", "--budget", "68")  # seconds: what a direction gets of the default budget
 
 
 class Case(NamedTuple):
@@ -56,8 +44,9 @@ def run(place: Path, directory: Path, case: Case, group: Path | None) -> dict[st
             (group / "cgroup.procs").write_text(str(os.getpid()))
 
     began = time.monotonic()
+    words = ("--dir", str(directory), "--direction", case.way, *RUN, *(() if case.way == "both" else ONLY))
     process = subprocess.Popen(
-        argv("run", "fullstack", "--dir", str(directory), "--direction", case.way, *RUN), env=environment(place),
+        argv("run", "fullstack", *words), env=environment(place),
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, preexec_fn=join,
     )  # fmt: skip
     while case.kind == "tbf" and not (found := stations(process.pid)):
@@ -92,7 +81,7 @@ def capped(case: Case, count: int, directory: Path) -> None:
         if group is not None:
             group.mkdir(exist_ok=True)
             device = Path(f"/sys/block/{disk.device}/dev").read_text().strip()
-            what = "read" if case.way == "out" else "write"
+            what = "write" if case.way == "in" else "read"
             (group / f"blkio.throttle.{what}_bps_device").write_text(f"{device} {case.rate << 20}")
         try:
             for number in range(count):
