@@ -118,19 +118,9 @@ def _workloads(session: Session) -> Table | None:
     return Table(header, tuple(rows), frozenset({5})).without_empty_columns() if rows else None
 
 
-_LENGTH_BY = {
-    "shortest": "the shortest there is",
-    "operations": "the operations it must hold",
-    "switch": "what a switch costs at first",
-    "block": "no longer than a block",
-    "budget": "the budget: fewer operations than it should hold",
-    "carry-over": "work that one side left to the other",
-}
-
-
 def _length_by(found: SliceLength) -> str:
     """What decided, with its figure where there is one."""
-    words = _LENGTH_BY[found.why]
+    words = SAYS.text(f"length-{found.why}")
     if found.bias is None:
         return words
     low, high = sorted(abs(math.expm1(edge)) for edge in found.bias)

@@ -13,7 +13,7 @@ import msgspec
 
 from app.failure import NotDone
 from app.process import lives
-from app.undo.journal import UNDONE, FileSystemId, JournalEntry, Outcome
+from app.undo.journal import UNDONE, FileSystemId, Journal, JournalEntry, Outcome
 from app.undo.kinds import resources, settings
 from app.undo.kinds.command import TIMEOUT_S, CommandFailed, command
 from app.undo.kinds.file_system_identity import place_of
@@ -62,8 +62,8 @@ def carry_out(
         raise NotDone(f"{action.title}: {entry.value}: {why.strerror or why}") from None
 
 
-def revert(entry: JournalEntry, keep: tuple[int, ...] = (), notes: settings.Notes | None = None) -> Outcome:
-    """Undoes it as far as it was done. Never raises. `notes` is told between its steps (the journal)."""
+def revert(entry: JournalEntry, keep: tuple[int, ...] = (), journal: Journal | None = None) -> Outcome:
+    """Undoes it as far as it was done. Never raises. `journal` is told between its steps."""
     hanging = [str(writer.pid) for writer in entry.writers if lives(writer)]
     what = entry.action.target if entry.action.kind == "attribute" else entry.value
     if hanging:  # whatever is read or written now, that one may still write after it
@@ -74,7 +74,7 @@ def revert(entry: JournalEntry, keep: tuple[int, ...] = (), notes: settings.Note
         )
     try:
         if entry.action.kind == "attribute":
-            return settings.put_back(entry, keep, notes or _Silent())
+            return settings.put_back(entry, keep, journal)
         if entry.action.kind == "command":
             return _revert_command(entry, keep)
         return resources.remove(entry, keep)
@@ -84,14 +84,6 @@ def revert(entry: JournalEntry, keep: tuple[int, ...] = (), notes: settings.Note
         return Outcome("failed", f"{entry.value}: {why.strerror or why}")
     except Exception as why:  # a mistake of ours with one entry must not keep the others from being undone
         return Outcome("failed", f"{entry.value}: {type(why).__name__}: {why}")
-
-
-class _Silent:
-    def undoing(self, identifier: str) -> None:
-        pass
-
-    def back(self, identifier: str, left: dict[str, str]) -> None:
-        pass
 
 
 def survives_reboot(action: Action) -> bool:

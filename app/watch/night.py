@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 import msgspec
 
@@ -37,10 +37,8 @@ MOST_PRESSURE = {"cpu": 0.25, "io": 0.20, "memory": 0.05}
 MOST_LOAD = 0.5  # runnable tasks a CPU over five minutes, on kernels without pressure figures
 
 
-class Measure(Protocol):
-    """Runs the battery into a recording; `blocked`: why it is not to be run, which the recording then says."""
-
-    def __call__(self, recording: Path, blocked: str) -> ev.Ended: ...
+# Runs the battery into a recording; the words say why it is not to be run, which the recording then says.
+Measure: TypeAlias = Callable[[Path, str], ev.Ended]
 
 
 class Tonight(msgspec.Struct, frozen=True, kw_only=True):

@@ -24,18 +24,21 @@ def text(history: History, last: str = "") -> str:
 
 
 def _lines(history: History, last: str) -> Iterator[str]:
-    yield from _metric("hostdx_watch_nights", "Measured nights on record.", [("", history.measured)])
-    yield from _metric(
-        "hostdx_watch_baseline_nights",
-        "Nights of the baseline that is being made; 0 when it is whole.",
-        [("", history.collected)],
-    )
-    yield from _metric("hostdx_watch_baselines", "Whole baselines on record.", [("", history.baselines)])
-    yield from _metric(
-        "hostdx_watch_slower_loads",
-        "Loads that are slower than the baseline.",
-        [("", sum(load.slow for load in history.loads))],
-    )
+    for name, says, value in (
+        ("nights", "Measured nights on record.", history.measured),
+        (
+            "baseline_nights",
+            "Nights of the baseline that is being made; 0 when it is whole.",
+            history.collected,
+        ),
+        ("baselines", "Whole baselines on record.", history.baselines),
+        (
+            "slower_loads",
+            "Loads that are slower than the baseline.",
+            sum(load.slow for load in history.loads),
+        ),
+    ):
+        yield from _metric(f"hostdx_watch_{name}", says, [("", value)])
     if (when := _last_measured(history)) is not None:
         yield from _metric(
             "hostdx_watch_last_measured_timestamp_seconds", "Start of the last measured night.", [("", when)]

@@ -1,7 +1,5 @@
 """What a person at the terminal sees on stderr while `hostdx run` measures."""
 
-from typing import Protocol
-
 from app import output
 from app.printable import printable
 from app.recording.session import Session
@@ -14,12 +12,6 @@ PLAIN_EVERY_S = 15.0
 SAME_EVERY_S = (
     60.0  # who disturbs all along is told this often, but where something is measured again because of it
 )
-
-
-class View(Protocol):
-    def show(self, event: ev.AnyEvent) -> None: ...
-
-    def complain(self, text: str) -> None: ...
 
 
 class Quiet:

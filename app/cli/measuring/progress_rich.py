@@ -12,7 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.text import Text
 
 from app import output
-from app.cli.measuring.progress import Notable, left
+from app.cli.measuring.progress import Notable, Quiet, left
 from app.printable import printable
 from app.recording.session import Session, pair
 from app.report.wording import interval, ratio, workload_title
@@ -41,7 +41,7 @@ class Unhurried:
 REDRAWN = (ev.Pulse, ev.Progress, ev.Estimate, ev.Step, ev.Ended)
 
 
-class Drawn:
+class Drawn(Quiet):
     """Redrawn when an event says something new, at most about once a second: drawing must not disturb the run."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from app import failure
 from app.cli.look import color_option, line_width
-from app.cli.measuring.progress import Plain, Quiet, View
+from app.cli.measuring.progress import Plain, Quiet
 from app.cli.measuring.several_runs import one_of_several, so_far
 from app.cli.scenario_command import Scenarios
 from app.failure import Failure
@@ -27,7 +27,7 @@ from scenarios.plan import Option
 
 
 @contextmanager
-def _progress(*, quiet: bool) -> Iterator[View]:
+def _progress(*, quiet: bool) -> Iterator[Quiet]:
     """rich on a terminal, plain lines else, only complaints with `quiet`."""
     if quiet:
         yield Quiet()

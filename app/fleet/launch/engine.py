@@ -27,7 +27,7 @@ try:
     from ClusterShell.NodeSet import NodeSet, NodeSetException
     from ClusterShell.NodeUtils import GroupResolverError, GroupSourceError
     from ClusterShell.Task import Task, task_self
-    from ClusterShell.Worker.EngineClient import E_READ, E_WRITE
+    from ClusterShell.Worker.EngineClient import E_READ, E_WRITE, EngineClient
     from ClusterShell.Worker.Exec import ExecClient, ExecWorker
     from ClusterShell.Worker.Ssh import SshClient
 except ImportError as _error:
@@ -98,31 +98,10 @@ class Worker(Protocol):
     def abort(self) -> None: ...
 
 
-class _Stream(Protocol):
-    rbuf: bytes
-
-
-class _Worker(Protocol):
-    eh: object
-
-
-class _Streams(Protocol):
-    def __getitem__(self, name: str) -> _Stream: ...
-
-    def set_stream(self, sname: str, sfile: int, evmask: int, retain: bool) -> object: ...
-
-
-class _Client(Protocol):
-    streams: _Streams
-    worker: _Worker
-
-    def _read(self, sname: str) -> bytes: ...
-
-
-class _Bounded:
+class _Bounded(EngineClient):  # type: ignore[misc]
     """Lines as they come, none longer than a recording's: a node that never ends its line would fill the memory."""
 
-    def _readlines(self: _Client, sname: str) -> Iterator[bytes]:
+    def _readlines(self, sname: str) -> Iterator[bytes]:
         stream = self.streams[sname]
         data = self._read(sname)
         lines = data.split(b"\n")
@@ -135,11 +114,11 @@ class _Bounded:
         yield from lines
 
 
-class _Started:
+class _Started(EngineClient):  # type: ignore[misc]
     """Without a fork, which copies the launcher's page tables for each of a thousand nodes. Not for gateways."""
 
     def _exec_nonblock(
-        self: _Client, commandlist: Sequence[str], shell: bool = False, env: Mapping[str, str] | None = None
+        self, commandlist: Sequence[str], shell: bool = False, env: Mapping[str, str] | None = None
     ) -> subprocess.Popen[bytes]:
         """The streams are ClusterShell's from here on, which closes them."""
         (stdin, to), (out, stdout), (err, stderr) = (os.pipe() for _ in range(3))

@@ -4,25 +4,16 @@ import errno
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Protocol
 
 from msgspec.structs import replace
 
 from app.failure import NotDone
-from app.undo.journal import UNDONE, JournalEntry, Outcome
+from app.undo.journal import UNDONE, Journal, JournalEntry, Outcome
 from app.undo.kinds import attribute
 from app.undo.kinds.attribute import AttributeTrouble, Texts, selected
 from probes.action import Action
 
 GONE = (errno.ENOENT, errno.ENODEV, errno.ENXIO, errno.ENOTDIR)
-
-
-class Notes(Protocol):
-    """What the journal is told on the way back, each time before the next step is made."""
-
-    def undoing(self, identifier: str) -> None: ...
-
-    def back(self, identifier: str, left: dict[str, str]) -> None: ...
 
 
 def old_values(action: Action) -> tuple[str, dict[str, str]]:
@@ -56,8 +47,9 @@ def switch(entry: JournalEntry, keep: tuple[int, ...]) -> JournalEntry:
     return replace(entry, made=True, became=became, left=_readable(sides))
 
 
-def put_back(entry: JournalEntry, keep: tuple[int, ...], notes: Notes) -> Outcome:
-    """A value that somebody else set is left alone and reported, a side value as well."""
+def put_back(entry: JournalEntry, keep: tuple[int, ...], journal: Journal | None) -> Outcome:
+    """A value that somebody else set is left alone and reported, a side value as well. The journal is told each time
+    before the next step is made."""
     target, old = entry.action.target, entry.old or ""
     found = attribute.read([target, *entry.saved])
     text = found.pop(target)
@@ -73,14 +65,16 @@ def put_back(entry: JournalEntry, keep: tuple[int, ...], notes: Notes) -> Outcom
             "kept",
             f"{target} is now {now!r}: another program changed it (it was {old!r}, hostdx set {entry.value!r})",
         )
-    notes.undoing(entry.id)
+    if journal is not None:
+        journal.undoing(entry.id)
     try:
         text, found = attribute.write(target, old, keep, tuple(entry.saved))
     except AttributeTrouble as why:
         return _failed(f"{target}: {old!r} was not accepted: {why.strerror}", why)
     if selected(text) != old:
         return Outcome("failed", f"{target} is {selected(text)!r} after {old!r} was written")
-    notes.back(entry.id, _readable(found))
+    if journal is not None:
+        journal.back(entry.id, _readable(found))
     return _settled(entry, entry.saved, keep)
 
 

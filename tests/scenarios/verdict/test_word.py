@@ -16,7 +16,6 @@ CONTRACT = {"scenarios/verdict/verdict.py", "probes/units.py"}
 OTHER_MEANINGS = {
     "app/tui/screens/run.py",
     "scenarios/rules/subjects/net.py",
-    "app/tui/widgets/word_list.py",
 }  # a key's name, a row's field, a glossary
 NAMED = re.compile(r"""["'](slower|faster|no material difference|inconclusive)["']""")
 MEMBER = re.compile(r"\bWord\.[A-Z_]+\b")

@@ -23,7 +23,7 @@ from app.tui.widgets.measuring.host_panel import remark_lines
 from app.tui.widgets.measuring.pulse_line import pulse_lines
 from app.tui.widgets.measuring.run_bar import step_rows
 from app.tui.widgets.measuring.standing import pairs_of, standings
-from app.tui.widgets.word_list import WORDS
+from app.tui.widgets.word_list import words as terms
 from probes import units
 from scenarios.experiment.wording import effect_cells
 from tests.fakes.terminals.screen import grid, keys, opened, planned, ready
@@ -208,10 +208,10 @@ async def test_the_help_has_the_screens_own_keys_first_and_the_words(tmp_path: P
         await keys(pilot, "question_mark")
         shown = grid(app)
         assert shown.index("recordings") < shown.index("WORDS") and "page up" not in shown
-        for term, said in list(WORDS.items())[:5]:
+        for term, said in list(terms().items())[:5]:
             assert f"{term} " in shown and said in shown  # whole, at 80 cells
         await keys(pilot, "tab", "end")
-        assert list(WORDS.values())[-1] in grid(app) and "Enter" not in grid(app).splitlines()[-1]
+        assert list(terms().values())[-1] in grid(app) and "Enter" not in grid(app).splitlines()[-1]
         await keys(pilot, "escape", "ctrl+p")
         assert "WORDS" not in grid(app)
 

@@ -18,7 +18,7 @@ from app.tui.shell import Shell
 from app.tui.widgets.answer import advice
 from app.tui.widgets.home.findings_panel import Suspects, _said, _titles, _words
 from app.tui.widgets.measuring.group_plot import GroupPlot, ValuesPlot
-from app.tui.widgets.word_list import WORDS
+from app.tui.widgets.word_list import words as terms
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.events import Offer
@@ -194,7 +194,7 @@ async def test_below_the_keys_stand_the_words_that_a_verdict_uses(tmp_path: Path
     async with opened(tmp_path, run=ended("storage"), size="narrow") as (app, pilot):
         await keys(pilot, "question_mark", "tab")
         shown = grid(app)
-        for _ in WORDS:
+        for _ in terms():
             await keys(pilot, "down")
             shown += grid(app)
         for word in ("group", "margin", "this stack", "QD1, QD16"):
@@ -202,7 +202,7 @@ async def test_below_the_keys_stand_the_words_that_a_verdict_uses(tmp_path: Path
         before = app.screen
         await keys(pilot, "enter")  # a word does nothing
         assert app.screen is before
-    assert all(len(name) <= 13 and len(means) <= 62 for name, means in WORDS.items())
+    assert all(len(name) <= 13 and len(means) <= 62 for name, means in terms().items())
 
 
 async def test_what_a_battery_is_for_stands_on_a_high_screen_above_its_smaller_findings(
