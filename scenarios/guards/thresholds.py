@@ -1,11 +1,16 @@
-"""The guards' thresholds: fixed before the first block, each with its reason. The only place where they stand."""
+"""The guards' thresholds (`thresholds.toml`) and what else they reckon with. The only place where they stand."""
 
-from typing import Literal, NamedTuple
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from scenarios.knowledge.load import tables
 
 Kind = Literal["cpu", "steal", "device", "frequency", "heat", "quota", "memory", "queue", "space"]
 
 
-class Threshold(NamedTuple):
+class Threshold(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A train or block is disturbed beyond `limit`; `floor` is the least that counts.
 
     Where only what is foreign is counted (CPU time, bytes, pressure, tasks) the limit is absolute, so that a neighbour
@@ -19,33 +24,7 @@ class Threshold(NamedTuple):
     floor: float = 0.0
 
 
-THRESHOLDS: tuple[Threshold, ...] = (
-    # measured again only where the CPUs were that full: what runs on an idle CPU displaces nobody
-    Threshold("cpu", 0.25, "of all CPUs",
-              "CPU time of others: on two CPUs half a CPU, which slows one worker and its device's interrupts",
-              floor=0.90),
-    Threshold("steal", 0.05, "of all CPU time",
-              "time that the hypervisor gave to other machines: 5 % is the smallest effect that matters"),
-    # bytes a second (and 50 operations): below, a log daemon would disturb an idle disk's test
-    Threshold("device", 0.25, "of our own traffic on the device",
-              "bytes or operations of other processes on the measured disk: a quarter more queueing shifts a "
-              "latency by several percent", floor=4 << 20),
-    Threshold("memory", 0.05, "of the time",
-              "tasks waited for memory: our own loads take little of it; 5 % is the smallest effect that matters"),
-    # where the CPUs were that full; both before and after the train, when no worker of ours runs
-    Threshold("queue", 4, "tasks",
-              "others' tasks that were ready to run beside us (on more than 32 CPUs, one for every eight CPUs): fewer "
-              "find a CPU soon", floor=0.90),
-    Threshold("frequency", 0.15, "below the usual clock",
-              "the fastest CPU's clock: turbo steps of 100 to 300 MHz are usual, a cap or a heat limit takes more"),
-    Threshold("heat", 0.0, "events",
-              "a thermal throttling event: the hardware itself reports that it was slowed down"),
-    Threshold("quota", 0.05, "of the block",
-              "our own control group was throttled by its CPU quota, more than usual"),
-    Threshold("space", 0.01, "of the file system free",
-              "below 1 % (or 256 MiB) allocation slows down and others' writes begin to fail: the run stops",
-              floor=256 << 20),
-)  # fmt: skip
+THRESHOLDS = msgspec.convert(tables(Path(__file__).with_suffix(".toml"))["threshold"], tuple[Threshold, ...])
 
 CPUS_PER_READY_TASK = 8
 LEAST_OPERATIONS_A_SECOND = 50.0  # of others on our device

@@ -1,46 +1,30 @@
 """The processors: model, sockets, cores, threads, what is offline, and how they are clocked."""
 
 import threading
+import tomllib
 from concurrent.futures import Future
+from functools import cache
+from pathlib import Path
 
 import msgspec
 
 from probes.host import Host, once_if_still
+from probes.safe_read import read_named
 from probes.system.processor.topology import ROOT, cpuinfo, distinct, told, topology, why_nothing
 from probes.types import Absent, present
 
-# Implementer codes of ARM's MIDR register; /proc/cpuinfo tells no name there (arch/arm64/include/asm/cputype.h).
-_ARM_VENDORS = {
-    0x41: "ARM",
-    0x43: "Cavium",
-    0x48: "HiSilicon",
-    0x4E: "NVIDIA",
-    0x50: "APM",
-    0x51: "Qualcomm",
-} | {
-    0x46: "Fujitsu",
-    0x61: "Apple",
-    0xC0: "Ampere",
-}
-# Part numbers of servers and of what is often met, by implementer: the same file, and lscpu-arm.c of util-linux.
-_ARM_PARTS = {
-    (0x41, 0xD03): "Cortex-A53",
-    (0x41, 0xD07): "Cortex-A57",
-    (0x41, 0xD08): "Cortex-A72",
-    (0x41, 0xD0B): "Cortex-A76",
-    (0x41, 0xD0C): "Neoverse-N1",
-    (0x41, 0xD40): "Neoverse-V1",
-    (0x41, 0xD49): "Neoverse-N2",
-    (0x41, 0xD4F): "Neoverse-V2",
-    (0x41, 0xD84): "Neoverse-V3",
-    (0x41, 0xD8E): "Neoverse-N3",
-    (0x43, 0x0A1): "ThunderX",
-    (0x43, 0x0AF): "ThunderX2",
-    (0x46, 0x001): "A64FX",
-    (0x48, 0xD01): "Kunpeng-920",
-    (0xC0, 0xAC3): "Ampere-1",
-    (0xC0, 0xAC4): "Ampere-1a",
-}
+
+class _Implementer(msgspec.Struct, frozen=True):
+    """`parts`: names by their numbers, as /proc/cpuinfo writes both."""
+
+    name: str
+    parts: dict[str, str] = {}
+
+
+@cache
+def _arm() -> dict[str, _Implementer]:
+    data = read_named(Path(__file__).with_name("arm.toml"), 1 << 16)
+    return msgspec.convert(tomllib.loads(data.decode()), dict[str, _Implementer])
 
 
 class Cpu(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,10 +95,9 @@ def arm_parts(host: Host) -> str:
     """The names of ARM's cores, of each kind once; empty where they are not known."""
     found: dict[str, None] = {}
     for entry in cpuinfo(host):
-        try:
-            found[_ARM_PARTS[int(entry["CPU implementer"], 16), int(entry["CPU part"], 16)]] = None
-        except (KeyError, ValueError):
-            continue
+        maker = _arm().get(entry.get("CPU implementer", ""))
+        if maker is not None and (name := maker.parts.get(entry.get("CPU part", ""))):
+            found[name] = None
     return " + ".join(found)
 
 
@@ -150,10 +133,8 @@ def _vendor(info: list[dict[str, str]]) -> str | Absent:
     for entry in info:
         if "vendor_id" in entry:
             return entry["vendor_id"]
-        try:
-            return _ARM_VENDORS[int(entry["CPU implementer"], 16)]
-        except (KeyError, ValueError):
-            continue
+        if maker := _arm().get(entry.get("CPU implementer", "")):
+            return maker.name
     return Absent("/proc/cpuinfo reports no vendor", "missing", "/proc/cpuinfo")
 
 

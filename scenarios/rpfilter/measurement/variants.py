@@ -1,20 +1,21 @@
 """What is compared: the receive path without a rule, with a trivial one, with this host's check; more with --all."""
 
+from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from probes.bench.net.rules import Treatment
 from probes.system.firewall.reverse_path import Protocol
+from scenarios.knowledge.load import tables
 from scenarios.plan import Metric, Variant, Workload
 from scenarios.rpfilter.facts import Facts
-from scenarios.rpfilter.measurement.measured_check import DEFAULT_FLAGS, MeasuredCheck, chosen
+from scenarios.rpfilter.measurement.measured_check import MeasuredCheck, chosen
 
 NS = Metric("ns/packet", "ns/packet", better="less")
 MB = Metric("MB/s", "MB/s")
 NONE, TRIVIAL, CHECK, AGAIN = "none", "trivial", "check", "none-again"
 SLICE_S, ONSET_S = 0.06, 0.02
-FIB = Variant(id="fib", label="nft fib saddr . mark . iif")
 SETTINGS = {
     1: Variant(id="rp1", label="rp_filter 1 (strict)"),
     2: Variant(id="rp2", label="rp_filter 2 (loose)"),
@@ -48,12 +49,13 @@ def trials(facts: Facts, *, everything: bool, again: bool, block_s: float) -> tu
     main = chosen(facts)
     found = [_main(main, everything, again)]
     if everything:
-        if main.protocol == "IPv4" and facts.ipv6:
-            found.append(_ipv6())
+        beside = msgspec.convert(tables(Path(__file__).with_name("trials.toml")), dict[str, Trial])
+        if main.protocol == "IPv4" and facts.ipv6:  # what IPv6's would cost beside it
+            found.append(beside["udp-ipv6"])
         if main.protocol == "IPv6":
-            found.append(_ipv4("udp-ipv4"))
+            found.append(beside["udp-ipv4"])
         elif not main.setting:
-            found.append(_ipv4("udp-ipv4-setting"))
+            found.append(beside["udp-ipv4-setting"])
         found.extend(_tcp(main))
     return tuple(_lasting(trial, block_s) for trial in found)
 
@@ -126,46 +128,6 @@ def _main(chosen: MeasuredCheck, everything: bool, again: bool) -> Trial:
         load="udp",
         protocol=chosen.protocol,
         compared=tuple(compared),
-    )
-
-
-def _ipv6() -> Trial:
-    """Where the host's own check is IPv4's: what IPv6's would cost beside it."""
-    none = Treatment(what="none", protocol="IPv6", catches=False)
-    return Trial(
-        workload=Workload(id="udp-ipv6", title="64-byte IPv6 packets", metrics=(NS,)),
-        load="udp",
-        protocol="IPv6",
-        compared=(
-            Compared(variant=Variant(id=NONE, label="no rule", detail="the hook alone"), treatment=none),
-            Compared(variant=FIB, treatment=Treatment(what="check", protocol="IPv6", flags=DEFAULT_FLAGS)),
-        ),
-    )
-
-
-def _ipv4(name: str) -> Trial:
-    """IPv4 by nftables and by the setting rp_filter, counted behind the route lookup that the setting is part of."""
-
-    def treat(what: Literal["none", "trivial", "check"], setting: int) -> Treatment:
-        catches = what == "check" or setting > 0
-        return Treatment(what=what, protocol="IPv4", ends="input", rp_filter=setting, catches=catches)
-
-    return Trial(
-        workload=Workload(
-            id=name,
-            title="64-byte IPv4 packets" + (", up to the input hook" if name != "udp-ipv4" else ""),
-            metrics=(NS,),
-            controls=(TRIVIAL,),
-        ),
-        load="udp",
-        protocol="IPv4",
-        compared=(
-            Compared(variant=Variant(id=NONE, label="no rule, rp_filter 0"), treatment=treat("none", 0)),
-            Compared(variant=FIB, treatment=treat("check", 0)),
-            Compared(variant=SETTINGS[1], treatment=treat("none", 1)),
-            Compared(variant=SETTINGS[2], treatment=treat("none", 2)),
-            Compared(variant=Variant(id=TRIVIAL, label="a trivial rule"), treatment=treat("trivial", 0)),
-        ),
     )
 
 
