@@ -2,9 +2,12 @@
 
 import errno
 import os
+from pathlib import Path
+from typing import TypeVar
 
 from probes.named_file import opened, opened_where
 
+T = TypeVar("T")
 MOST_ENTRIES = 200_000
 CHUNK = 1 << 16
 
@@ -57,3 +60,17 @@ def list_directory(path: str, *, folders: bool = False) -> list[str]:
 def decode(data: bytes) -> str:
     """Bytes from the host as text: what is not UTF-8 becomes `\\xNN`, so that it can be encoded again."""
     return data.decode("utf-8", "backslashreplace")
+
+
+def own_data(module: str, file: str, kind: type[T]) -> T:
+    """A TOML file of ours beside the module whose `__file__` is given, as this type."""
+    import tomllib  # neither of them is for every light child that reads by this module
+
+    import msgspec
+
+    return msgspec.convert(tomllib.loads(read_named(Path(module).with_name(file), 1 << 16).decode()), kind)
+
+
+def own_words(module: str, file: str, key: str) -> list[str]:
+    """The words of one text of such a file."""
+    return own_data(module, file, dict[str, str])[key].split()

@@ -1,13 +1,13 @@
 """The battery's loads, as data: what a host does all day, each measured on one CPU and on all of them at once."""
 
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from probes.bench.engine.loads import calls
 from probes.bench.engine.loads.pinned_loads import BLOCK, SYSTEM_CALLS
-from probes.bench.workloads import MIB, Load, declared
+from probes.bench.workloads import MIB, Load
+from probes.safe_read import own_data
 
 Slot: TypeAlias = Literal["one", "all"]
 SLOTS: tuple[Slot, ...] = ("one", "all")
@@ -74,7 +74,7 @@ TURNS: tuple[tuple[str, ...], ...] = (
 )
 
 
-DISK_LOADS = declared(Path(__file__).with_name("battery.toml"), dict[str, tuple[Load, ...]])["load"]
+DISK_LOADS = own_data(__file__, "battery.toml", dict[str, tuple[Load, ...]])["load"]
 
 
 def disk_loads(workers: int) -> tuple[Load, ...]:

@@ -3,17 +3,14 @@
 Most important first, as in the design: what most jobs feel. One process a worker: a queue depth of N is N workers.
 """
 
-import tomllib
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias
 
 import msgspec
 
 from probes.bench.command_line import fio_directory, pasted
-from probes.safe_read import read_named
+from probes.safe_read import own_data
 
-T = TypeVar("T")
 Kind: TypeAlias = Literal["read", "write", "metadata", "cpu"]
 
 MIB = 1 << 20
@@ -55,12 +52,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     control: bool = False
 
 
-def declared(file: Path, kind: type[T]) -> T:
-    """A file of loads that lies beside its module."""
-    return msgspec.convert(tomllib.loads(read_named(file, 1 << 16).decode()), kind)
-
-
-LOADS = declared(Path(__file__).with_name("loads.toml"), dict[str, tuple[Load, ...]])["load"]
+LOADS = own_data(__file__, "loads.toml", dict[str, tuple[Load, ...]])["load"]
 IDS: tuple[str, ...] = tuple(load.id for load in LOADS)
 
 

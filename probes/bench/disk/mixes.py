@@ -5,13 +5,13 @@ readers of different priority.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from probes.bench.command_line import fio_directory, pasted
-from probes.bench.workloads import UNIT, WRITTEN_AT_MOST, Load, declared
+from probes.bench.workloads import UNIT, WRITTEN_AT_MOST, Load
+from probes.safe_read import own_data
 
 File: TypeAlias = Literal["read", "direct", "buffered", "none"]
 
@@ -52,7 +52,7 @@ class Mix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         return sum(role.load.workers for role in self.roles)
 
 
-MIXES = declared(Path(__file__).with_name("mixes.toml"), dict[str, tuple[Mix, ...]])["mix"]
+MIXES = own_data(__file__, "mixes.toml", dict[str, tuple[Mix, ...]])["mix"]
 
 
 def files_bytes(size_bytes: int, mixes: Sequence[Mix]) -> dict[File, int]:

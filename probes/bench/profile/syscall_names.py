@@ -1,18 +1,16 @@
 """Names of the system calls that may wait long, by their numbers (`syscalls.toml`); of others the number."""
 
 import platform
-import tomllib
-from pathlib import Path
 
-from probes.safe_read import read_named
+from probes.safe_read import own_words
 
 _TABLES = {"x86_64": "x86_64", "aarch64": "generic", "riscv64": "generic", "loongarch64": "generic"}
 
 
 def names(machine: str = "") -> dict[int, str]:
     """Of this machine's kind, or of another one; empty where its numbers are not known here."""
-    known = tomllib.loads(read_named(Path(__file__).with_name("syscalls.toml"), 1 << 16).decode())
-    words = known.get(_TABLES.get(machine or platform.machine(), ""), "").split()
+    table = _TABLES.get(machine or platform.machine())
+    words = own_words(__file__, "syscalls.toml", table) if table else []
     return {int(number): name for number, name in zip(words[::2], words[1::2], strict=True)}
 
 

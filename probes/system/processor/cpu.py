@@ -1,15 +1,13 @@
 """The processors: model, sockets, cores, threads, what is offline, and how they are clocked."""
 
 import threading
-import tomllib
 from concurrent.futures import Future
 from functools import cache
-from pathlib import Path
 
 import msgspec
 
 from probes.host import Host, once_if_still
-from probes.safe_read import read_named
+from probes.safe_read import own_data
 from probes.system.processor.topology import ROOT, cpuinfo, distinct, told, topology, why_nothing
 from probes.types import Absent, present
 
@@ -23,8 +21,7 @@ class _Implementer(msgspec.Struct, frozen=True):
 
 @cache
 def _arm() -> dict[str, _Implementer]:
-    data = read_named(Path(__file__).with_name("arm.toml"), 1 << 16)
-    return msgspec.convert(tomllib.loads(data.decode()), dict[str, _Implementer])
+    return own_data(__file__, "arm.toml", dict[str, _Implementer])
 
 
 class Cpu(msgspec.Struct, frozen=True, kw_only=True):
