@@ -56,13 +56,12 @@ def pressure(host: Host) -> Iterator[Finding]:
             most=most + (f"; {nobody.sentence}" if nobody else ""),
             evidence=[Evidence(f"{user.name} [{user.pid}]{_whose(user)}: {user.words}") for user in users],
             remedy=(_relief(kind, first),) if first else (nobody.remedy,) if nobody else (),
-            prove="cpuwatch" if kind == "cpu" and first else _PROVED_BY.get(kind, ""),
+            proof="process" if kind == "cpu" and first else kind,
             prove_options=("--pid", str(first.pid)) if first and _measurable(kind, first) else (),
         )
 
 
 _WAITED_FOR = {"cpu": "a CPU", "io": "a disk", "memory": "memory"}
-_PROVED_BY = {"io": "storage", "cpu": "null"}
 
 
 def _measurable(kind: str, first: User) -> bool:

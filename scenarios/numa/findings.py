@@ -87,7 +87,7 @@ def _competitor(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
         lost=1 - worst,
         evidence=[SAYS.evidence("share", cpu=n, share=s, others=around.foreign[n]) for n, s in shown],
         remedy=(remedies.competitor(who),),
-        prove="cpuwatch" if who is not None else "",
+        proof="process" if who is not None else "",
         prove_options=("--pid", str(who.pid)) if who is not None else (),
     )
 
@@ -110,13 +110,14 @@ def _frequency(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
         yield SAYS.finding("cpu-throttled", count=around.throttled)
 
 
-def limited(limit_khz: int, highest_khz: int, *evidence: Evidence) -> Finding:
+def limited(limit_khz: int, highest_khz: int, *evidence: Evidence, proof: str = "") -> Finding:
     return SAYS.finding(
         "cpu-frequency-limit",
         limit=_ghz(limit_khz),
         highest=_ghz(highest_khz),
         highest_khz=highest_khz,
         evidence=evidence,
+        proof=proof,
     )
 
 
@@ -170,7 +171,10 @@ def _scaling(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
 
 
 def timer_findings(
-    clock: Clocksource | Absent, cost_ns: RoundsFigure | None, system_call_ns: RoundsFigure | None = None
+    clock: Clocksource | Absent,
+    cost_ns: RoundsFigure | None,
+    system_call_ns: RoundsFigure | None = None,
+    proof: str = "",
 ) -> Iterator[Finding]:
     """Slow where the source is, or where reading the time costs as much as a system call: then it is one."""
     slow_source = present(clock) and clock.slow
@@ -187,6 +191,7 @@ def timer_findings(
         clock=clock.current,
         cost=cost,
         available=", ".join(clock.available) or "unknown",
+        proof=proof,
         evidence=(SAYS.evidence("clock-asked", clock=clock.asked),) if clock.asked == clock.current else (),
         remedy=(remedies.clocksource(clock),) if clock.current != "tsc" else (),
     )

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-from msgspec import structs
-
 from probes.host import Host
 from probes.system.nodes.nodes_per_socket import nodes_per_socket
 from probes.system.nodes.numa import numa
@@ -43,7 +41,7 @@ def _links(those: tuple[PciDevice, ...]) -> Iterator[Finding]:
 def clock(host: Host) -> Iterator[Finding]:
     """A clock that is read by a system call and from a slow device costs every program that asks for the time."""
     source = readable(clocksource(host))
-    return (structs.replace(found, prove="numa") for found in findings.timer_findings(source, None))
+    return findings.timer_findings(source, None, proof="rule")
 
 
 def limit(host: Host) -> Iterator[Finding]:
@@ -54,7 +52,7 @@ def limit(host: Host) -> Iterator[Finding]:
     lowered = limited_khz(host)
     if lowered is not None:
         read = SAYS.evidence("limit-read", limit_khz=lowered, highest_khz=highest)
-        yield structs.replace(findings.limited(lowered, highest, read), prove="numa")
+        yield findings.limited(lowered, highest, read, proof="rule")
 
 
 def memory_modules(host: Host) -> Iterator[Finding]:

@@ -40,7 +40,7 @@ class RemedyText(Remedy, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class FindingText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """`remedy` names entries of the same file, filled with the same values; `advice` is one of words alone.
 
-    `id`: where it is not FOLDER.KEY.
+    `id`: where it is not FOLDER.KEY. `proofs`: in place of `prove`, where it depends on the case which code names.
     """
 
     title: str
@@ -53,6 +53,7 @@ class FindingText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     advice: str = ""
     references: tuple[str, ...] = ()
     prove: str = ""
+    proofs: dict[str, str] = {}
     prove_options: tuple[str, ...] = ()
     answers: bool = False
 
@@ -111,7 +112,7 @@ class Texts:
         evidence: Sequence[Evidence] = (),
         remedy: Sequence[Remedy] = (),
         references: Sequence[str] = (),
-        prove: str = "",
+        proof: str = "",
         prove_options: tuple[str, ...] = (),
         answers: bool = False,
         **fields: object,
@@ -131,7 +132,7 @@ class Texts:
             evidence=(*(self._evidence(line, fields) for line in text.evidence), *evidence),
             remedy=(*advice, *(self._remedy(one, fields) for one in text.remedy), *remedy),
             references=(*text.references, *references),
-            prove=prove or text.prove,
+            prove=text.proofs.get(proof, text.prove),
             prove_options=prove_options or tuple(self._filled(one, fields) for one in text.prove_options),
             answers=answers or text.answers,
         )

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from probes.units import latency
+from scenarios import registry
 from scenarios.finding import Finding, Remedy
-from scenarios.rules.texts import Texts, texts
+from scenarios.rules.texts import FindingText, Texts, texts
 
 ROOT = Path(__file__).parents[3] / "scenarios"
 FILES = {path.parent.name: texts(path.parent.name) for path in sorted(ROOT.glob("*/findings.toml"))}
@@ -21,7 +22,7 @@ IN_APP = ("run/findings", "report/findings", "undo/findings", "report/texts", "r
 FILES |= {f"app/{file}": Texts(ROOT.parent / "app" / f"{file}.toml") for file in IN_APP}
 ENTRIES = [(folder, *key) for folder, file in FILES.items() for key in file.entries]
 SAYING = ("scenarios", "probes/imports", "app/run", "app/report", "app/undo")
-OWN = frozenset(Finding.__struct_fields__)
+OWN = frozenset((*Finding.__struct_fields__, "proof"))
 KINDS = {"finding": "finding", "remedy": "remedy", "evidence": "line", "text": "line"}
 
 
@@ -85,6 +86,15 @@ def test_an_entry_is_filled_and_its_commands_are_read_by_a_shell(folder: str, ki
     for remedy in remedies:
         for line in (*remedy.commands, *remedy.verify, *remedy.undo):
             assert subprocess.run(["sh", "-n", "-c", line], check=False).returncode == 0, line
+
+
+def test_what_would_prove_a_finding_is_a_scenario() -> None:
+    found = [
+        made for file in FILES.values() for made in file.entries.values() if isinstance(made, FindingText)
+    ]
+    assert {name for made in found for name in (made.prove, *made.proofs.values()) if name} <= set(
+        registry.names()
+    )
 
 
 @cache
