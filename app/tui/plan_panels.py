@@ -1,6 +1,6 @@
 """A plan in panels, where the screen has room: what is compared, what it costs, every load, what to know before."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from app.glyphs import clean
 from app.lines import BLANK, Line, cells, crop, framed, pad, split, text, wrapped
@@ -18,10 +18,16 @@ BAR = 24  # cells of the longest load's time
 
 
 def panel_lines(
-    plan: Plan, width: int, height: int, warned: list[str], command: str, detects: Mapping[str, float]
+    plan: Plan,
+    width: int,
+    height: int,
+    warned: list[str],
+    command: str,
+    detects: Mapping[str, float],
+    able: Set[str],
 ) -> list[Line]:
     """`warned` stands before all that is to know; the loads have what is left of `height`. `detects`: by load, the
-    smallest effect that this host's last run for that could have shown."""
+    smallest effect that this host's last run for that could have shown; `able`: the actions that this plan has."""
     inner = width - 4
     asked = wrapped(clean(plan.question or plan.title), inner, "strong")
     asked += wrapped(clean(plan.why), inner) if plan.why else []
@@ -33,8 +39,8 @@ def panel_lines(
         name, compared = "STEPS", _steps(plan, left - 4)
     high = max(len(compared), len(costs)) + 2
     both = (
-        framed(text(name, "title"), _key("d", "directories"), compared, left, high),
-        framed(text("COSTS", "title"), _key("b", "budget"), costs, width - left, high),
+        framed(text(name, "title"), _key("d", "directories", able), compared, left, high),
+        framed(text("COSTS", "title"), _key("b", "budget", able), costs, width - left, high),
     )
     out += [[*one, *other] for one, other in zip(*both, strict=True)]
     if plan.picture:
@@ -67,8 +73,8 @@ def panel_lines(
     return out + framed(text("THE COMMAND", "title"), _key("c", "copy"), last, width, len(last) + 2)
 
 
-def _key(key: str, words: str) -> Line:
-    return [(key, "key"), (f" {words}", "dim")]
+def _key(key: str, words: str, able: Set[str] | None = None) -> Line:
+    return [(key, "key"), (f" {words}", "dim")] if able is None or words in able else []
 
 
 def _compared(plan: Plan, width: int) -> list[Line]:

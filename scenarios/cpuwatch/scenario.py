@@ -10,6 +10,7 @@ import msgspec
 from probes.host import Host
 from probes.system.pulse import pressure
 from probes.system.running.job_identity import JobLook, JobTarget, JobUse, job_look, job_use
+from probes.system.running.processes import owner_of
 from probes.system.running.quota_groups import quotas_of, since
 from probes.types import Absent, present
 from probes.units import counted
@@ -36,11 +37,15 @@ class Cpuwatch(Scenario):
     def prepare(self, host: Host, options: Options) -> Prepared:
         target = _target(options)
         seconds = options.number("seconds", DEFAULT_S)
+        user = owner_of(int(target.value)) if target.kind == "pid" else ""
         plan = self.planned(
             options=dict(options.values),
             steps=(PlannedStep("watch", "watch the job", seconds),),
             seconds=seconds,
-            sentences=(f"reads {_words(target, host)} once a second; starts no load, moves no process",),
+            sentences=(
+                f"reads {_words(target, host)} once a second; starts no load, moves no process",
+                *((f"of all that this user runs: --user={user}",) if user else ()),
+            ),
         )
         return Prepared(plan, partial(self._run, target))
 
@@ -108,7 +113,7 @@ def _number_of(user: str) -> str:
 def _job(target: JobTarget, first: JobLook, pressed: float | None) -> WatchedJob:
     top = first.processes.get(int(target.value)) if target.kind == "pid" else None
     return WatchedJob(
-        words=f"{top.name} [{top.pid}] and its children" if top is not None else _words(target),
+        words=_process(top.name, target.value) if top is not None else _words(target),
         target=target,
         name=f"{top.name} [{top.pid}]" if top is not None else "",
         members=frozenset(first.processes),
@@ -122,11 +127,16 @@ def _share(before: float | None, after: float | None, seconds: float) -> float |
     return min(1.0, max(0.0, (after - before) / seconds))
 
 
+def _process(name: str, pid: str) -> str:
+    owner = owner_of(int(pid))
+    whose = f" of {owner}" if owner else ""
+    return f"{f'{name} [{pid}]' if name else f'process {pid}'}{whose} and its children"
+
+
 def _words(target: JobTarget, host: Host | None = None) -> str:
     if target.kind == "pid":
         named = host.text(f"/proc/{target.value}/comm", 64) if host is not None else ""
-        what = f"{named.strip()} [{target.value}]" if present(named) and named else f"process {target.value}"
-        return f"{what} and its children"
+        return _process(named.strip() if present(named) else "", target.value)
     return (
         f"control group {target.value}"
         if target.kind == "cgroup"

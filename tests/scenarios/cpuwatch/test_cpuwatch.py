@@ -13,6 +13,7 @@ import pytest
 
 from probes.host import Host
 from probes.system.running.job_identity import JobLook, JobTarget, JobUse
+from probes.system.running.processes import owner_of
 from probes.system.running.quota_groups import QuotaGroup
 from scenarios.cpus import priority
 from scenarios.cpus.quota import stopped_by
@@ -178,6 +179,12 @@ def test_autogroups_are_told_too(tmp_path: Path) -> None:
 def test_one_job_must_be_named(options: dict[str, str | int]) -> None:
     with pytest.raises(Usage):
         Cpuwatch().prepare(Host(), Options(options))
+
+
+def test_the_plan_names_the_process_with_its_user_and_how_to_watch_all_of_that_users() -> None:
+    told = " ".join(Cpuwatch().prepare(Host(), Options({"pid": os.getpid()})).plan.sentences)
+    user = owner_of(os.getpid())
+    assert user and f"[{os.getpid()}] of {user}" in told and f"--user={user}" in told
 
 
 async def test_a_job_that_is_not_there() -> None:

@@ -249,7 +249,8 @@ class PlanScreen(Base):
         if self.has_class("-wide") and self.has_class("-high") and not self.has_class("-broad"):
             warned = [ALONE] if self.alone else []
             room = self.app.size.height - AROUND - (self.busy is not None)
-            return panel_lines(plan, width, room, warned, self._command(), self.shell.known.detects)
+            able = {one for one in ("directories", "budget") if self.check_action(one, ())}
+            return panel_lines(plan, width, room, warned, self._command(), self.shell.known.detects, able)
         return [
             *([*wrapped(ALONE, width, "warning"), BLANK] if self.alone else []),
             *plan_lines(plan, width),

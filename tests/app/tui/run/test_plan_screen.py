@@ -13,6 +13,7 @@ from app.lines import Line
 from app.locks import Holder
 from app.tui.children.event_child import EventChild
 from app.tui.option_values import parsed, shown
+from app.tui.plan_panels import panel_lines
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.before.consent import ConsentScreen
 from app.tui.screens.before.options import OptionsScreen
@@ -225,3 +226,14 @@ async def test_a_plan_is_not_started_beside_a_run_that_measures(
         screen._look()
         await keys(pilot, "enter")
         assert started == ["storage"] and not screen.check_action("attach", ())
+
+
+@pytest.mark.parametrize(
+    "able", [frozenset(), frozenset({"directories"}), frozenset({"directories", "budget"})]
+)
+def test_a_panel_names_no_key_that_does_nothing(able: frozenset[str]) -> None:
+    """A watch takes neither directories nor a budget."""
+    plan = Plan(scenario="s", title="t", question="q", seconds=30.0, measuring_s=30.0)
+    lines = panel_lines(plan, 118, 40, [], "hostdx run s", {}, able)
+    drawn = "\n".join("".join(part for part, _ in line) for line in lines)
+    assert ("d directories" in drawn, "b budget" in drawn) == ("directories" in able, "budget" in able)
