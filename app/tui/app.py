@@ -47,7 +47,10 @@ def open_app(
     prepare_environment()
     gc.disable()  # what is imported never becomes garbage: a tenth of the start; `Shell` turns it on again
     watches = recording is None or mode == "fleet"
-    child = EventChild([*HOSTDX, "triage", "--events", "-"]) if watches else None
+    # where all CPUs have work the first screen would come after twice the time: then it comes first
+    at_once = watches and os.getloadavg()[0] < (os.cpu_count() or 1)
+    child = EventChild([*HOSTDX, "triage", "--events", "-"]) if at_once else None
+    shell = None
     try:
         from app.glyphs import wants_ascii
         from app.tui.shell import Shell
@@ -68,8 +71,8 @@ def open_app(
         return shell.return_code or status or 0
     finally:
         gc.enable()
-        if child is not None:
-            child.close()
+        if (last := shell.triage if shell is not None else child) is not None:
+            last.close()
 
 
 def _feed(mode: Mode, recording: Path, speed: float) -> RunFeed:

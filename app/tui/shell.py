@@ -168,6 +168,8 @@ class Shell(Errands):
         if not gc.isenabled():  # `open_app` put it off: what was imported until now is never looked through
             gc.freeze()
             gc.enable()
+        if self.triage is None and self.watches_host:
+            self.read_host()
         if self._home:
             self.look_around()
 

@@ -51,6 +51,8 @@ def triage(
         session.apply(event)
         if events and not raw(encoded(event)):
             return 0  # nobody reads any more
+    if events and not fail_on:
+        return 0  # what follows them has no use for a report's modules
     from app.report import json_document, triage_text
     from app.report.forms import markdown
 
@@ -80,8 +82,13 @@ def with_rates(event: ev.Found, rates: Mapping[str, Fact]) -> ev.Found:
     return structs.replace(event, finding=structs.replace(finding, evidence=(*finding.evidence, *lines)))
 
 
-def _events(host: Host, root: str | None, *, facts: bool) -> Iterator[ev.AnyEvent]:
+def _rates() -> dict[str, Fact]:
     from app.run.earlier_answer import line_rates
+
+    return line_rates()
+
+
+def _events(host: Host, root: str | None, *, facts: bool) -> Iterator[ev.AnyEvent]:
     from scenarios.triage import examine
 
     began = time.monotonic()
@@ -96,9 +103,10 @@ def _events(host: Host, root: str | None, *, facts: bool) -> Iterator[ev.AnyEven
         yield header("triage", {"root": root}, captured_name(host, root))
     for line in mentions() if root is None else ():
         yield ev.Note(t=now(), text=line)
-    rates = cache(line_rates if root is None else dict[str, Fact])  # recordings are read where a finding asks
+    rates = cache(_rates if root is None else dict[str, Fact])  # recordings are read where a finding asks
+    for event in in_time(examine(host, now, facts=facts), host, MOST_S):
+        asks = isinstance(event, ev.Found) and (event.finding.subject or event.finding.subjects)
+        yield with_rates(event, rates()) if isinstance(event, ev.Found) and asks else event
     if facts:
         yield from (ev.fact(one, now()) for one in rates().values())
-    for event in in_time(examine(host, now, facts=facts), host, MOST_S):
-        yield with_rates(event, rates()) if isinstance(event, ev.Found) else event
     yield ev.Ended(t=now(), status="done")

@@ -8,8 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.cli.telling.triage import with_rates
+from app.cli.telling.triage import _events, with_rates
 from app.run.earlier_answer import line_rates, resolution
+from probes.host import Host
 from scenarios import events as ev
 from scenarios.finding import Finding
 from scenarios.fullstack.results import FullstackFigures, SideRate, Streams
@@ -95,3 +96,11 @@ def test_what_a_rule_says_of_a_disk_stands_beside_what_that_disk_gave_last(folde
         for one in ("sda", "sdb")
     }
     assert [len(with_rates(one, rates).finding.evidence) for one in said.values()] == [1, 0]
+
+
+def test_a_triage_tells_the_host_before_it_reads_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first facts of the home screen waited for them."""
+    read: list[int] = []
+    monkeypatch.setattr("app.run.earlier_answer.line_rates", lambda: read.append(1) or {})
+    told = _events(Host(), None, facts=True)
+    assert any(isinstance(event, ev.FactRead) for event in iter(lambda: next(told), None)) and not read

@@ -10,12 +10,14 @@ import pytest
 from textual.css.query import NoMatches
 
 from app.process import identity
+from app.tui.app import open_app
 from app.tui.children.feed import RunFeed
 from app.tui.screens.home import HomeScreen
 from app.tui.screens.keys import KeysScreen
 from app.tui.screens.live import LiveScreen
 from app.tui.screens.recordings import RecordingsScreen
 from app.tui.screens.run import left_changed
+from app.tui.shell import Shell
 from app.tui.widgets.picker import Picker
 from app.undo.change_report import UndoneChange
 from scenarios import events as ev
@@ -172,3 +174,30 @@ async def test_the_footer_of_a_run_under_way_keeps_stop_and_offers_no_enter_on_n
     async with opened(tmp_path, triage="triage") as (app, pilot):
         await keys(pilot, "slash", *"zzzz", "enter")
         assert "nothing matches" in grid(app) and "Enter open" not in grid(app)
+
+
+@pytest.mark.parametrize("load", [0.0, 1e4])
+def test_on_a_busy_host_the_first_screen_does_not_share_the_cpus_with_triage(
+    load: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It came after twice the time of a bare app at a load of 8 on two CPUs."""
+    begun: list[str] = []
+
+    class Child:
+        def __init__(self, argv: list[str]) -> None:
+            begun.append(argv[-3])
+
+        def close(self) -> None:
+            begun.append("closed")
+
+    def run(self: Shell, mouse: bool = True) -> None:
+        assert bool(begun) == (load == 0.0)
+        monkeypatch.setattr(Shell, "watch_triage", lambda self: None)
+        monkeypatch.setattr(Shell, "look_around", lambda self: None)
+        self._started()
+
+    monkeypatch.setattr("os.getloadavg", lambda: (load, load, load))
+    for module in ("children.event_child", "requests"):
+        monkeypatch.setattr(f"app.tui.{module}.EventChild", Child)
+    monkeypatch.setattr(Shell, "run", run)
+    assert open_app("home") == 0 and begun == ["triage", "closed"]
