@@ -70,7 +70,18 @@ class Picker(Panel, can_focus=True):
         self._key = ""  # the item under the cursor; empty until somebody moved it: the first one then
         self._top = 0
         self.tall = False  # second lines are drawn
+        self._seen = 0  # lines of it, at the last layout
         self._items: list[int] = []  # which item each drawn line belongs to
+
+    def on_mount(self) -> None:
+        self.screen.screen_layout_refresh_signal.subscribe(self, self._laid_out)
+
+    def _laid_out(self, _screen: object) -> None:
+        """What its box shows of it changes with its neighbours, too, without a change of its own size."""
+        seen = self.visible_rows(self.size.height)
+        if seen != self._seen:
+            self._seen = seen
+            self.redraw()
 
     def rows(self) -> Sequence[PickerRow]:
         """The items as they are now, all of them, in order."""

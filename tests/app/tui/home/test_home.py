@@ -296,3 +296,21 @@ async def test_names_of_the_host_are_harmless_in_the_glance(tmp_path: Path) -> N
             shown = grid(app)
             assert "\x1b" not in shown and "\x07" not in shown and "\u202e" not in shown
             assert isinstance(app.screen.query_one("#scenarios"), Picker | ScenarioList)
+
+
+@pytest.mark.parametrize("size", ["narrow", "wide"])
+async def test_a_list_that_is_cut_by_less_shows_the_rest(size: str, tmp_path: Path) -> None:
+    """Its own size does not change when its neighbours leave it more room: rows were missing until the next key."""
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        suspects = app.screen.query_one("#suspects", Picker)
+        whole = grid(app)
+        suspects.styles.height = suspects.styles.min_height = suspects.size.height
+        above = app.screen.query_one("#top")
+        high, app.screen.show = above.size.height, lambda: None  # type: ignore[method-assign]
+        more = app.size.height - suspects.region.y - 5  # so many lines of it stay
+        above.styles.height = above.styles.min_height = high + more
+        await settled(pilot)
+        assert "more below" in grid(app).split("SUSPECTS")[1]
+        above.styles.height = above.styles.min_height = high
+        await settled(pilot)
+        assert grid(app) == whole
