@@ -11,7 +11,8 @@ import shlex
 from collections.abc import Mapping
 
 from probes.host import Host
-from probes.system.disk.scheduler_origin import Why, tuned_asks, tuned_profile
+from probes.system.disk.scheduler_origin import Why, tuned_asks
+from probes.system.software.tuned import tuned_profile
 from probes.types import present
 from scenarios.finding import Remedy
 from scenarios.rules.texts import texts

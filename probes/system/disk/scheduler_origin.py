@@ -3,7 +3,6 @@
 Sources: udev(7), udev_rules(5), tuned's disk plugin (`elevator`), tuned-profiles(7).
 """
 
-import configparser
 import re
 from fnmatch import fnmatchcase
 from typing import Literal
@@ -13,6 +12,7 @@ import msgspec
 from probes.host import Host
 from probes.system.disk.scheduler import Scheduling, kernel_default
 from probes.system.software.kernel import kernel
+from probes.system.software.tuned import FOLDERS, tuned_sections
 from probes.types import Absent, present
 from probes.units import counted
 
@@ -20,7 +20,6 @@ from probes.units import counted
 LEGACY = frozenset({"noop", "deadline", "cfq"})
 LEGACY_DEFAULTS = frozenset({"deadline", "cfq"})
 _UDEV_DIRECTORIES = ("/etc/udev/rules.d", "/run/udev/rules.d", "/usr/lib/udev/rules.d", "/lib/udev/rules.d")
-_TUNED_DIRECTORIES = ("/etc/tuned/profiles", "/etc/tuned", "/usr/lib/tuned/profiles", "/usr/lib/tuned")
 _UDEV_MATCH = re.compile(r'(KERNEL|ATTR\{[^}]*\})\s*(==|!=)\s*"([^"]*)"')
 _UDEV_SETS = re.compile(r'ATTR\{queue/scheduler\}\s*=\s*"([^"]*)"')
 
@@ -57,44 +56,6 @@ def udev_rules(host: Host) -> tuple[tuple[str, str, str], ...]:
     return tuple(found)
 
 
-def tuned_profile(host: Host) -> str | Absent:
-    """The active tuned profiles' names as written ("throughput-performance our-disks")."""
-    text = host.text("/etc/tuned/active_profile")
-    if isinstance(text, Absent):
-        return text
-    return text.strip() or Absent("no profile is active", source="/etc/tuned/active_profile")
-
-
-def tuned_elevator(host: Host, profile: str, device: str, depth: int = 0) -> tuple[str, str] | Absent:
-    """What the profile (or one that it includes) sets as `elevator` of this device: (scheduler, path)."""
-    if depth > 8:
-        return Absent("profiles include each other", kind="invalid")
-    for directory in _TUNED_DIRECTORIES:
-        path = f"{directory}/{profile}/tuned.conf"
-        text = host.text(path)
-        if isinstance(text, Absent):
-            continue
-        parser = configparser.ConfigParser(
-            strict=False, interpolation=None, allow_no_value=True, delimiters=("=",)
-        )
-        try:
-            parser.read_string(text)
-        except configparser.Error as error:
-            return Absent(f"not a profile: {str(error).splitlines()[0]}", kind="invalid", source=path)
-        for section in parser.sections():
-            kind = parser[section].get("type") or section
-            elevator = parser[section].get("elevator")
-            if kind == "disk" and elevator and _concerns(parser[section].get("devices") or "", device):
-                return elevator.strip(), path
-        include = parser.get("main", "include", fallback=None)
-        for name in re.split(r"[,\s]+", include or ""):
-            inherited = tuned_elevator(host, name, device, depth + 1) if name else Absent("")
-            if present(inherited):
-                return inherited
-        return Absent("the profile sets no elevator", source=path)
-    return Absent(f"no profile {profile}")
-
-
 def _concerns(expression: str, device: str) -> bool:
     """tuned's `devices=`: names and wildcards by comma, `!` takes one out, none at all means every disk."""
     names = [name for name in re.split(r"[,\s]+", expression) if name]
@@ -106,13 +67,10 @@ def _concerns(expression: str, device: str) -> bool:
 
 def tuned_asks(host: Host, device: str) -> tuple[str, str] | Absent:
     """What the active profiles set as `elevator` of this device: (scheduler, path)."""
-    profiles = tuned_profile(host)
-    if isinstance(profiles, Absent):
-        return profiles
-    for name in reversed(profiles.split()):  # the last profile wins
-        found = tuned_elevator(host, name, device)
-        if present(found):
-            return found
+    for path, plugin, options in reversed(tuned_sections(host)):
+        elevator = options.get("elevator", "").strip()
+        if plugin == "disk" and elevator and _concerns(options.get("devices", ""), device):
+            return elevator, path
     return Absent("no active profile sets an elevator")
 
 
@@ -149,7 +107,7 @@ def why(host: Host, state: Scheduling) -> Why:
 
 def rules_seen(host: Host) -> bool:
     """Whether it can be known what asks for a scheduler: a live host, or a capture with udev's or tuned's folders."""
-    return host.live or any(host.exists(folder) for folder in (*_UDEV_DIRECTORIES, *_TUNED_DIRECTORIES))
+    return host.live or any(host.exists(folder) for folder in (*_UDEV_DIRECTORIES, *FOLDERS))
 
 
 def _heeds_elevator(host: Host, state: Scheduling) -> bool:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from functools import partial
 
 from probes.host import Host
-from probes.system.disk.scheduler_origin import tuned_profile
 from probes.system.disk.zfs import reclaimable
 from probes.system.nodes.memory import meminfo, memory
 from probes.system.nodes.numa import numa
@@ -16,6 +15,7 @@ from probes.system.processor.power import packages
 from probes.system.processor.topology import topology
 from probes.system.pulse import uptime_s
 from probes.system.software.kernel import kernel
+from probes.system.software.tuned import tuned_profile
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
 from scenarios.knowledge.kernels import family, numbers, upstream

@@ -1,18 +1,16 @@
 """Rows about settings: what files and the active tuned profile ask for, against what is live."""
 
-import configparser
 import re
 from collections.abc import Callable
 
 from probes.host import Host
-from probes.system.disk.scheduler_origin import tuned_profile
+from probes.system.software.tuned import tuned_sections
 from probes.types import Absent, present
 from scenarios.rules.expression import Value
 from scenarios.rules.table import SubjectRow
 
-# Where sysctl.d(5) looks, first wins by name; tuned's profiles, the newest layout first.
+# Where sysctl.d(5) looks, first wins by name.
 _FOLDERS = ("/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d")
-_PROFILES = ("/etc/tuned/profiles", "/etc/tuned", "/usr/lib/tuned/profiles", "/usr/lib/tuned")
 # Drift matters only where a setting changes how fast a host is.
 _ABOUT = re.compile(r"(vm|net\.core|net\.ipv4\.tcp|kernel\.(numa_balancing|sched|io_uring)|fs\.aio)[._]?")
 
@@ -102,45 +100,17 @@ def files_ask(host: Host) -> dict[str, tuple[str, str]] | Absent:
 
 
 def tuned_asks(host: Host) -> dict[str, tuple[str, str]]:
-    """The [sysctl] of the active profile and of those that it includes; the outer one wins."""
-    profiles = tuned_profile(host)
+    """What the active profiles set, of what is compared here, and those that they include; the outer one wins."""
     asked: dict[str, tuple[str, str]] = {}
-    for name in profiles.split() if present(profiles) else ():
-        asked |= _profile(host, name, 0)
+    for path, plugin, options in tuned_sections(host):
+        for option, other in _TUNED_OPTIONS.get(plugin, {}).items():
+            told = options.get(option)
+            if told and "$" not in told and ":" not in told:
+                asked[other] = (told, path)
+        for name, value in options.items() if plugin == "sysctl" else ():
+            # `${var}` and functions are worked out by tuned: what they give is not known here.
+            if "$" in value:
+                asked.pop(name, None)
+            else:
+                asked[name] = (value, path)
     return asked
-
-
-def _profile(host: Host, name: str, depth: int) -> dict[str, tuple[str, str]]:
-    if depth > 8 or "/" in name:
-        return {}
-    for folder in _PROFILES:
-        path = f"{folder}/{name}/tuned.conf"
-        text = host.text(path, 1 << 18)
-        if isinstance(text, Absent):
-            continue
-        parser = configparser.ConfigParser(
-            strict=False, interpolation=None, allow_no_value=True, delimiters=("=",)
-        )
-        parser.optionxform = str  # type: ignore[assignment,method-assign]
-        try:
-            parser.read_string(text)
-        except configparser.Error:
-            return {}
-        asked: dict[str, tuple[str, str]] = {}
-        for inner in re.split(r"[,\s]+", parser.get("main", "include", fallback="") or ""):
-            if inner:
-                asked |= _profile(host, inner, depth + 1)
-        for section in parser.sections():
-            kind = parser[section].get("type") or section
-            for option, other in _TUNED_OPTIONS.get(kind, {}).items():
-                told = parser[section].get(option)
-                if told and "$" not in told and ":" not in told:
-                    asked[other] = (told, path)
-            if kind == "sysctl":
-                # `${var}` and functions are worked out by tuned: what they give is not known here.
-                own = {k: (v or "", path) for k, v in parser[section].items() if "$" not in (v or "")}
-                asked |= own
-                for unknown in (k for k, v in parser[section].items() if "$" in (v or "")):
-                    asked.pop(unknown, None)
-        return asked
-    return {}
