@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from probes.host import Host
 from probes.system.kernel_log import HungTask, KernelLog, hung_tasks, kernel_log, null_dereferences
-from probes.system.running.tasks import Scan, Task, stack, tasks_in_d
+from probes.system.running.tasks import stack, still, tasks_in_d
 from probes.system.software.kernel import kernel
 from probes.types import Absent, present
 from probes.units import counted
@@ -38,7 +38,7 @@ def tasks_now(host: Host) -> Iterator[Finding]:
     waiting = list(first.tasks)
     if waiting and host.live:
         time.sleep(LOOK_AGAIN_S)
-        waiting = _still(first, tasks_in_d(host))
+        waiting = still(first, tasks_in_d(host))
     if not waiting:
         if first.hidden is not None:
             raise Unreadable(f"none of the visible tasks is in D; {first.hidden.reason}")
@@ -75,13 +75,6 @@ def tasks_now(host: Host) -> Iterator[Finding]:
         main=main,
         evidence=evidence,
     )
-
-
-def _still(before: Scan, after: Scan | Absent) -> list[Task]:
-    now = {t.key: t for t in after.tasks} if present(after) else {}
-    return [
-        t for t in before.tasks if (n := now.get(t.key)) and n.switches == t.switches and n.wchan == t.wchan
-    ]
 
 
 def _log(host: Host) -> KernelLog:

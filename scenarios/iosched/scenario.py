@@ -11,7 +11,7 @@ from probes.bench.disk.mixed import MixedBench
 from probes.host import Host
 from probes.system.disk.block import block_devices
 from probes.system.disk.scheduler import scheduling
-from probes.system.running.tasks import tasks_in_d
+from probes.system.running.tasks import still, tasks_in_d
 from probes.types import present
 from scenarios import events as ev
 from scenarios.declared_options import described
@@ -102,9 +102,7 @@ class Iosched(Scenario):
         if not present(first) or not first.tasks:
             return
         await run.clock.sleep(STORM_LOOK_S)
-        second = await asyncio.to_thread(tasks_in_d, run.host)
-        now = {t.key: t for t in second.tasks} if present(second) else {}
-        hanging = [t for t in first.tasks if (n := now.get(t.key)) and n.switches == t.switches]
+        hanging = still(first, await asyncio.to_thread(tasks_in_d, run.host))
         if len(hanging) >= STORM:
             raise Refused(
                 f"{len(hanging)} tasks hang in D (the first one is {hanging[0].comm}): a switch could hang "

@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from probes.host import Host
 from probes.process_stat import stat_at
@@ -26,6 +26,7 @@ from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
 from probes.units import percent
 
+T = TypeVar("T")
 Answer: TypeAlias = str | Absent
 Probe: TypeAlias = Callable[[Host], Answer]
 
@@ -40,6 +41,18 @@ SPINNING = 0.5  # of a CPU over the array thread's life
 _ATA = re.compile(r"\bata\d+(?:\.\d+)?: (?:exception|SATA link down|failed command|hard resetting link)")
 
 
+def _where(read: Callable[[Host], T | Absent], met: Callable[[T], object], says: str) -> Probe:
+    """Whether what is read meets it, in these words."""
+
+    def answer(host: Host) -> Answer:
+        found = read(host)
+        if isinstance(found, Absent):
+            return found
+        return says.format(found) if met(found) else ""
+
+    return answer
+
+
 def retbleed_ibrs(host: Host) -> Answer:
     path = f"{VULNERABILITIES}/retbleed"
     text = host.word(path)
@@ -48,13 +61,6 @@ def retbleed_ibrs(host: Host) -> Answer:
         spared = present(found.vendor) and found.vendor != "GenuineIntel"
         return "" if spared or "ibrs_enhanced" in found.flags else text
     return text if text == "Mitigation: IBRS" else ""
-
-
-def hypervisor(host: Host) -> Answer:
-    found = virtualisation(host).hypervisor
-    if isinstance(found, Absent):
-        return found
-    return f"a virtual machine ({found})" if found else ""
 
 
 def database(host: Host) -> Answer:
@@ -99,41 +105,6 @@ def _throttled(values: dict[str, int], quota: float) -> Answer:
     if stopped / periods < THROTTLED or share > BELOW_QUOTA:
         return ""
     return f"stopped in {percent(stopped / periods)} of the periods, {percent(share)} of the quota used"
-
-
-def huge_pages_always(host: Host) -> Answer:
-    mode = memory(host).transparent_huge_pages
-    if isinstance(mode, Absent):
-        return mode
-    return "transparent huge pages: always" if mode == "always" else ""
-
-
-def amd(host: Host) -> Answer:
-    vendor = cpu(host).vendor
-    if isinstance(vendor, Absent):
-        return vendor
-    return vendor if "AMD" in vendor else ""
-
-
-def acpi_idle(host: Host) -> Answer:
-    driver = host.word("/sys/devices/system/cpu/cpuidle/current_driver")
-    if isinstance(driver, Absent):
-        return driver
-    return "idle driver acpi_idle" if driver == "acpi_idle" else ""
-
-
-def many_cpus(host: Host) -> Answer:
-    count = cpu(host).threads
-    if isinstance(count, Absent):
-        return count
-    return f"{count} CPUs" if count > MANY_CPUS else ""
-
-
-def smt(host: Host) -> Answer:
-    state = cpu(host).smt
-    if isinstance(state, Absent):
-        return state
-    return "two threads a core" if state == "on" else ""
 
 
 def raid5(host: Host) -> Answer:
@@ -197,11 +168,6 @@ def ata_errors(host: Host) -> Answer:
     )
 
 
-def iowait(host: Host) -> Answer:
-    found = _waiting(host)
-    return found if isinstance(found, Absent) else found[0]
-
-
 def iowait_idle_disks(host: Host) -> Answer:
     found = _waiting(host)
     if isinstance(found, Absent):
@@ -247,20 +213,28 @@ NEEDS: dict[str, Probe] = {
     "retbleed-ibrs": retbleed_ibrs,
     "database": database,
     "cpu-quota": cpu_quota,
-    "huge-pages-always": huge_pages_always,
-    "amd": amd,
-    "acpi-idle": acpi_idle,
-    "many-cpus": many_cpus,
-    "smt": smt,
+    "huge-pages-always": _where(
+        lambda host: memory(host).transparent_huge_pages,
+        lambda word: word == "always",
+        "transparent huge pages: {}",
+    ),
+    "amd": _where(lambda host: cpu(host).vendor, lambda vendor: "AMD" in vendor, "{}"),
+    "acpi-idle": _where(
+        lambda host: host.word("/sys/devices/system/cpu/cpuidle/current_driver"),
+        lambda word: word == "acpi_idle",
+        "idle driver {}",
+    ),
+    "many-cpus": _where(lambda host: cpu(host).threads, lambda count: count > MANY_CPUS, "{} CPUs"),
+    "smt": _where(lambda host: cpu(host).smt, lambda word: word == "on", "two threads a core"),
     "raid5": raid5,
     "xfs": partial(_file_system, "xfs", "XFS"),
     "ext4": partial(_file_system, "ext4", "ext4"),
     "sata-link-sleeps": sata_link_sleeps,
 }
 SYMPTOMS: dict[str, Probe] = {
-    "iowait": iowait,
+    "iowait": _where(_waiting, lambda seen: seen[0], "{0[0]}"),
     "iowait-idle-disks": iowait_idle_disks,
-    "hypervisor": hypervisor,
+    "hypervisor": _where(lambda host: virtualisation(host).hypervisor, bool, "a virtual machine ({})"),
     "throttled-below-quota": throttled_below_quota,
     "raid5-spins": raid5_spins,
     "ata-errors": ata_errors,

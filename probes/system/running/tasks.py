@@ -49,6 +49,14 @@ class Scan(msgspec.Struct, frozen=True):
     hidden: Absent | None = None
 
 
+def still(before: Scan, after: Scan | Absent) -> list[Task]:
+    """Those of the first pass that are in the same sleep in the second."""
+    now = {t.key: t for t in after.tasks} if present(after) else {}
+    return [
+        t for t in before.tasks if (n := now.get(t.key)) and n.switches == t.switches and n.wchan == t.wchan
+    ]
+
+
 class OpenFile(msgspec.Struct, frozen=True):
     """A file that a task has open or works in. `how` is "syscall" (the call it sleeps in), "fd" or "cwd"."""
 
