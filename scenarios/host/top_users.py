@@ -1,7 +1,6 @@
 """Who uses most of the CPUs, the disks or the memory right now: the processes to be named beside a pressure."""
 
 import os
-import re
 import time
 from typing import Literal, TypeAlias
 
@@ -12,7 +11,8 @@ from probes.host import Host
 from probes.number_text import whole
 from probes.system.running.culprit import ranking
 from probes.system.running.processes import ProcessTable, look, own_family, owner_of
-from probes.types import Absent, present
+from probes.system.running.tasks import tasks_hidden
+from probes.types import Absent
 from scenarios.finding import Remedy
 from scenarios.rules.texts import texts
 
@@ -82,10 +82,6 @@ def _by_memory(host: Host) -> tuple[User, ...]:
 SAYS = texts("host")
 
 Cause: TypeAlias = Literal["namespace", "hidden", "unreadable", "kept", "quiet"]
-INITIAL = "pid:[4026531836]"  # PROC_PID_INIT_INO, include/linux/proc_ns.h
-_HIDDEN = re.compile(
-    r"^\S+ \S+ \S+ \S+ /proc .* - proc .*\bhidepid=(1|2|4|noaccess|invisible|ptraceable)\b", re.M
-)
 
 
 class Unseen(msgspec.Struct, frozen=True):
@@ -108,23 +104,13 @@ class Unseen(msgspec.Struct, frozen=True):
 
 
 def unseen(host: Host, kind: str, seen: ProcessTable) -> Unseen:
-    return Unseen(cause(_namespace(), host, kind, seen.unreadable, root=os.geteuid() == 0))
+    return Unseen(cause(tasks_hidden(host), kind, seen.unreadable, root=os.geteuid() == 0))
 
 
-def cause(namespace: str, host: Host, kind: str, unreadable: int, *, root: bool) -> Cause:
-    """`namespace`: of our processes, "" where not known; `unreadable`: processes whose I/O we may not read."""
-    mounts = host.text("/proc/self/mountinfo", 1 << 20)
-    if namespace and namespace != INITIAL:
-        return "namespace"
-    if not root and present(mounts) and _HIDDEN.search(mounts):
-        return "hidden"
+def cause(hidden: Absent | None, kind: str, unreadable: int, *, root: bool) -> Cause:
+    """`hidden`: why other tasks may not show; `unreadable`: processes whose I/O we may not read."""
+    if hidden is not None:
+        return "namespace" if hidden.kind == "container" else "hidden"
     if kind == "io" and unreadable:
         return "kept" if root else "unreadable"
     return "quiet"
-
-
-def _namespace() -> str:
-    try:
-        return os.readlink("/proc/self/ns/pid")  # noqa: PTH115 (no path)
-    except OSError:
-        return ""

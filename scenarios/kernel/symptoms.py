@@ -19,6 +19,7 @@ from probes.system.kernel_log import kernel_log
 from probes.system.nodes.memory import memory
 from probes.system.processor.cpu import cpu
 from probes.system.processor.cpu_times import TICKS_PER_S
+from probes.system.processor.throttle import cpu_stat
 from probes.system.pulse import Counters, read_counters
 from probes.system.running.cgroup import cgroup
 from probes.system.software.security import VULNERABILITIES
@@ -90,10 +91,8 @@ def throttled_below_quota(host: Host) -> Answer:
     if quota is None:
         return ""
     for path in ("/sys/fs/cgroup/cpu.stat", "/sys/fs/cgroup/cpu/cpu.stat"):
-        text = host.text(path, 1 << 16)
-        if present(text):
-            pairs = [line.partition(" ") for line in text.splitlines()]
-            return _throttled({k: int(v) for k, _, v in pairs if re.fullmatch(r"[0-9]{1,19}", v)}, quota)
+        if values := cpu_stat(host, path):
+            return _throttled(values, quota)
     return Absent("no cpu.stat of this control group can be read", "missing", "/sys/fs/cgroup/cpu.stat")
 
 

@@ -49,7 +49,7 @@ class ThrottleReader:
     def read(self) -> ThrottleCounters:
         heat = [n for path in self._heat if isinstance(n := self._host.integer(path), int)]
         clocks = [n for path in self._clocks if isinstance(n := self._host.integer(path), int)]
-        stats = [_stat(self._host, path) for path in self._quotas]
+        stats = [cpu_stat(self._host, path) for path in self._quotas]
         held = [s for stat in stats if (s := _held_back_s(stat)) is not None]
         return ThrottleCounters(
             sum(heat) if heat else None,
@@ -88,18 +88,19 @@ def quota_files(host: Host) -> tuple[str, ...]:
 
 def held_back(host: Host, files: tuple[str, ...]) -> tuple[int, ...]:
     """How often the quota of each of these groups (`quota_files`) has stopped it."""
-    return tuple(_stat(host, file).get("nr_throttled", 0) for file in files)
+    return tuple(cpu_stat(host, file).get("nr_throttled", 0) for file in files)
 
 
 def quota_counts(host: Host, folder: str) -> tuple[int, int] | None:
     """Of one group: in how many of how many periods its quota stopped it; None: not told."""
-    stat = _stat(host, f"{folder}/cpu.stat")
+    stat = cpu_stat(host, f"{folder}/cpu.stat")
     if "nr_throttled" not in stat or "nr_periods" not in stat:
         return None
     return stat["nr_throttled"], stat["nr_periods"]
 
 
-def _stat(host: Host, path: str) -> dict[str, int]:
+def cpu_stat(host: Host, path: str) -> dict[str, int]:
+    """The counters of a group; empty where they cannot be read."""
     text = host.text(path, 1 << 16)
     pairs = (line.partition(" ") for line in (() if isinstance(text, Absent) else text.splitlines()))
     return {name: int(value) for name, _, value in pairs if re.fullmatch(r"[0-9]{1,19}", value.strip())}

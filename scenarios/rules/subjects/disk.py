@@ -10,6 +10,7 @@ from probes.system.disk.drive.transport import emulated, virtual
 from probes.system.disk.mounts import IN_MEMORY, NETWORK, Mount, mounts
 from probes.system.disk.smart import Smart, smart_reports
 from probes.system.disk.topology import source_device
+from probes.system.disk.trim.trim_jobs import fstab_entries
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
 from scenarios.rules.expression import Value
@@ -243,16 +244,8 @@ def _mount(host: Host, mount: Mount) -> SubjectRow:
 
 
 def _fstab(host: Host, mount: Mount) -> tuple[str, ...] | None:
-    text = host.text("/etc/fstab")
-    for line in text.splitlines() if present(text) else ():
-        words = line.split()
-        if (
-            len(words) >= 4
-            and not words[0].startswith("#")
-            and words[1].rstrip("/") == mount.mountpoint.rstrip("/")
-        ):
-            return tuple(words[3].split(","))
-    return None
+    place = mount.mountpoint.rstrip("/") or "/"
+    return next((options for named, options in fstab_entries(host) if named == place), None)
 
 
 def _asked(host: Host, mount: Mount, option: str) -> Value:

@@ -10,10 +10,11 @@ from probes.host import Host
 from probes.system.processor.cpulist import parse_list
 from probes.system.running import quota_groups
 from probes.system.running.processes import ProcessTable, look
+from probes.types import Absent
 from scenarios.cpus import priority
 from scenarios.cpus.quota import Quota, one_thread
 from scenarios.host import rules
-from scenarios.host.top_users import INITIAL, Cause, Unseen, User
+from scenarios.host.top_users import Cause, Unseen, User
 from scenarios.host.top_users import cause as reason
 from scenarios.numa import remedies as numa_remedies
 from scenarios.rule import Inapplicable, Unreadable
@@ -45,22 +46,25 @@ def test_pressure_speaks_from_a_tenth_on(tmp_path: Path, average: str, ids: list
     assert [f.id for f in rules.pressure(host)] == ids
 
 
+ELSEWHERE, HIDDEN = Absent("a container's", "container"), Absent("hidepid", "permission")
+
+
 @pytest.mark.parametrize(
-    ("namespace", "options", "kind", "unreadable", "root", "why"),
+    ("hidden", "kind", "unreadable", "root", "why"),
     [
-        ("pid:[4026532999]", "rw", "cpu", 0, True, "namespace"),
-        (INITIAL, "rw,hidepid=invisible", "cpu", 0, False, "hidden"),
-        (INITIAL, "rw,hidepid=2", "cpu", 0, True, "quiet"),  # root sees them
-        (INITIAL, "rw,hidepid=off", "io", 7, False, "unreadable"),
-        (INITIAL, "rw", "io", 7, True, "kept"),  # not by being root: it is, and was told to become it
-        ("", "rw", "io", 0, False, "quiet"),
+        (ELSEWHERE, "cpu", 0, True, "namespace"),
+        (ELSEWHERE, "io", 7, False, "namespace"),
+        (HIDDEN, "io", 7, False, "hidden"),
+        (None, "io", 7, False, "unreadable"),
+        (None, "cpu", 7, False, "quiet"),
+        (None, "io", 7, True, "kept"),  # not by being root: it is, and was told to become it
+        (None, "io", 0, False, "quiet"),
     ],
 )
 def test_why_nobody_is_named(
-    tree: Tree, namespace: str, options: str, kind: str, unreadable: int, root: bool, why: Cause
+    hidden: Absent | None, kind: str, unreadable: int, root: bool, why: Cause
 ) -> None:
-    tree.put("/proc/self/mountinfo", f"22 1 0:20 / /proc rw,nosuid - proc proc {options}\n")
-    assert reason(namespace, tree.host(), kind, unreadable, root=root) == why
+    assert reason(hidden, kind, unreadable, root=root) == why
     assert Unseen(why).remedy.commands
 
 
