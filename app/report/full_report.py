@@ -49,13 +49,9 @@ def report(
 
 
 def _title(session: Session) -> str:
-    question = session.plan.question if session.plan is not None else ""
-    host = session.began.host if session.began is not None else "unknown host"
-    return (
-        f"{host}: {question}"
-        if question
-        else f"{host}: {session.began.scenario if session.began else 'hostdx'}"
-    )
+    began, question = session.began, session.plan.question if session.plan is not None else ""
+    about = question or (began.scenario if began is not None else "hostdx")
+    return f"{began.host if began is not None else 'unknown host'}: {about}"
 
 
 def _verdicts(session: Session) -> list[doc.Part]:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from app import failure
 
 T = TypeVar("T")
+STOPS = (signal.SIGINT, signal.SIGTERM)
 PROMISED_S = 2.0  # a stop takes at most so long, or it is said why not
 NUDGE_S = 5.0  # a scenario that swallowed the first cancellation gets another
 
@@ -69,12 +70,19 @@ def stop_early() -> Iterator[None]:
     def raising(number: int, _frame: FrameType | None) -> None:
         raise Stopped(number)
 
-    before = {number: signal.signal(number, raising) for number in (signal.SIGINT, signal.SIGTERM)}
+    with taken_by(raising):
+        yield
+
+
+@contextmanager
+def taken_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Within it, SIGINT and SIGTERM are this handler's."""
+    before = {number: signal.signal(number, handler) for number in STOPS}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, former in before.items():
+            signal.signal(number, former)
 
 
 @contextmanager

@@ -99,8 +99,7 @@ def _forget(identifier: str, *, yes: bool, dry_run: bool) -> int:
         out(printable(f"{entry.id}: {entry.action.title}: {entry.value}: would stay as it is now"))
     if dry_run:
         return 0
-    if not yes and not consent.agreed("forget these changes? they are not undone [y/N] "):
-        raise Failure("not confirmed, so nothing was forgotten; confirm it on a terminal, or add --yes")
+    _confirmed("forget these changes? they are not undone", "forgotten", yes=yes)
     with finish_first():
         try:
             journal = undoing.take(leftover.path, undoing.PATIENCE_S)
@@ -131,8 +130,7 @@ def _discard(path: Path, *, yes: bool, dry_run: bool) -> int:
         )
     if dry_run:
         return 0
-    if not yes and not consent.agreed("remove the journal? what the run changed is not undone [y/N] "):
-        raise Failure("not confirmed, so nothing was removed; confirm it on a terminal, or add --yes")
+    _confirmed("remove the journal? what the run changed is not undone", "removed", yes=yes)
     with finish_first():
         try:
             discard(path)
@@ -141,6 +139,11 @@ def _discard(path: Path, *, yes: bool, dry_run: bool) -> int:
                 printable(f"undo: {path.stem}: another hostdx is using it; nothing was removed")
             ) from None
     return 0
+
+
+def _confirmed(question: str, what: str, *, yes: bool) -> None:
+    if not yes and not consent.agreed(f"{question} [y/N] "):
+        raise Failure(f"not confirmed, so nothing was {what}; confirm it on a terminal, or add --yes")
 
 
 def _hanging(leftover: undoing.Leftover) -> str:

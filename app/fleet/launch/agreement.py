@@ -1,7 +1,7 @@
 """What the nodes' runs would change, in groups, and whether a person agrees to each: the plans come from the nodes."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -67,15 +67,10 @@ def groups(plans: Mapping[str, Plan]) -> list[PlanGroup]:
         if plan.needs_consent:
             changes = [msgspec.structs.replace(action, old=None) for action in _asking(plan)]
             alike.setdefault(encode(changes, order="deterministic"), []).append(node)
-    found = []
-    for nodes in sorted(alike.values(), key=len, reverse=True):
-        rows = [[(node, action) for action in _asking(plans[node])] for node in nodes]
-        found.append(
-            PlanGroup(
-                nodes=tuple(nodes), changes=tuple(_change(column) for column in zip(*rows, strict=True))
-            )
-        )
-    return found
+    return [
+        _group(nodes, [_asking(plans[node]) for node in nodes])
+        for nodes in sorted(alike.values(), key=len, reverse=True)
+    ]
 
 
 def agreed(
@@ -111,11 +106,13 @@ def _asking(plan: Plan) -> list[Action]:
     return [action for action in plan.actions if action.asks]
 
 
-def _change(column: Iterable[tuple[str, Action]]) -> PlannedChange:
-    old: dict[str, list[str]] = {}
-    first: Action | None = None
-    for node, action in column:
-        first = first or action
-        old.setdefault(action.old or "", []).append(node)
-    assert first is not None, "a group has a node"
-    return PlannedChange(action=first, old={value: tuple(nodes) for value, nodes in old.items()})
+def _group(nodes: Sequence[str], asked: Sequence[Sequence[Action]]) -> PlanGroup:
+    changes = []
+    for actions in zip(*asked, strict=True):
+        old: dict[str, list[str]] = {}
+        for node, action in zip(nodes, actions, strict=True):
+            old.setdefault(action.old or "", []).append(node)
+        changes.append(
+            PlannedChange(action=actions[0], old={value: tuple(own) for value, own in old.items()})
+        )
+    return PlanGroup(nodes=tuple(nodes), changes=tuple(changes))

@@ -18,7 +18,7 @@ from app.failure import USAGE, Failure
 from app.fleet.folder import Line
 from app.fleet.launch.call import Call
 from app.output import say
-from app.run.signals import finish_first
+from app.run.signals import STOPS, finish_first, taken_by
 from probes.number_text import whole
 
 try:
@@ -38,7 +38,6 @@ except ImportError as _error:
 
 CHUNK = 1 << 18  # bytes of a bundle on their way at once
 TICK_S = 0.25
-STOPS = (signal.SIGINT, signal.SIGTERM)
 MOST_NODES = 100_000
 MOST_LINE = 8 << 20  # bytes
 LEAST = (1, 10)
@@ -284,18 +283,13 @@ class Engine(EventHandler):  # type: ignore[misc]
             self._waiting.setdefault(racks.get(call.node, ""), []).append(call)
         timer = self._task.timer(TICK_S, handler=self, interval=TICK_S, autoclose=True)
         self._most, self._at_once, self._racks = most, at_once, racks
-        before = {
-            number: signal.signal(number, self._on_signal) for number in STOPS
-        }  # where a thread gets it
         try:
-            with finish_first():
+            with taken_by(self._on_signal), finish_first():  # where a thread gets it
                 self._fill()
                 if self._open:
                     self._task.resume()
         finally:
             timer.invalidate()
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
     def ev_timer(self, _timer: object) -> None:
         if self._told_to_stop or signal.sigtimedwait(STOPS, 0) is not None:
