@@ -13,7 +13,7 @@ from scenarios.dstate.findings import StuckGroup, finding_of, grouped
 from scenarios.dstate.results import InD, StuckTask
 from scenarios.dstate.watch import TaskLook, log_about
 from scenarios.finding import Evidence
-from scenarios.knowledge.kernels import faults_of
+from scenarios.knowledge.kernels import faults_here
 from scenarios.model import Run
 from scenarios.rules.texts import texts
 
@@ -30,10 +30,7 @@ class Report:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        release = run.host.text("/proc/sys/kernel/osrelease")
-        version = run.host.text("/proc/version")
-        known = faults_of(release if present(release) else "", version if present(version) else "")
-        self._faults = tuple(fault for fault in known if fault.of == "block")
+        self._faults = tuple(fault for fault in faults_here(run.host) if fault.of == "block")
         self._told: dict[tuple[int, int], float] = {}
         self._findings: dict[tuple[str, str], tuple[object, ...]] = {}
         self._all: dict[tuple[int, int], tuple[Stuck, Cause]] = {}

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from probes.host import Host
 from probes.system.kernel_log import HungTask, KernelLog, hung_tasks, kernel_log, null_dereferences
 from probes.system.running.tasks import stack, still, tasks_in_d
-from probes.system.software.kernel import kernel
 from probes.types import Absent, present
 from probes.units import counted
 from scenarios.finding import Evidence, Finding
-from scenarios.knowledge.kernels import KernelFault, faults_of
+from scenarios.knowledge.kernels import faults_here
 from scenarios.knowledge.waits import wait_kind
 from scenarios.rule import Inapplicable, Rule, Unreadable, readable
 from scenarios.rules.texts import texts
@@ -81,12 +80,6 @@ def _log(host: Host) -> KernelLog:
     return readable(host.once(kernel_log), "the kernel's log")
 
 
-def _faults(host: Host, release: str) -> tuple[KernelFault, ...]:
-    read = kernel(host)
-    named = release or (read.release if present(read.release) else "")
-    return faults_of(named, read.build if present(read.build) and not release else "")
-
-
 def hung(host: Host) -> Iterator[Finding]:
     """The hung-task watch's reports (kernel/hung_task.c): who, for how long, behind what."""
     log = _log(host)
@@ -110,7 +103,7 @@ def _known(host: Host, log: KernelLog, reports: Sequence[HungTask]) -> Iterator[
     """Reports from the block layer on a kernel that is known for them."""
     blocked = [r for r in reports if wait_kind(r.stack)[0] == "block"]
     release = next((r.release for r in blocked if r.release), "")
-    fault = next((f for f in _faults(host, release) if f.scheduler and f.certainty == "reported"), None)
+    fault = next((f for f in faults_here(host, release) if f.scheduler and f.certainty == "reported"), None)
     if not blocked or fault is None:
         return
     yield SAYS.finding(
@@ -150,7 +143,7 @@ def oopses(host: Host) -> Iterator[Finding]:
         return
     # the log may be older than the running kernel
     release = next((o.release for o in found if o.release), "")
-    fault = next((f for f in _faults(host, release) if not f.scheduler and f.of == "block"), None)
+    fault = next((f for f in faults_here(host, release) if not f.scheduler and f.of == "block"), None)
     yield SAYS.finding(
         "null-pointer",
         function=found[0].function,

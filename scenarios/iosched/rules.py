@@ -13,7 +13,7 @@ from probes.system.software.kernel import kernel
 from probes.types import Absent, present
 from scenarios.finding import Evidence, Finding
 from scenarios.iosched.remedies import throughput_of_bfq, use
-from scenarios.knowledge.kernels import KernelFault, faults_of
+from scenarios.knowledge.kernels import KernelFault, faults_here
 from scenarios.knowledge.schedulers import class_of, named_here
 from scenarios.rule import Inapplicable, Rule, Unreadable, readable
 from scenarios.rules.texts import texts
@@ -93,10 +93,7 @@ def choice(host: Host) -> Iterator[Finding]:
 
 
 def _faults(host: Host) -> tuple[str, tuple[KernelFault, ...]]:
-    read = kernel(host)
-    if isinstance(read.release, Absent):
-        raise Unreadable(f"the kernel's release: {read.release.reason}")
-    return read.release, faults_of(read.release, read.build if present(read.build) else "")
+    return readable(kernel(host).release, "the kernel's release"), faults_here(host)
 
 
 def known_stall(host: Host) -> Iterator[Finding]:

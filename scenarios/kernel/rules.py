@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from probes.host import Host
 from probes.system.software.kernel import kernel
-from probes.types import Absent, present
+from probes.types import Absent
 from scenarios.finding import Evidence, Finding
 from scenarios.kernel.symptoms import NEEDS, SYMPTOMS
-from scenarios.knowledge.kernels import KernelFault, faults_of
-from scenarios.rule import Rule, Unreadable
+from scenarios.knowledge.kernels import KernelFault, faults_here
+from scenarios.rule import Rule, readable
 from scenarios.rules.texts import texts
 
 SAYS = texts("kernel")
@@ -16,11 +16,9 @@ SAYS = texts("kernel")
 
 def known(host: Host) -> Iterator[Finding]:
     """The running kernel's entries of knowledge/kernels.toml that can matter on this host."""
-    it = kernel(host)
-    if isinstance(it.release, Absent):
-        raise Unreadable(f"the kernel's release: {it.release.reason}")
+    release = readable(kernel(host).release, "the kernel's release")
     said: set[str] = set()
-    for fault in faults_of(it.release, it.build if present(it.build) else ""):
+    for fault in faults_here(host):
         if fault.scheduler or fault.of != "kernel" or fault.id in said:
             continue
         met = [NEEDS[need](host) for need in fault.needs if need in NEEDS]
@@ -33,7 +31,7 @@ def known(host: Host) -> Iterator[Finding]:
         if fault.quiet and not symptom:
             continue
         said.add(fault.id)
-        yield _finding(fault, it.release, [answer for answer in met if isinstance(answer, str)], symptom)
+        yield _finding(fault, release, [answer for answer in met if isinstance(answer, str)], symptom)
 
 
 def _symptom(fault: KernelFault, host: Host) -> str | Absent:

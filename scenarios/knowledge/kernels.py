@@ -7,6 +7,9 @@ from typing import Literal
 
 import msgspec
 
+from probes.host import Host
+from probes.system.software.kernel import kernel
+from probes.types import present
 from scenarios.knowledge.load import Loaded, load
 
 
@@ -88,6 +91,13 @@ def within(release: str, fault: KernelFault, version: str = "") -> bool:
 def kernel_faults() -> Loaded[KernelFault]:
     """Every known fault, a site's own first."""
     return load("kernels", "kernel_fault", KernelFault)
+
+
+def faults_here(host: Host, release: str = "") -> tuple[KernelFault, ...]:
+    """Of the running kernel; of the one with this `uname -r` where it is named."""
+    it = kernel(host)
+    named = release or (it.release if present(it.release) else "")
+    return faults_of(named, it.build if present(it.build) and not release else "")
 
 
 def faults_of(release: str, version: str = "") -> tuple[KernelFault, ...]:

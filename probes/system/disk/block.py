@@ -8,7 +8,7 @@ import msgspec
 
 from probes.host import Host, once
 from probes.system.disk.drive.ata import ata_port
-from probes.system.disk.drive.link import Link, pcie_link, sas_link, sata_link
+from probes.system.disk.drive.link import Link, device_node, pcie_link, sas_link, sata_link
 from probes.system.disk.drive.transport import controllers, kind, transport, virtual
 from probes.system.disk.drive.udev import udev_property
 from probes.system.disk.queue import QueueLimits, queue_limits
@@ -131,7 +131,7 @@ def _disk(host: Host, name: str, path: str) -> BlockDevice:
         scheduler=active,
         schedulers=offered,
         queue=queue_limits(host, path),
-        numa_node=_numa_node(host, folders[0] if folders else path),
+        numa_node=device_node(host, folders[0] if folders else path),
         link=_link(host, path, how, folders),
         slaves=slaves if present(slaves) and what != "loop" else (),
         label=label if present(label) else "",
@@ -208,21 +208,6 @@ def _rotational(host: Host, path: str, what: str, how: str | Absent, model: str 
         if present(under) and re.search(r"/virtio\d+/|/vbd-|/VMBUS:|/loop\d+$", under):
             return Absent(f"built on {slave}, whose rotational flag says nothing", "unsupported", source)
     return bool(flag)
-
-
-def _numa_node(host: Host, path: str) -> int | Absent:
-    """Of the nearest device above that tells one; -1 is what the firmware leaves when it does not know."""
-    if "/devices/virtual/" in path:
-        return Absent("not attached to a bus", "unsupported", path)
-    parts = path.split("/")
-    for depth in range(len(parts), 4, -1):
-        folder = "/".join(parts[:depth])
-        node = host.integer(f"{folder}/numa_node")
-        if present(node):
-            if node >= 0:
-                return node
-            return Absent("the firmware does not say (-1)", "unsupported", f"{folder}/numa_node")
-    return Absent("no device above it reports a node", "missing", path)
 
 
 def _link(host: Host, path: str, how: str | Absent, folders: tuple[str, ...]) -> Link | Absent:

@@ -5,6 +5,7 @@ import re
 import msgspec
 
 from probes.host import Host, once_if_still
+from probes.system.disk.drive.link import device_node
 from probes.types import Absent, present
 
 ROOT = "/sys/class/net"
@@ -62,7 +63,9 @@ def _nic(host: Host, name: str, path: str) -> Nic:
         speed_mbit=_speed(name, path, speed),
         mtu=host.integer(f"{path}/mtu"),
         state=host.word(f"{path}/operstate"),
-        numa_node=_node(host, device) if present(device) else Absent("made by software", "unsupported", path),
+        numa_node=device_node(host, device)
+        if present(device)
+        else Absent("made by software", "unsupported", path),
         queues_rx=sum(1 for q in listed if q.startswith("rx-")),
         below=tuple(e.removeprefix("lower_") for e in entries if e.startswith("lower_"))
         if present(entries)
@@ -100,15 +103,3 @@ def _driver(host: Host, device: str) -> str | Absent:
     uevent = host.text(f"{device}/uevent")
     found = re.search(r"^DRIVER=(\S+)$", uevent, re.MULTILINE) if present(uevent) else None
     return found[1] if found else link
-
-
-def _node(host: Host, device: str) -> int | Absent:
-    for folder in (device, device.rsplit("/", 1)[0]):
-        node = host.integer(f"{folder}/numa_node")
-        if present(node):
-            return (
-                node
-                if node >= 0
-                else Absent("the firmware does not say (-1)", "unsupported", f"{folder}/numa_node")
-            )
-    return Absent("no device above it reports a node", "missing", device)

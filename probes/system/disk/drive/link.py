@@ -1,4 +1,4 @@
-"""The link between a disk and its controller: how fast it runs now, and how fast it could."""
+"""The link between a disk and its controller: how fast it runs now, and how fast it could; a device's NUMA node."""
 
 import re
 from typing import Literal
@@ -166,3 +166,18 @@ def _gigabit_words(speed: float) -> str:
 
 def _serial(gigabit: float) -> int:
     return round(gigabit * 1e9 * _SERIAL_EIGHT_OF_TEN / 8)
+
+
+def device_node(host: Host, path: str) -> int | Absent:
+    """Of the nearest device above that tells one; -1 is what the firmware leaves when it does not know."""
+    if "/devices/virtual/" in path:
+        return Absent("not attached to a bus", "unsupported", path)
+    parts = path.split("/")
+    for depth in range(len(parts), 4, -1):
+        folder = "/".join(parts[:depth])
+        node = host.integer(f"{folder}/numa_node")
+        if present(node):
+            if node >= 0:
+                return node
+            return Absent("the firmware does not say (-1)", "unsupported", f"{folder}/numa_node")
+    return Absent("no device above it reports a node", "missing", path)
