@@ -10,17 +10,7 @@ from app.report.results.together import amount, sum_words, together
 from probes import units
 from probes.types import Json
 from probes.units import counted, listed, percent
-from scenarios.peers.judgement import (
-    LEAST_NODES,
-    FleetJudgement,
-    FoundOn,
-    Measure,
-    Missing,
-    Odd,
-    Parting,
-    Rare,
-    Setting,
-)
+from scenarios.peers import judgement as peers
 from scenarios.peers.node import folded
 from scenarios.peers.retest import LEAST_ROUNDS, MOST_ROUNDS, RetestedSuspect
 from scenarios.peers.screen import DRAWN, LEAST_PEERS
@@ -35,10 +25,10 @@ _MOST_STRIPS = 40
 _MOST_MISSING = 200
 _VALUE = 60  # characters of a fact
 _STATES = {"no_python": "no Python", "rubbish": "answer unusable"}
-_FEW = f"Too few nodes ({LEAST_NODES} are needed) to name a setting; these facts differ"
+_FEW = f"Too few nodes ({peers.LEAST_NODES} are needed) to name a setting; these facts differ"
 
 
-def fleet_document(found: FleetJudgement) -> doc.Document:
+def fleet_document(found: peers.FleetJudgement) -> doc.Document:
     sections = [
         *together(found.sums),
         *(_odd_section(found, odd) for odd in found.odd),
@@ -54,7 +44,7 @@ def fleet_document(found: FleetJudgement) -> doc.Document:
     return doc.Document(f"{counted(found.nodes, 'node')}: {what}", (lead(found),), tuple(sections))
 
 
-def lead(found: FleetJudgement) -> str:
+def lead(found: peers.FleetJudgement) -> str:
     """The answer in a sentence or two."""
     said = []
     if found.odd:
@@ -81,7 +71,7 @@ def lead(found: FleetJudgement) -> str:
     return ". ".join([*sum_words(found.sums), *said]) + "."
 
 
-def _rules_lead(found: FleetJudgement) -> str:
+def _rules_lead(found: peers.FleetJudgement) -> str:
     if found.rare and not found.rare[0].few:
         first = found.rare[0]
         return f"{folded(first.nodes)} alone: {_fact(first.subject, first.name)} {_value(first.value, first.usual)}"
@@ -90,13 +80,13 @@ def _rules_lead(found: FleetJudgement) -> str:
         return "No answer could be read"
     if found.what != (_TRIAGE,):
         return f"Too few nodes to compare: it takes measurements of {LEAST_PEERS} nodes of the same hardware"
-    few = f"Too few nodes to name a setting: it takes {LEAST_NODES} of the same hardware"
+    few = f"Too few nodes to name a setting: it takes {peers.LEAST_NODES} of the same hardware"
     if found.rare:
         few += f"; {counted(len(found.rare), 'fact')} differ{'s' * (len(found.rare) == 1)}"
-    return few if most < LEAST_NODES else "No setting and no finding singles out a node"
+    return few if most < peers.LEAST_NODES else "No setting and no finding singles out a node"
 
 
-def _odd_words(found: FleetJudgement, odd: Odd) -> str:
+def _odd_words(found: peers.FleetJudgement, odd: peers.Odd) -> str:
     worst = min(odd.standings, key=lambda one: one.ratio or 1.0)
     others = len(odd.standings) - 1
     more = f" and differs in {counted(others, 'other measure')}" if others else ""
@@ -109,7 +99,7 @@ def _odd_words(found: FleetJudgement, odd: Odd) -> str:
     return words
 
 
-def standing_words(found: FleetJudgement, one: RetestedSuspect) -> str:
+def standing_words(found: peers.FleetJudgement, one: RetestedSuspect) -> str:
     """`create a file: 12 % slower (95 % CI 10 to 14 %), 3 rounds`."""
     size = units.effect(one.ratio or one.screened)
     interval = f" (95 % CI {units.between(*one.ci95, one.ratio)})" if one.ci95 else ""
@@ -117,18 +107,18 @@ def standing_words(found: FleetJudgement, one: RetestedSuspect) -> str:
     return f"{found.measures[one.column].title}: {size}{interval}, {rounds}"
 
 
-def setting_words(one: Setting | Rare) -> str:
+def setting_words(one: peers.Setting | peers.Rare) -> str:
     """`cpu governor: powersave here, performance on 39 of 39 peers (rule host.governor)`."""
     rule = f" (rule {one.rule})" if one.rule else ""
-    theirs, count = (one.usual, 0) if isinstance(one, Rare) else one.theirs[0]
+    theirs, count = (one.usual, 0) if isinstance(one, peers.Rare) else one.theirs[0]
     what = f"{_fact(one.subject, one.name)}: {_value(one.value, theirs)}"
     usual = _value(theirs, one.value)
-    if isinstance(one, Rare):
+    if isinstance(one, peers.Rare):
         return f"{what} on {folded(one.nodes)}, {usual} on {percent(one.share)} of {one.of}{rule}"
     return f"{what} here, {usual} on {count} of {one.peers} peers{rule}"
 
 
-def _odd_section(found: FleetJudgement, odd: Odd) -> doc.Section:
+def _odd_section(found: peers.FleetJudgement, odd: peers.Odd) -> doc.Section:
     parts: list[doc.Part] = [_standing_table(found, odd.standings)]
     if odd.settings:
         title = _FEW if odd.few else ("Facts in which it differs from its peers, the likeliest cause first")
@@ -148,7 +138,7 @@ def _off(one: RetestedSuspect) -> float:
 
 
 def _standing_table(
-    found: FleetJudgement, standings: Sequence[RetestedSuspect], more: Sequence[RetestedSuspect] = ()
+    found: peers.FleetJudgement, standings: Sequence[RetestedSuspect], more: Sequence[RetestedSuspect] = ()
 ) -> doc.Table:
     """`more`: of which the first ones are the worst, a node."""
     measures = Counter(one.node for one in more)
@@ -164,7 +154,7 @@ def _standing_table(
     return doc.Table(header, tuple(rows), frozenset({5, 6})).without_empty_columns()
 
 
-def _settings(settings: Sequence[Setting]) -> doc.Table:
+def _settings(settings: Sequence[peers.Setting]) -> doc.Table:
     rows: list[tuple[doc.Cell, ...]] = [
         (
             doc.Mono(_fact(one.subject, one.name)), doc.Mono(_value(one.value, one.theirs[0][0])),
@@ -177,7 +167,7 @@ def _settings(settings: Sequence[Setting]) -> doc.Table:
     return doc.Table(header, tuple(rows)).without_empty_columns()
 
 
-def _proofs(first: Setting) -> list[doc.Part]:
+def _proofs(first: peers.Setting) -> list[doc.Part]:
     parts: list[doc.Part] = []
     if first.why:
         parts.append(doc.say(f"Why it can matter: {first.why}."))
@@ -193,7 +183,7 @@ def _proofs(first: Setting) -> list[doc.Part]:
     return parts
 
 
-def _suspects(found: FleetJudgement) -> list[doc.Section]:
+def _suspects(found: peers.FleetJudgement) -> list[doc.Section]:
     if not found.suspects:
         return []
     names = ",".join(dict.fromkeys(one.node for one in found.suspects))
@@ -216,9 +206,9 @@ def _suspects(found: FleetJudgement) -> list[doc.Section]:
     return [doc.Section(title, tuple(parts))]
 
 
-def _populations(found: FleetJudgement) -> list[doc.Section]:
+def _populations(found: peers.FleetJudgement) -> list[doc.Section]:
     sections = []
-    alike: dict[frozenset[str], list[Measure]] = {}
+    alike: dict[frozenset[str], list[peers.Measure]] = {}
     for measure in found.measures:
         if measure.parts is not None:
             alike.setdefault(frozenset(measure.parts.slow), []).append(measure)
@@ -243,7 +233,7 @@ def _populations(found: FleetJudgement) -> list[doc.Section]:
     return sections
 
 
-def _partings(settings: Sequence[Parting]) -> doc.Table:
+def _partings(settings: Sequence[peers.Parting]) -> doc.Table:
     def told(values: tuple[tuple[Json, int], ...]) -> doc.Mono:
         return doc.Mono(listed([f"{_value(value)} ({count})" for value, count in values], 2))
 
@@ -261,7 +251,7 @@ def _partings(settings: Sequence[Parting]) -> doc.Table:
     return doc.Table(header, tuple(rows), frozenset({3})).without_empty_columns()
 
 
-def _measures(found: FleetJudgement) -> list[doc.Section]:
+def _measures(found: peers.FleetJudgement) -> list[doc.Section]:
     if not found.measures:
         return []
     odd = {(one.node, one.column) for each in found.odd for one in each.standings}
@@ -291,7 +281,7 @@ def _measures(found: FleetJudgement) -> list[doc.Section]:
     return [doc.Section("Measures", (doc.Table(header, tuple(rows), frozenset({2, 3, 4, 5})), *strips))]
 
 
-def _triaged(found: FleetJudgement) -> list[doc.Section]:
+def _triaged(found: peers.FleetJudgement) -> list[doc.Section]:
     sections = []
     if found.rare:
         few, many = ([one for one in found.rare if one.few is of_few] for of_few in (True, False))
@@ -306,13 +296,13 @@ def _triaged(found: FleetJudgement) -> list[doc.Section]:
     return sections
 
 
-def _found_row(one: FoundOn) -> tuple[doc.Cell, ...]:
+def _found_row(one: peers.FoundOn) -> tuple[doc.Cell, ...]:
     more = one.count - len(one.nodes)
     names = "" if one.count == one.of else folded(one.nodes) + (f" and {more} more" if more else "")
     return doc.Mono(one.finding), f"{one.count} of {one.of}", doc.Mono(names) if names else ""
 
 
-def _rare(found: Sequence[Rare]) -> doc.Table:
+def _rare(found: Sequence[peers.Rare]) -> doc.Table:
     rows: list[tuple[doc.Cell, ...]] = [
         (
             doc.Mono(_fact(one.subject, one.name)), doc.Mono(_value(one.value, one.usual)), doc.Mono(folded(one.nodes)),
@@ -324,7 +314,7 @@ def _rare(found: Sequence[Rare]) -> doc.Table:
     return doc.Table(header, tuple(rows), frozenset({4})).without_empty_columns()
 
 
-def _missing(missing: Sequence[Missing]) -> list[doc.Section]:
+def _missing(missing: Sequence[peers.Missing]) -> list[doc.Section]:
     if not missing:
         return []
     alike: dict[tuple[str, str, str], list[str]] = {}
@@ -345,7 +335,7 @@ def state_words(state: str) -> str:
     return _STATES.get(state, state.replace("_", " "))
 
 
-def _groups(found: FleetJudgement) -> list[doc.Section]:
+def _groups(found: peers.FleetJudgement) -> list[doc.Section]:
     items = []
     for group in found.groups:
         words = ", ".join(f"{kind} {which}" for kind, which in group.hardware) or "hardware not told"
@@ -359,9 +349,9 @@ def _groups(found: FleetJudgement) -> list[doc.Section]:
     )
 
 
-def _method(found: FleetJudgement) -> tuple[doc.Part, ...]:
+def _method(found: peers.FleetJudgement) -> tuple[doc.Part, ...]:
     if not found.measures:
-        return (doc.say(SAYS.text("fleet-few", least=LEAST_NODES)),)
+        return (doc.say(SAYS.text("fleet-few", least=peers.LEAST_NODES)),)
     margin, cleared = found.margin, len({one.node for one in found.cleared})
     told = (
         SAYS.text("fleet-measured", drawn=DRAWN, least=LEAST_ROUNDS, most=MOST_ROUNDS, margin=margin),

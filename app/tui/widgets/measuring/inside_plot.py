@@ -4,16 +4,7 @@ from app.glyphs import clean
 from app.lines import BLANK, Line, crop, split, text
 from app.recording.session import Session
 from app.report.figures.plot import plot
-from app.report.results.command_timeline import (
-    FIELDS,
-    QUARTERS,
-    Field,
-    amount,
-    axes,
-    curves,
-    middle,
-    quarters,
-)
+from app.report.results import command_timeline as timeline
 from app.tui.widgets.measuring.block_plot import label, seconds_below, variants
 from scenarios.results.document import Series
 
@@ -23,14 +14,14 @@ _NOTHING = "no samples inside the runs: a run is sampled once a second, and has 
 
 def inside_lines(session: Session, at: int, width: int, height: int) -> list[Line]:
     """The field with that number, counted round. Fewer figures on a low screen, the plot first."""
-    field = FIELDS[at % len(FIELDS)]
-    found = curves(session, field)
+    field = timeline.FIELDS[at % len(timeline.FIELDS)]
+    found = timeline.curves(session, field)
     if not found:
         return [text(_NOTHING if not session.inside else f"{field.title}: could not be read", "dim")]
     marks = variants(session)
     shown = {v: mark for v, mark in marks.items() if v in found}
-    middles = {v: middle(runs) for v, runs in found.items()}
-    x, y = axes([points for runs in found.values() for points in runs])
+    middles = {v: timeline.middle(runs) for v, runs in found.items()}
+    x, y = timeline.axes([points for runs in found.values() for points in runs])
     series = [Series(mark, tuple(middles[v])) for v, (mark, _) in shown.items()]
     below = _figures(session, field, found, shown, width)
     room = max(5, height - len(below) - 2)
@@ -44,18 +35,18 @@ def inside_lines(session: Session, at: int, width: int, height: int) -> list[Lin
 
 def _figures(
     session: Session,
-    field: Field,
+    field: timeline.Field,
     found: dict[str, list[list[tuple[float, float]]]],
     shown: dict[str, tuple[str, str]],
     width: int,
 ) -> list[Line]:
     """A line a variant: the means of the run's quarters, and the most."""
-    head = _row((*QUARTERS, "most"))
+    head = _row((*timeline.QUARTERS, "most"))
     out: list[Line] = [crop(text(f"{'':<{_NAME + 2}}{head}", "dim"), width)]
     for variant, (mark, role) in shown.items():
         runs = found[variant]
         most = max(value for points in runs for _, value in points)
-        cells = _row((*quarters(middle(runs), field), amount(most, field)))
+        cells = _row((*timeline.quarters(timeline.middle(runs), field), timeline.amount(most, field)))
         name = f"{label(session, variant, _NAME):<{_NAME}}"
         counted = f"  {len(runs)} {'run' if len(runs) == 1 else 'runs'}"
         out.append(
