@@ -170,6 +170,9 @@ def table_lines(table: doc.Table, width: int) -> list[Line]:
     room = width - gap * (len(sizes) - 1)
     if width < _NARROW and (sum(least) > room or sum(sizes) > _MOST_FOLDED * room):
         return _blocks(head, body, width)
+    if sum(sizes) > room:  # one long word is broken before it leaves the other columns a few cells each
+        most = max(_BREAK, 4 * room // (3 * len(sizes)))
+        least = [size if n in table.right else min(size, most) for n, size in enumerate(least)]
     while sum(least) > room:
         widest = max(range(len(least)), key=lambda n: (n not in table.right, least[n]))
         if least[widest] <= _BREAK:
