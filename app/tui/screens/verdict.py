@@ -55,7 +55,10 @@ class VerdictScreen(RunScreen):
     VerdictScreen.-high.-compared #left { max-height: 76%; }
     VerdictScreen.-high.-compared VerdictList { max-height: 13; }
     VerdictScreen.-high.-compared Suspects { min-height: 4; }
+    VerdictScreen.-full VerdictList { max-height: 9 !important; }
+    VerdictScreen.-full #left { height: 1fr; max-height: 100% !important; }
     VerdictScreen #right { display: none; }
+    VerdictScreen.-full #right { display: none !important; }
     VerdictScreen.-high.-compared #right { display: block; height: 1fr; }
     VerdictScreen ValuesPlot, VerdictScreen #aside { display: none; }
     VerdictScreen.-broad.-compared #left { max-height: 100%; height: 1fr; }
@@ -135,8 +138,18 @@ class VerdictScreen(RunScreen):
             middle.styles.height = min(MOST_NEXT, max(4, need), max(4, self._room() - 2)) + 2
         else:
             middle.styles.height = "auto"
+        self.set_class(tabled and about.boxed and not self.has_class("-broad") and self._full(), "-full")
         self._share_out()
         self._pair()
+
+    def _full(self) -> bool:
+        """What stands above the groups leaves them no room; Enter shows them."""
+        width, about = self.app.size.width - 6, self.query_one(VerdictDetails)
+        steps = next_lines(advice(self.feed), width, MOST_NEXT)
+        table = min(MOST_TABLE, len(self.query_one(VerdictList).rows()) + 3)
+        room = self.app.size.height - len(headline_lines(self.session(), self.app.size.width)) - AROUND
+        taken = table + len(about.rows(width)) + 2 + bool(steps) * (len(steps) + 2) + LEAST_FOUND
+        return taken > room * 76 // 100
 
     def _cramped(self) -> bool:
         """A result's table would be high in half of the width."""

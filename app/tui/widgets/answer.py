@@ -157,6 +157,9 @@ class VerdictDetails(Panel):
         doubts = doubt_lines(session, width)
         out += doubts if not low or len(doubts) <= self.free else doubt_lines(session, width, brief=True)
         drawn = imported_lines(session, width, self.screen.size.height)
+        high = len(out) + len(drawn) + len(self.screen.query_one(VerdictList).rows())
+        if compared and not low and high > self.screen.size.height // 2:
+            return out  # the steps and the findings stand below; the report has the picture
         return [*out, *(drawn if out else drawn[1:])]
 
 
@@ -186,9 +189,10 @@ class Next(Panel):
         plans = [bool(planned(step, offers, lambda _name: "")) for step in steps]
         out: Line = []
         for kind, words in ((True, " open plan   "), (False, " copy it   ")):
-            if digits := [str(n) for n, plan in enumerate(plans, 1) if plan is kind]:
+            told = zip(steps, plans, strict=True)
+            if digits := [str(n) for n, (one, plan) in enumerate(told, 1) if plan is kind and one.commands]:
                 out += [(", ".join(digits), "key"), (words, "dim")]
-        return [*out, ("c", "key"), (" copy all", "dim")]
+        return [*out, ("c", "key"), (" copy all", "dim")] if out else []
 
 
 def _figures(session: Session, width: int, height: int) -> list[Line]:

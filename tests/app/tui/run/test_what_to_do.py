@@ -40,6 +40,15 @@ def words(lines: list[Line]) -> list[str]:
     return ["".join(part for part, _ in line) for line in lines]
 
 
+@pytest.mark.parametrize("demo", sorted(name.removeprefix("demo:") for name in store.demos()))
+async def test_on_a_high_screen_what_to_do_stands_below_the_answer(demo: str, tmp_path: Path) -> None:
+    """A picture beside the answer of `box` pushed the steps and the findings off the screen."""
+    run = ended(demo)
+    async with opened(tmp_path, run=run, size="wide") as (app, _):
+        shown = grid(app)
+        assert "─ FINDINGS ─" in shown and ("─ NEXT ─" in shown) == bool(advice(run))
+
+
 @pytest.mark.parametrize("demo", ADVISING)
 async def test_on_a_low_screen_stand_the_first_command_and_the_first_finding(
     demo: str, tmp_path: Path
