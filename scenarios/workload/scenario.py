@@ -165,7 +165,8 @@ def _call_paths(run: Run, found: list[Profiles]) -> None:
         run.emit(Locks(t=run.time(), value=tables))
     elif trees:
         run.note(
-            "no table of the kernel's locks: it needs root and lock:contention_begin (Linux 5.19 or newer)"
+            "no table of the kernel's locks: it needs root and lock:contention_begin with the fields that are known"
+            " (Linux 5.19 or newer without PREEMPT_RT)"
         )
 
 

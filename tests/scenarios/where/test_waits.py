@@ -16,6 +16,8 @@ from scenarios.where.waits import PLACE, kind_of, kinds, leading, waited, words
         ("D", "openat", "rwsem_down_write_slowpath", "directory-lock"),  # 5.10
         ("D", "write", "rwsem_down_write_slowpath", "file-lock"),
         ("D", "no call", "rwsem_down_read_slowpath", "memory-map-lock"),
+        ("D", "unlink", "__rt_mutex_slowlock_locked.constprop.0", "directory-lock"),  # 6.1-rt
+        ("D", "write", "__rt_mutex_slowlock_locked.constprop.0", "file-lock"),
         ("D", "fsync", "jbd2_log_wait_commit", "journal"),
         ("D", "fsync", "folio_wait_bit", "disk-sync"),
         ("D", "fsync", "", "disk-sync"),
