@@ -73,10 +73,10 @@ def _below(measured: CornerFigures, verdicts: Sequence[ev.Verdict]) -> Iterator[
         if measured.direct and verdict.ci95[0] < OVERLAP:
             continue
         easy, hard = (name_of(corner.id) for corner in of_load(verdict.workload))
-        low, high = verdict.ci95
+        (low, high), ratio = verdict.ci95, 1 / (verdict.ratio or 1.0)
         yield SAYS.finding(
             "below", id=f"box.below.{verdict.workload}", subject=measured.directory, easy=easy, hard=hard,
-            factor=units.effect(1 / (verdict.ratio or 1.0)), low=units.times(low), high=units.times(high),
+            factor=units.effect(ratio), interval=units.between(1 / high, 1 / low, ratio),
         )  # fmt: skip
 
 
