@@ -52,7 +52,8 @@ class OwnDisk:
         """Whether somebody else's mount name space (a container's, a chroot that is being filled, one of another file's
         test) began meanwhile: it has a copy of our mount, and the kernel detaches the device when that one ends."""
         ours = Path("/proc/self/ns/mnt").stat().st_ino
-        mine = f"PYTEST_CURRENT_TEST={os.environ.get('PYTEST_CURRENT_TEST', '').partition('::')[0]}::".encode()
+        file = os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[0]
+        mine = f"PYTEST_CURRENT_TEST={file}::".encode()
         for place in Path("/proc").glob("[0-9]*"):
             try:
                 if (place / "ns/mnt").stat().st_ino == ours or mine in (place / "environ").read_bytes():
