@@ -24,7 +24,8 @@ def faults(text: str) -> Iterator[str]:
     tree = ast.parse(text)
     told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
     for node in ast.walk(tree):
-        named = _strings(node) & IDS
+        held = isinstance(node, ast.Compare | ast.MatchValue | ast.Tuple | ast.List | ast.Set | ast.Dict)
+        named = _strings(node) & IDS if held else set()
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
             if named and any(isinstance(one, ast.Attribute) and one.attr in OF_A_SCENARIO for one in sides):

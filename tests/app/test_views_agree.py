@@ -19,6 +19,7 @@ from app.tui.widgets.measuring.standing import standings
 from app.tui.widgets.verdict_list import entries
 from scenarios import events as ev
 from scenarios.results.document import Toned
+from tests.needs import some_always
 
 CHANGING = (ev.Estimate, ev.Verdict, ev.Step, ev.Ended)  # after any other event every view says what it said
 
@@ -31,7 +32,10 @@ def moments(demo: str) -> Iterator[Session]:
             yield session
 
 
-@pytest.mark.parametrize("demo", demos())
+LONG = "demo:fullstack"  # the most events by far
+
+
+@pytest.mark.parametrize("demo", some_always([demo for demo in demos() if demo != LONG], demos()))
 def test_one_pair_has_one_verdict_in_every_view_at_every_moment(demo: str) -> None:
     judged = 0
     for session in moments(demo):

@@ -12,6 +12,7 @@ import pytest
 from app.recording.reader import load
 from app.report.results.checkup import items
 from tests.app.launcher import hostdx, started
+from tests.needs import one_always
 
 pytestmark = [pytest.mark.real, pytest.mark.beside]
 ASKED = ("run", "checkup", "--only", "dstate", "--budget", "300")
@@ -28,7 +29,7 @@ def part_of(directory: Path) -> Path:
     raise AssertionError("no part was begun")
 
 
-@pytest.mark.parametrize("how", ["stop", "kill"])
+@pytest.mark.parametrize("how", one_always("kill", "stop"))
 def test_what_a_part_measured_until_the_end_of_the_whole_stands(how: str, tmp_path: Path) -> None:
     run = started(tmp_path, *ASKED)
     try:

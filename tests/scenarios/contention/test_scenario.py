@@ -26,6 +26,7 @@ from scenarios.results.document import Chart, Table
 from scenarios.verdict.verdict import Word
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.run import conduct
+from tests.needs import one_always
 
 Rate = Callable[[str, int, int], float]  # load, side, workers: operations/s
 
@@ -171,13 +172,13 @@ async def test_what_is_serial_by_design_is_a_notice(tmp_path: Path, eight: None)
     assert said.finding.severity == "notice" and len(said.finding.remedy) == len(serial)
 
 
-async def test_nothing_is_called_where_all_scale_alike(tmp_path: Path, eight: None) -> None:
-    """Three runs, each load as the CPU alone, on a machine where that gains little: no lock in any of them."""
-    for seed in range(3):
-        run, _ = await measured(tmp_path, lambda load, side, n: 1000.0 * n**0.85, 0.08, seed)
-        assert all(curve.stops_after is None for curve in by_load(run).values())
-        (said,) = run.of(ev.Found)
-        assert said.finding.severity != "warning"
+@pytest.mark.parametrize("seed", one_always(0, 1, 2))
+async def test_nothing_is_called_where_all_scale_alike(tmp_path: Path, eight: None, seed: int) -> None:
+    """Each load as the CPU alone, on a machine where that gains little: no lock in any run."""
+    run, _ = await measured(tmp_path, lambda load, side, n: 1000.0 * n**0.85, 0.08, seed)
+    assert all(curve.stops_after is None for curve in by_load(run).values())
+    (said,) = run.of(ev.Found)
+    assert said.finding.severity != "warning"
 
 
 async def test_where_the_cpus_gain_nothing_nothing_is_said(tmp_path: Path, eight: None) -> None:

@@ -13,7 +13,7 @@ from app.report.full_report import report
 from app.report.results.comparison import comparison
 from scenarios.compare.comparison import compared
 from scenarios.results.document import Document
-from tests.needs import needs, some_always
+from tests.needs import needs, one_always, some_always
 from tests.real.browser import BROWSER, overflowing, sheets
 
 pytestmark = [pytest.mark.real, needs(BROWSER)]
@@ -25,10 +25,11 @@ def documents() -> dict[str, Document]:
     return made | {"compare": comparison(compared(*sides))}
 
 
-def test_nothing_is_cut_from_a_telephone_to_a_screen() -> None:
+@pytest.mark.parametrize("widths", one_always((400, 1000), (640, 700, 1400)))
+def test_nothing_is_cut_from_a_telephone_to_a_screen(widths: tuple[int, ...]) -> None:
     pages = {name: html.rendered(made) for name, made in documents().items()}
-    found = overflowing(pages, (400, 640, 700, 1000, 1400))
-    assert len(found) == 5 * len(pages)
+    found = overflowing(pages, widths)
+    assert len(found) == len(widths) * len(pages)
     assert {where: what for where, what in found.items() if what} == {}
 
 
