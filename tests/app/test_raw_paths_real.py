@@ -75,7 +75,7 @@ LINES: dict[str, tuple[str, int]] = {
 }
 # of a command that another line runs with the same path
 OTHER_FORMS = ("report-html", "report-json", "history-missing", "baseline-raw", "pin-raw", "recordings-json",
-               "places-complete", "plan-events", "triage-json", "triage-tree", "fleet-missing")  # fmt: skip
+               "places-complete", "plan-events", "triage-json", "fleet-missing")  # fmt: skip
 
 
 class Hostdx:
