@@ -2,18 +2,17 @@
 
 import io
 from collections.abc import Iterator
-from pathlib import Path
 
 import msgspec
 
 from app.failure import Failure
 from app.output_file import write_bytes
 from app.printable import printable_json
-from scenarios.knowledge.load import tables
+from probes.safe_read import own_data
 from scenarios.peers.judgement import FleetJudgement
 from scenarios.peers.retest import RetestedSuspect
 
-COLUMNS = msgspec.convert(tables(Path(__file__).with_name("columns.toml")), dict[str, str])
+COLUMNS = own_data(__file__, "columns.toml", dict[str, str])
 
 
 class NodeFigure(msgspec.Struct, kw_only=True):

@@ -4,7 +4,6 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -16,10 +15,10 @@ from probes.bench.contention.memory_disks import IMAGE_BYTES, makeable
 from probes.bench.contention.operations import MOST_BYTES
 from probes.bench.disk.refusals import Suitability, suitability
 from probes.host import Host
+from probes.safe_read import own_data
 from probes.system.nodes.memory import memory
 from probes.types import present
 from scenarios.files.directories import default_directories
-from scenarios.knowledge.load import tables
 from scenarios.model import Options, Usage, directory_action
 from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
 
@@ -57,7 +56,7 @@ class Load(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 @cache
 def loads() -> tuple[Load, ...]:
-    return tuple(msgspec.convert(tables(Path(__file__).with_name("loads.toml"))["load"], list[Load]))
+    return own_data(__file__, "loads.toml", dict[str, tuple[Load, ...]])["load"]
 
 
 class ContentionSetup(NamedTuple):

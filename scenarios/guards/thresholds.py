@@ -1,11 +1,10 @@
 """The guards' thresholds (`thresholds.toml`) and what else they reckon with. The only place where they stand."""
 
-from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from scenarios.knowledge.load import tables
+from probes.safe_read import own_data
 
 Kind = Literal["cpu", "steal", "device", "frequency", "heat", "quota", "memory", "queue", "space"]
 
@@ -24,7 +23,7 @@ class Threshold(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     floor: float = 0.0
 
 
-THRESHOLDS = msgspec.convert(tables(Path(__file__).with_suffix(".toml"))["threshold"], tuple[Threshold, ...])
+THRESHOLDS = own_data(__file__, "thresholds.toml", dict[str, tuple[Threshold, ...]])["threshold"]
 
 CPUS_PER_READY_TASK = 8
 LEAST_OPERATIONS_A_SECOND = 50.0  # of others on our device

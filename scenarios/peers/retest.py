@@ -43,6 +43,11 @@ class RetestedSuspect(msgspec.Struct, Judged, frozen=True, kw_only=True):
     ci95: tuple[float, float] | None = None
     half: float = 0.0  # of the interval, in logs
 
+    @property
+    def off(self) -> float:
+        """How far from its peers, in logs: at the screen, as long as no retest has it."""
+        return abs(math.log(self.ratio if self.ratio is not None else self.screened))
+
 
 def standings(found: Screen, rounds: Sequence[Round]) -> tuple[RetestedSuspect, ...]:
     """Of every suspect in each measure that it is suspected in."""
@@ -66,7 +71,7 @@ def following(found: Screen, rounds: Sequence[Round], silent: Collection[str] = 
     far: dict[str, float] = {}
     for one in _open(found, rounds):
         if one.node in before:
-            far[one.node] = max(far.get(one.node, 0.0), _off(one))
+            far[one.node] = max(far.get(one.node, 0.0), one.off)
     beyond = sum(off > margin_edge(found.margin) for off in far.values())
     return tuple(sorted(far, key=lambda name: -far[name])[: max(beyond, (len(before) + 1) // 2)])
 
@@ -86,12 +91,8 @@ def _open(found: Screen, rounds: Sequence[Round]) -> list[RetestedSuspect]:
     return [
         one
         for one in standings(found, rounds)
-        if _off(one) > margin_edge(found.margin) / 2 and not (one.decided and one.rounds >= LEAST_ROUNDS)
+        if one.off > margin_edge(found.margin) / 2 and not (one.decided and one.rounds >= LEAST_ROUNDS)
     ]
-
-
-def _off(one: RetestedSuspect) -> float:
-    return abs(math.log(one.ratio if one.ratio is not None else one.screened))
 
 
 def _beside(found: Screen, place: int, one: Round) -> list[float]:

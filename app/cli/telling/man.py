@@ -1,14 +1,13 @@
 """`hostdx man`: the manual page in roff, made from the commands and options as they are declared."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 import msgspec
 
 from app import __version__
 from app.output import out
-from scenarios.knowledge.load import tables
+from probes.safe_read import own_data
 
 
 class _Said(msgspec.Struct):
@@ -28,7 +27,7 @@ def man(ctx: click.Context) -> int:
 def page(root: click.Context) -> Iterator[str]:
     group = root.command
     assert isinstance(group, click.Group)
-    said = msgspec.convert(tables(Path(__file__).with_suffix(".toml")), _Said)
+    said = own_data(__file__, "man.toml", _Said)
     yield f'.TH HOSTDX 1 "" "hostdx {__version__}" "User Commands"'
     yield ".ad l"  # choices of an option leave no blanks to widen
     yield from (".SH NAME", "hostdx \\- why is this host slower than it should be, and what proves it?")

@@ -9,22 +9,19 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from statistics import median
 from typing import TypeAlias
-
-import msgspec
 
 from app.printable import printable
 from app.recording.session import Session
 from app.report import wording
 from app.report.figures.latency import Latency, percentiles
 from app.report.figures.verdict_table import counts, side_median
+from probes.safe_read import own_data
 from scenarios import events as ev
 from scenarios.compare.comparison import ComparedRecordings
 from scenarios.compare.effects import named, size
 from scenarios.experiment.wording import effect_cells
-from scenarios.knowledge.load import tables
 from scenarios.plan import Metric
 from scenarios.verdict.verdict import Interval
 
@@ -32,7 +29,7 @@ Value: TypeAlias = str | float | bool | None
 Row: TypeAlias = dict[str, Value]
 
 _FORMULA = tuple("=+-@＝＋－＠")  # a spreadsheet would compute what begins so
-_told = msgspec.convert(tables(Path(__file__).with_name("columns.toml")), dict[str, dict[str, str]])
+_told = own_data(__file__, "columns.toml", dict[str, dict[str, str]])
 _LOAD, _EFFECT, _OF_A_SIDE = _told["load"], _told["effect"], _told["side"]
 _SIDES = ("baseline", "variant")
 MEASURED = {

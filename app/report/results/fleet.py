@@ -1,6 +1,5 @@
 """Many nodes as a document: who is odd and why, who is to be measured again, the groups, who did not answer."""
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -82,7 +81,7 @@ def _rules_lead(found: peers.FleetJudgement) -> str:
         return f"Too few nodes to compare: it takes measurements of {LEAST_PEERS} nodes of the same hardware"
     few = f"Too few nodes to name a setting: it takes {peers.LEAST_NODES} of the same hardware"
     if found.rare:
-        few += f"; {counted(len(found.rare), 'fact')} differ{'s' * (len(found.rare) == 1)}"
+        few += "; the facts that differ are listed"
     return few if most < peers.LEAST_NODES else "No setting and no finding singles out a node"
 
 
@@ -131,10 +130,6 @@ def _odd_section(found: peers.FleetJudgement, odd: peers.Odd) -> doc.Section:
             doc.say("Findings on it and on few of its peers:", *map(doc.Mono, odd.findings[:_MOST_NAMED]))
         )
     return doc.Section(_odd_words(found, odd), tuple(parts), role="critical")
-
-
-def _off(one: RetestedSuspect) -> float:
-    return abs(math.log(one.ratio or one.screened))
 
 
 def _standing_table(
@@ -190,7 +185,7 @@ def _suspects(found: peers.FleetJudgement) -> list[doc.Section]:
     worst: dict[str, RetestedSuspect] = {}
     for one in found.suspects:
         worst.setdefault(one.node, one)
-        if _off(one) > _off(worst[one.node]):
+        if one.off > worst[one.node].off:
             worst[one.node] = one
     parts: list[doc.Part] = [
         _standing_table(found, list(worst.values())[:_MOST_MISSING], more=found.suspects)

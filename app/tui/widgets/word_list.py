@@ -1,20 +1,17 @@
 """The terms that the screens use, each in one sentence: a part of the keys' screen, filtered and scrolled like them."""
 
 from functools import cache, partial
-from pathlib import Path
-
-import msgspec
 
 from app.lines import Line, crop, text, wrapped
 from app.tui.widgets.picker import Picker, PickerRow
-from scenarios.knowledge.load import tables
+from probes.safe_read import own_data
 
 _WORD = 14
 
 
 @cache
 def words() -> dict[str, str]:
-    return msgspec.convert(tables(Path(__file__).with_name("words.toml")), dict[str, str])
+    return own_data(__file__, "words.toml", dict[str, str])
 
 
 def _line(term: str, said: str, width: int) -> Line:

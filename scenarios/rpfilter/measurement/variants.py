@@ -1,13 +1,12 @@
 """What is compared: the receive path without a rule, with a trivial one, with this host's check; more with --all."""
 
-from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from probes.bench.net.rules import Treatment
+from probes.safe_read import own_data
 from probes.system.firewall.reverse_path import Protocol
-from scenarios.knowledge.load import tables
 from scenarios.plan import Metric, Variant, Workload
 from scenarios.rpfilter.facts import Facts
 from scenarios.rpfilter.measurement.measured_check import MeasuredCheck, chosen
@@ -49,7 +48,7 @@ def trials(facts: Facts, *, everything: bool, again: bool, block_s: float) -> tu
     main = chosen(facts)
     found = [_main(main, everything, again)]
     if everything:
-        beside = msgspec.convert(tables(Path(__file__).with_name("trials.toml")), dict[str, Trial])
+        beside = own_data(__file__, "trials.toml", dict[str, Trial])
         if main.protocol == "IPv4" and facts.ipv6:  # what IPv6's would cost beside it
             found.append(beside["udp-ipv6"])
         if main.protocol == "IPv6":
