@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.host import Host, once_if_still
+from probes.host import Host, once
 from probes.system.disk.drive.link import Link, pcie_link
 from probes.system.nodes.numa import Numa, numa
 from probes.system.processor.cpulist import read_cpus
@@ -57,13 +57,13 @@ class PciDevice(msgspec.Struct, frozen=True, kw_only=True):
     virtual_function: bool = False
 
 
-@once_if_still
+@once
 def pci_devices(host: Host) -> tuple[PciDevice, ...] | Absent:
     """In the order of their addresses; only the kinds above, graphics of a management controller left out."""
     names = host.listing(DEVICES)
     if isinstance(names, Absent):
         return names
-    table = host.once(numa)
+    table = numa(host)
     found = (_device(host, name, table) for name in names)
     return tuple(device for device in found if device is not None)
 

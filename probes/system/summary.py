@@ -44,7 +44,7 @@ def summary_facts(host: Host) -> list[Entry]:
 
 
 def _unnamed(host: Host) -> Iterator[Entry]:
-    if isinstance(host.once(cpu).model, Absent):
+    if isinstance(cpu(host).model, Absent):
         yield entry("cpu", "model", brand(host), "py-cpuinfo")
 
 
@@ -75,7 +75,7 @@ def _system(host: Host) -> Iterator[Entry]:
 
 
 def _processors(host: Host) -> Iterator[Entry]:
-    it = host.once(cpu)
+    it = cpu(host)
     place = f"{ROOT}/cpu*/topology"
     yield entry("cpu", "vendor", it.vendor, "/proc/cpuinfo")
     if present(it.model):

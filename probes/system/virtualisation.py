@@ -8,7 +8,7 @@ import re
 
 import msgspec
 
-from probes.host import Host, once_if_still
+from probes.host import Host, once
 from probes.rights import FIRST_PID_NAMESPACE
 from probes.system.disk.mounts import mount_of, mounts
 from probes.system.processor.cpu import cpu
@@ -59,7 +59,7 @@ class Virtualisation(msgspec.Struct, frozen=True, kw_only=True):
         return isinstance(self.hypervisor, str) and self.hypervisor != ""
 
 
-@once_if_still
+@once
 def virtualisation(host: Host) -> Virtualisation:
     """Combines the CPU's hypervisor flag, DMI, Xen's folders, the buses, the namespaces and the runtimes' marks."""
     seen: list[str] = []
@@ -74,7 +74,7 @@ def _hypervisor(host: Host, seen: list[str]) -> str | Absent:
         seen.append("/sys/hypervisor/type says xen")
         # dom0 drives the hardware itself
         return "" if present(features) and "control_d" in features else "xen"
-    flags = host.once(cpu).flags
+    flags = cpu(host).flags
     flagged = "hypervisor" in flags
     x86 = bool({"fpu", "lm", "sse2"} & flags)  # ARM and POWER have no hypervisor flag
     product = host.text("/sys/class/dmi/id/product_name")

@@ -9,10 +9,10 @@ from collections.abc import Iterable
 import msgspec
 
 from probes.system.nodes.numa import Numa
-from probes.system.processor.caches import Cache, last_level
+from probes.system.processor.caches import last_level
 from probes.system.processor.cpulist import as_list
-from probes.system.processor.topology import Topology, distinct
 from probes.units import counted
+from scenarios.cpus.usable import UsableCpus
 from scenarios.finding import Remedy
 from scenarios.rules.texts import texts
 
@@ -48,46 +48,24 @@ class Bay(msgspec.Struct, frozen=True):
         return sum(map(len, self.caches))
 
 
-def slot(
-    placed: Topology,
-    table: Numa | None,
-    caches: tuple[Cache, ...],
-    cores: int,
-    *,
-    allowed: frozenset[int],
-    taken: frozenset[int] = frozenset(),
-) -> Slot | None:
+def slot(usable: UsableCpus, cores: int, taken: frozenset[int] = frozenset()) -> Slot | None:
     """None where there are fewer cores than asked even when shared."""
-    found = _choose(_bays(placed, table, caches, allowed, taken), cores, table)
+    found = _choose(_bays(usable, taken), cores, usable.nodes)
     if found is not None:
         return found
-    crowded = _choose(_bays(placed, table, caches, allowed, frozenset()), cores, table)
+    crowded = _choose(_bays(usable, frozenset()), cores, usable.nodes)
     return None if crowded is None else msgspec.structs.replace(crowded, shared=True)
 
 
-def _bays(
-    placed: Topology,
-    table: Numa | None,
-    caches: tuple[Cache, ...],
-    allowed: frozenset[int],
-    taken: frozenset[int],
-) -> list[Bay]:
-    cores = [core & allowed for core in _cores(placed) if core & allowed]
-    nodes: list[tuple[int | None, frozenset[int]]] = [(None, placed.online)]
-    if table is not None and not table.doubt:
-        nodes = [(node.number, node.cpus) for node in table.nodes if node.cpus]
-    groups = [cache.cpus for cache in last_level(caches)] if caches else []
+def _bays(usable: UsableCpus, taken: frozenset[int]) -> list[Bay]:
+    cores, groups = usable.cores(), [cache.cpus for cache in last_level(usable.caches)]
+    nodes: list[tuple[int | None, frozenset[int]]] = [*usable.node_sets] or [(None, usable.cpus)]
     bays = []
     for number, cpus in nodes:
         mine = [core for core in cores if core <= cpus]
         free = [core for core in mine if not core & taken]
         bays.append(Bay(number, _by_cache(free, groups), len(mine)))
     return bays
-
-
-def _cores(placed: Topology) -> tuple[frozenset[int], ...]:
-    """Where cores are not told each CPU counts as one."""
-    return distinct(placed.cores) or tuple(frozenset({n}) for n in sorted(placed.online))
 
 
 def _by_cache(

@@ -8,18 +8,14 @@ import msgspec
 
 from probes import units
 from probes.host import Host
-from probes.system.nodes.numa import numa
-from probes.system.processor.caches import caches
 from probes.system.processor.cpulist import as_list
-from probes.system.processor.topology import topology
-from probes.system.running.allowed import allowed
 from probes.system.running.job_identity import JobTarget, JobUse
-from probes.system.running.pinned import pinned
+from probes.system.running.pinned import taken_cpus
 from probes.system.running.quota_groups import QuotaGroup
-from probes.types import present
 from scenarios.cpus import priority
 from scenarios.cpus.quota import PERIODS_SPEAK, less_tight, stopped_by
 from scenarios.cpus.slot import pin, slot
+from scenarios.cpus.usable import UsableCpus
 from scenarios.experiment.statistics.stats import Spread, student
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.rules.texts import texts
@@ -55,10 +51,12 @@ class WatchedJob(msgspec.Struct, frozen=True, kw_only=True):
         return shlex.join(["hostdx", "run", "cpuwatch", f"--{self.target.kind}", self.target.value])
 
 
-def findings(host: Host, job: WatchedJob, uses: Sequence[JobUse], expect: float | None) -> Iterator[Finding]:
+def findings(
+    host: Host, usable: UsableCpus, job: WatchedJob, uses: Sequence[JobUse], expect: float | None
+) -> Iterator[Finding]:
     """The answer first: what is used of this host, or against what was asked for. Then who waited."""
     if expect is None:
-        yield _taken(host, job, uses)
+        yield _taken(host, usable, job, uses)
         return
     cores = _mean([use.cores for use in uses])
     wanted = _mean([use.cores + (use.waited or 0.0) for use in uses])
@@ -78,15 +76,15 @@ def findings(host: Host, job: WatchedJob, uses: Sequence[JobUse], expect: float 
         uses=SAYS.text(told, **fields),
         stopped=f"; {stopped_by(stopped)}" if stopped else "",
         evidence=_evidence(job, uses),
-        remedy=(*_raised(host, stopped), *(_place(host, expect, job) if over else ())),
+        remedy=(*_raised(host, stopped), *(_place(host, usable, expect, job) if over else ())),
     )
-    yield from _waits(host, job, uses, expect, over)
+    yield from _waits(host, usable, job, uses, expect, over)
 
 
-def _taken(host: Host, job: WatchedJob, uses: Sequence[JobUse]) -> Finding:
+def _taken(host: Host, usable: UsableCpus, job: WatchedJob, uses: Sequence[JobUse]) -> Finding:
     """Nobody said how much the job may use: what it takes, and who waited meanwhile, is no acquittal."""
     cores = _mean([use.cores for use in uses])
-    cpus = len(host.once(topology).online)
+    cpus = len(usable.placed.online)
     waited = _waited([use.others_waited for use in uses])
     pressed = job.pressed if waited is None else None
     contended = (waited or 0.0) >= WAIT_SPEAKS or _others_pressed(pressed, uses, cpus) >= PRESSURE_SPEAKS
@@ -98,7 +96,7 @@ def _taken(host: Host, job: WatchedJob, uses: Sequence[JobUse]) -> Finding:
     elif pressed is not None:
         meanwhile = SAYS.text("pressed", pressed=pressed)
     needed = math.ceil(cores.estimate - 0.1)
-    place = _place(host, needed, job) if needed < cpus else ()  # all of them are no place of its own
+    place = _place(host, usable, needed, job) if needed < cpus else ()  # all of them are no place of its own
     stopped = job.stopped
     held_back = (_lighter(host, job), *place) if took else ()
     takes = SAYS.text(
@@ -141,7 +139,7 @@ def _lighter(host: Host, job: WatchedJob) -> Remedy:
 
 
 def _waits(
-    host: Host, job: WatchedJob, uses: Sequence[JobUse], expect: float, over: bool
+    host: Host, usable: UsableCpus, job: WatchedJob, uses: Sequence[JobUse], expect: float, over: bool
 ) -> Iterator[Finding]:
     mean = _waited([use.waited for use in uses])
     if mean is not None and mean >= WAIT_SPEAKS:
@@ -150,7 +148,7 @@ def _waits(
             job=job.words,
             mean=f"{mean:.1f}",
             mean2=f"{mean:.2f}",
-            remedy=() if over else _place(host, expect, job),
+            remedy=() if over else _place(host, usable, expect, job),
         )
     mean = _waited([use.others_waited for use in uses])
     if over and mean is not None and mean >= WAIT_SPEAKS:
@@ -205,31 +203,21 @@ def _evidence(job: WatchedJob, uses: Sequence[JobUse]) -> tuple[Evidence, ...]:
     return tuple(lines)
 
 
-def _place(host: Host, cores: float, job: WatchedJob) -> tuple[Remedy, ...]:
+def _place(host: Host, usable: UsableCpus, cores: float, job: WatchedJob) -> tuple[Remedy, ...]:
     """A place for so many cores that is not taken by other pinned processes; a running process is moved there.
 
     None for a kernel thread: the kernel moves it itself.
     """
     if job.target.kind == "pid" and priority.is_kernel_thread(host, int(job.target.value)):
         return ()
-    placed, table, found = host.once(topology), host.once(numa), host.once(caches)
-    may = allowed(host).cpus
-    taken = frozenset[int]().union(*(one.cpus for one in pinned(host, job.members)))
-    chosen = slot(
-        placed,
-        table if present(table) else None,
-        found if present(found) else (),
-        max(1, math.ceil(cores)),
-        allowed=may if present(may) else placed.online,
-        taken=taken,
-    )
+    chosen = slot(usable, max(1, math.ceil(cores)), taken_cpus(host, job.members))
     if chosen is None:
         return ()
     place = pin(chosen)
     if job.target.kind != "pid":
         return (place,)
     move = f"taskset -a -cp {{}} {job.target.value}"
-    back = (move.format(as_list(may)),) if present(may) else ()
+    back = (move.format(as_list(usable.cpus)),)
     commands = (move.format(chosen.listed), *place.commands)
     return (msgspec.structs.replace(place, commands=commands, undo=back),)
 

@@ -15,6 +15,7 @@ from probes.system.running.quota_groups import quotas_of, since
 from probes.types import Absent, present
 from probes.units import counted
 from scenarios import events as ev
+from scenarios.cpus.usable import UsableCpus, usable_cpus
 from scenarios.cpuwatch.findings import WatchedJob, findings
 from scenarios.declared_options import described
 from scenarios.model import Options, Prepared, Refused, Run, Scenario, Usage
@@ -47,9 +48,9 @@ class Cpuwatch(Scenario):
                 *((f"of all that this user runs: --user={user}",) if user else ()),
             ),
         )
-        return Prepared(plan, partial(self._run, target))
+        return Prepared(plan, partial(self._run, target, usable_cpus(host)))
 
-    async def _run(self, target: JobTarget, run: Run) -> None:
+    async def _run(self, target: JobTarget, usable: UsableCpus, run: Run) -> None:
         expect = run.options.number("expect") or None
         seconds = run.options.number("seconds", DEFAULT_S)
         uses: list[JobUse] = []
@@ -86,7 +87,7 @@ class Cpuwatch(Scenario):
             _job(target, first, _share(waited, pressure(run.host, "cpu"), run.clock.now() - began)),
             quotas=tuple(now for quota in quotas if (now := since(run.host, quota)) is not None),
         )
-        for finding in findings(run.host, job, uses, expect):
+        for finding in findings(run.host, usable, job, uses, expect):
             run.found(finding)
 
 

@@ -4,7 +4,7 @@ import msgspec
 
 from probes.bench.disk.refusals import suitability
 from probes.host import Host
-from probes.system.disk.block import BlockDevice, block_devices
+from probes.system.disk.block import BlockDevice, Devices, block_devices
 from probes.system.disk.mounts import mounts
 from probes.system.disk.topology import Placement, placement
 from probes.types import Absent
@@ -38,12 +38,10 @@ class ComparedDirectory(msgspec.Struct, frozen=True, kw_only=True):
         return self.place.mount.source
 
 
-def target(host: Host, letter: str, directory: str, *, explicit: bool) -> ComparedDirectory | Absent:
-    """What lies under the directory; absent where the mount table cannot tell."""
-    place = placement(host, directory)
-    if isinstance(place, Absent):
-        return place
-    known = block_devices(host)
+def target(
+    known: Devices, letter: str, directory: str, place: Placement, *, explicit: bool
+) -> ComparedDirectory:
+    """`known`: the host's block devices."""
     devices = tuple(known[name] for name in place.leaves if name in known)
     return ComparedDirectory(
         letter=letter, directory=directory, place=place, devices=devices, explicit=explicit
@@ -88,12 +86,12 @@ def places(host: Host) -> tuple[DirectoryChoice, ...]:
 
 def place(host: Host, path: str) -> DirectoryChoice:
     fit = suitability(host, path, explicit=True)
-    known = target(host, "A", path, explicit=True)
-    state = host.statvfs(path)
-    if isinstance(known, Absent):
+    there = fit.placement or placement(host, path)
+    if isinstance(there, Absent):
         return DirectoryChoice(
-            path=path, device="", model="", fstype="", free_bytes=None, refusal=fit.refusal or known.reason
+            path=path, device="", model="", fstype="", free_bytes=None, refusal=fit.refusal or there.reason
         )
+    known, state = target(block_devices(host), "A", path, there, explicit=True), host.statvfs(path)
     leaf = known.devices[0] if known.devices else None
     return DirectoryChoice(
         path=path,

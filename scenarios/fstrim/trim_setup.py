@@ -9,7 +9,7 @@ from probes.command import tool
 from probes.host import Host
 from probes.system.disk.backing import served_by_memory
 from probes.system.disk.block import BlockDevice, block_devices
-from probes.system.disk.topology import Placement
+from probes.system.disk.topology import Placement, topology
 from probes.system.disk.trim.discard import TRIMMING, DiscardChain, discard_chain
 from probes.system.running.allowed import may_administer
 from probes.types import Absent, present
@@ -45,7 +45,7 @@ class TrimSetup:
         self.directory, self.placement, self.notes = fit.directory, fit.placement, fit.notes
         known = block_devices(host)
         self.devices = tuple(known[n] for n in fit.placement.leaves if n in known)
-        self.chain = discard_chain(host, fit.placement.mount)
+        self.chain = discard_chain(host, topology(host), fit.placement.mount)
         self.refusal = self._no_device() or self._in_memory() or self._sizes(blocks, phases)
         self.no_trim = self._swallowed()
         if not self.no_trim:

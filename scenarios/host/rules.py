@@ -101,7 +101,7 @@ def offline(host: Host) -> Iterator[Finding]:
     """CPUs that are there but switched off: fewer cores than were paid for. Siblings of SMT that was switched off
     by choice are none (Documentation/admin-guide/hw-vuln/l1tf.rst, smt/control), nor is what cannot be plugged in.
     """
-    it = host.once(topology)
+    it = topology(host)
     if not it.known:
         raise Unreadable("no CPU is listed")
     if isinstance(off := host.text(f"{ROOT}/offline"), Absent) and not it.offline:
@@ -182,7 +182,7 @@ def quota(host: Host) -> Iterator[Finding]:
     group = readable(host.once(cgroup), "control group")
     if isinstance(group.cpu_cores, Absent) and not quota_files(host):
         raise Unreadable(f"CPU quota: {group.cpu_cores.reason}")
-    it = host.once(topology)
+    it = topology(host)
     cpus = len(it.online) if it.known else 0
     seen = False
     for path in quota_files(host):

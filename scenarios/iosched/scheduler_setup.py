@@ -75,9 +75,9 @@ def layout(host: Host, options: Options, *, has_root: bool) -> SchedulerSetup:
     if not directory:
         raise Usage("name a directory on the device with --dir")
     fit = suitability(host, directory, explicit=True, size_bytes=options.integer("size") or None)
-    if fit.refusal:
+    if fit.refusal or fit.placement is None:
         return SchedulerSetup(target=None, refusal=fit.refusal)
-    found = target(host, directory)
+    found = target(host, directory, fit.placement)
     if isinstance(found, Absent):
         return SchedulerSetup(target=None, refusal=found.reason)
     why_not = refusal(host, found, system_disk=options.flag("system-disk"), has_root=has_root)

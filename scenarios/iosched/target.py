@@ -6,9 +6,9 @@ import msgspec
 
 from probes.host import Host
 from probes.system.disk.backing import served_by_memory
-from probes.system.disk.block import BlockDevice, block_devices, leaves
+from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.disk.scheduler import Scheduling, scheduling
-from probes.system.disk.topology import Placement, placement, source_device, topology
+from probes.system.disk.topology import Placement, Topology, placement, source_device, topology
 from probes.types import Absent, present
 
 # What a host cannot live without: the leaves below these are switched only with --system-disk.
@@ -34,11 +34,8 @@ class ScheduledDisks(msgspec.Struct, frozen=True, kw_only=True):
         return ", ".join(self.leaves)
 
 
-def target(host: Host, directory: str) -> ScheduledDisks | Absent:
+def target(host: Host, directory: str, place: Placement) -> ScheduledDisks | Absent:
     """Absent with one line where there is nothing to switch."""
-    place = placement(host, directory)
-    if isinstance(place, Absent):
-        return place
     if not place.leaves:
         reason = place.device.reason if isinstance(place.device, Absent) else "no device lies below"
         return Absent(f"{directory}: {reason}")
@@ -67,22 +64,22 @@ def target(host: Host, directory: str) -> ScheduledDisks | Absent:
 def system_leaves(host: Host) -> dict[str, str]:
     """Leaf name -> what of the system it carries: "/", "swap", ..."""
     found: dict[str, str] = {}
-    for leaf, what in (*_of_places(host), *_of_swap(host)):
+    disks = topology(host)
+    for leaf, what in (*_of_places(disks), *_of_swap(host, disks)):
         found.setdefault(leaf, what)
     return found
 
 
-def _of_places(host: Host) -> Iterator[tuple[str, str]]:
+def _of_places(disks: Topology) -> Iterator[tuple[str, str]]:
     for directory in SYSTEM_PLACES:
-        mount = topology(host).mount_of(directory)
-        if isinstance(mount, Absent):
+        mount = disks.mount_of(directory)
+        if isinstance(mount, Absent) or isinstance(tops := disks.under(mount), Absent):
             continue
-        place = placement(host, mount.mountpoint)
-        for leaf in place.leaves if present(place) else ():
+        for leaf in disks.leaves(tops):
             yield leaf, mount.mountpoint
 
 
-def _of_swap(host: Host) -> Iterator[tuple[str, str]]:
+def _of_swap(host: Host, disks: Topology) -> Iterator[tuple[str, str]]:
     text = host.text("/proc/swaps")
     for line in text.splitlines()[1:] if present(text) else ():
         words = line.split()
@@ -93,7 +90,7 @@ def _of_swap(host: Host) -> Iterator[tuple[str, str]]:
             below: tuple[str, ...] = place.leaves if present(place) else ()
         else:
             name = source_device(host, words[0])
-            below = leaves(block_devices(host), name) if present(name) else ()
+            below = disks.leaves((name,)) if present(name) else ()
         for leaf in below:
             yield leaf, "swap"
 

@@ -36,7 +36,8 @@ def fingerprint(host: Host, place: Placement | None) -> Iterator[Trait]:
     yield from _security(host)
     yield from _machine(host)
     yield from _userland(host)
-    yield Trait("limits", "cpus_allowed", _cpus_allowed(host), "/proc/self/status Cpus_allowed_list")
+    mine = _cpus_allowed(allowed(host).cpus, topology(host).online)
+    yield Trait("limits", "cpus_allowed", mine, "/proc/self/status Cpus_allowed_list")
     for name, value in speed_settings(host).items():
         yield Trait("sysctl", name, value, path_of(name))
     if place is not None:
@@ -94,12 +95,11 @@ def _machine(host: Host) -> Iterator[Trait]:
     yield Trait("cpu", "microcode", it.microcode, "/proc/cpuinfo")
 
 
-def _cpus_allowed(host: Host) -> str | Absent:
+def _cpus_allowed(mine: frozenset[int] | Absent, online: frozenset[int]) -> str | Absent:
     """`all` that are online, or which: so that hosts of another size do not differ in it."""
-    mine, online = allowed(host).cpus, topology(host).online
     if isinstance(mine, Absent):
         return mine
-    return "all" if mine >= set(online) else as_list(mine)
+    return "all" if mine >= online else as_list(mine)
 
 
 def _userland(host: Host) -> Iterator[Trait]:

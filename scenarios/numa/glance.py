@@ -15,8 +15,8 @@ MOST_NODES = 16  # more are counted: the scenario's plan folds them
 
 def glance(host: Host) -> Iterator[Entry]:
     """Some hundred small files; on a thousand CPUs a few thousand."""
-    shape = host.once(machine)
-    found = host.once(caches)
+    shape = machine(host)
+    found = caches(host)
     if isinstance(found, Absent):
         yield Unread("cpu", "caches", found)
     for kind in kinds(found) if present(found) else ():

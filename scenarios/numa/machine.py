@@ -2,14 +2,15 @@
 
 import re
 from collections import Counter
+from typing import NamedTuple
 
 import msgspec
 
-from probes.host import Host
-from probes.system.nodes.nodes_per_socket import nodes_per_socket
+from probes.host import Host, once
+from probes.system.nodes.nodes_per_socket import NodesPerSocket, nodes_per_socket
 from probes.system.nodes.numa import Numa, NumaNode, numa
 from probes.system.pci import STORAGE, PciDevice, pci_devices
-from probes.system.processor.caches import CacheKind, caches, kinds
+from probes.system.processor.caches import Cache, CacheKind, caches, kinds, last_level
 from probes.system.processor.cpu import Cpu, arm_parts, cpu
 from probes.system.processor.cpulist import as_list, parse_list
 from probes.system.processor.topology import ROOT, Topology, cpuinfo, distinct, topology
@@ -78,15 +79,17 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     setting: str = ""  # what of the firmware explains the nodes
 
 
+@once
 def machine(host: Host) -> Machine:
-    """Reads everything once; never raises."""
-    it, placed, table = cpu(host), host.once(topology), numa(host)
+    """Never raises."""
+    it, placed, table = cpu(host), topology(host), numa(host)
     believed = present(table) and not table.doubt
     may = allowed(host)
     limited = present(may.cpus) and bool(placed.online) and not placed.online <= may.cpus
-    found = host.once(caches)
+    found = caches(host)
+    parts = _Parts(placed, found if present(found) else (), _kinds_of_cores(host))
     quota = may.quota_cores
-    modules = _is_modules(host)
+    modules = _is_modules(cpuinfo(host))
     return Machine(
         model=it.model if present(it.model) else arm_parts(host) or None,
         sockets=it.sockets if present(it.sockets) else None,
@@ -96,9 +99,9 @@ def machine(host: Host) -> Machine:
         threads_per_core=it.threads_per_core,
         hybrid=it.hybrid is True,
         places_are_nodes=believed,
-        places=_nodes(host, table, placed) if believed and present(table) else _sockets(host, placed),
-        caches=kinds(found) if present(found) else (),
-        devices=_devices(host),
+        places=_nodes(table, parts) if believed and present(table) else _sockets(parts),
+        caches=kinds(parts.caches),
+        devices=_devices(pci_devices(host)),
         offline=as_list(it.offline),
         isolated=as_list(it.isolated & placed.online),
         allowed=as_list(may.cpus & placed.online) if limited and present(may.cpus) else "",
@@ -112,7 +115,7 @@ def machine(host: Host) -> Machine:
         distance_doubt=table.distance_doubt if present(table) else "",
         smt="" if modules else _smt(host, it),
         modules=modules,
-        setting=_setting(host),
+        setting=_setting(nodes_per_socket(host)),
     )
 
 
@@ -124,14 +127,13 @@ def _smt(host: Host, it: Cpu) -> str:
     return _SWITCH.get(switch.strip(), "") if present(switch) else ""
 
 
-def _is_modules(host: Host) -> bool:
-    first = next(iter(cpuinfo(host)), {})
+def _is_modules(info: list[dict[str, str]]) -> bool:
+    first = next(iter(info), {})
     return (first.get("vendor_id"), first.get("cpu family")) == ("AuthenticAMD", "21")
 
 
-def _setting(host: Host) -> str:
+def _setting(found: NodesPerSocket | Absent) -> str:
     """Nothing where a node a socket is all that there is to say."""
-    found = nodes_per_socket(host)
     if isinstance(found, Absent) or (
         found.value == 1 and found.scheme in ("nodes per socket", "node per die")
     ):
@@ -144,52 +146,63 @@ def _nowhere(table: Numa, placed: Topology) -> frozenset[int]:
     return placed.online - told if told else told
 
 
-def _nodes(host: Host, table: Numa, placed: Topology) -> tuple[NodeOrSocket, ...]:
-    return tuple(_node(host, node, placed, not table.distance_doubt) for node in table.nodes)
+class _Parts(NamedTuple):
+    """Of which the places are made; `kinds`: CPU -> kind of its core, on a hybrid processor."""
+
+    placed: Topology
+    caches: tuple[Cache, ...]
+    kinds: dict[int, str]
+
+    def cores(self, cpus: frozenset[int]) -> tuple[CoreGroup, ...]:
+        """Most threads first; empty where the host does not tell cores."""
+        threads = [core & cpus for core in distinct(self.placed.cores) if core & cpus]
+        groups = Counter((len(core), self.kinds.get(min(core), "")) for core in threads)
+        rank = ["P", "E", "low-power E", ""]
+        ordered = sorted(groups.items(), key=lambda item: (rank.index(item[0][1]), -item[0][0]))
+        return tuple(CoreGroup(count, threads, kind) for (threads, kind), count in ordered)
+
+    def last_level(self, cpus: frozenset[int]) -> tuple[tuple[int, int], ...]:
+        mine = last_level(tuple(c for c in self.caches if c.cpus & cpus))
+        if not mine or mine[0].level < 3:  # without an L3 the line would repeat each core's own cache
+            return ()
+        sizes = Counter(c.size_bytes if present(c.size_bytes) else 0 for c in mine)
+        return tuple(sorted(sizes.items(), reverse=True))
 
 
-def _node(host: Host, node: NumaNode, placed: Topology, distances: bool) -> NodeOrSocket:
+def _nodes(table: Numa, parts: _Parts) -> tuple[NodeOrSocket, ...]:
+    return tuple(_node(node, parts, not table.distance_doubt) for node in table.nodes)
+
+
+def _node(node: NumaNode, parts: _Parts, distances: bool) -> NodeOrSocket:
     return NodeOrSocket(
         number=node.number,
-        sockets=tuple(sorted({placed.ids[n] for n in node.cpus if n in placed.ids})),
+        sockets=tuple(sorted({parts.placed.ids[n] for n in node.cpus if n in parts.placed.ids})),
         cpus=as_list(node.cpus),
-        cores=_cores(host, placed, node.cpus),
-        caches=_last_level(host, node.cpus),
+        cores=parts.cores(node.cpus),
+        caches=parts.last_level(node.cpus),
         memory_bytes=node.memory_bytes if present(node.memory_bytes) else None,
         distances=node.distances if distances else (),
         kind=node.kind,
     )
 
 
-def _sockets(host: Host, placed: Topology) -> tuple[NodeOrSocket, ...]:
+def _sockets(parts: _Parts) -> tuple[NodeOrSocket, ...]:
+    placed = parts.placed
     sets = distinct(placed.sockets) or ((placed.online,) if placed.online else ())
     return tuple(
         NodeOrSocket(
             number=placed.ids.get(min(cpus), position),
             sockets=(placed.ids.get(min(cpus), position),),
             cpus=as_list(cpus),
-            cores=_cores(host, placed, cpus),
-            caches=_last_level(host, cpus),
+            cores=parts.cores(cpus),
+            caches=parts.last_level(cpus),
         )
         for position, cpus in enumerate(sets)
     )
 
 
-def _cores(host: Host, placed: Topology, cpus: frozenset[int]) -> tuple[CoreGroup, ...]:
-    """Most threads first; empty where the host does not tell cores. Kinds as the kernel's counters tell them apart."""
-    kinds_of = host.once(_kinds_of_cores)
-    groups = Counter(
-        (len(core & cpus), kinds_of.get(min(core & cpus), ""))
-        for core in distinct(placed.cores)
-        if core & cpus
-    )
-    rank = ["P", "E", "low-power E", ""]
-    ordered = sorted(groups.items(), key=lambda item: (rank.index(item[0][1]), -item[0][0]))
-    return tuple(CoreGroup(count, threads, kind) for (threads, kind), count in ordered)
-
-
 def _kinds_of_cores(host: Host) -> dict[int, str]:
-    """Of an Intel hybrid processor; a processor of one kind has no such folders."""
+    """By the kernel's counters, of an Intel hybrid processor; a processor of one kind has no such folders."""
     found: dict[int, str] = {}
     for name, kind in (("cpu_core", "P"), ("cpu_atom", "E"), ("cpu_lowpower", "low-power E")):
         text = host.text(f"/sys/devices/{name}/cpus")
@@ -197,18 +210,7 @@ def _kinds_of_cores(host: Host) -> dict[int, str]:
     return found if len(set(found.values())) > 1 else {}
 
 
-def _last_level(host: Host, cpus: frozenset[int]) -> tuple[tuple[int, int], ...]:
-    found = host.once(caches)
-    mine = [c for c in found if c.kind != "Instruction" and c.cpus & cpus] if present(found) else []
-    deepest = max((c.level for c in mine), default=0)
-    if deepest < 3:  # without an L3 the line would repeat each core's own cache
-        return ()
-    sizes = Counter(c.size_bytes if present(c.size_bytes) else 0 for c in mine if c.level == deepest)
-    return tuple(sorted(sizes.items(), reverse=True))
-
-
-def _devices(host: Host) -> tuple[DeviceShape, ...]:
-    found = host.once(pci_devices)
+def _devices(found: tuple[PciDevice, ...] | Absent) -> tuple[DeviceShape, ...]:
     if isinstance(found, Absent):
         return ()
     return tuple(

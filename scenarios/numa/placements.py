@@ -5,13 +5,10 @@ of one core (or on cores that share a level 2: modules, clusters of small cores)
 """
 
 import random
-from collections.abc import Sequence
 
 from probes.bench.placement import Placement, Seat
-from probes.system.nodes.numa import Numa
-from probes.system.processor.caches import Cache
 from probes.system.processor.cpulist import as_list
-from probes.system.processor.topology import Topology, distinct
+from scenarios.cpus.usable import UsableCpus
 
 UNPINNED, RANDOM, EACH_PINNED = "unpinned", "random", "each-pinned"
 SAME_OWN, APART_OWN, SAME_SHARED = "one-node", "nodes-apart", "shared-cores"
@@ -27,41 +24,32 @@ TITLES = {
 MOST_WORKERS = 16  # of the idle comparison; the full one takes all threads
 
 
-def sharing(placed: Topology, caches: Sequence[Cache], allowed: frozenset[int]) -> tuple[frozenset[int], ...]:
-    """Sets of allowed CPUs that share a core or a second-level cache; empty where each has its own."""
-    sets = {core & allowed for core in distinct(placed.cores)}
-    sets |= {
-        c.cpus & allowed for c in caches if c.level == 2 and c.kind != "Instruction" and len(c.cpus) <= 8
-    }
+def sharing(usable: UsableCpus) -> tuple[frozenset[int], ...]:
+    """Sets of usable CPUs that share a core or a second-level cache; empty where each has its own."""
+    seconds = (c for c in usable.caches if c.level == 2 and c.kind != "Instruction" and len(c.cpus) <= 8)
+    sets = {*usable.cores(), *(c.cpus & usable.cpus for c in seconds)}
     largest = [s for s in sets if len(s) > 1 and not any(s < other for other in sets)]
     return tuple(sorted(largest, key=min))
 
 
-def why_not(placed: Topology, table: Numa | None, caches: Sequence[Cache], allowed: frozenset[int]) -> str:
+def why_not(usable: UsableCpus) -> str:
     """Why placement cannot be tested here; empty where it can."""
-    nodes = _node_sets(table, allowed)
-    if len(allowed) < 2:
+    if len(usable.cpus) < 2:
         return "only one CPU may be used: placement cannot be tested here"
-    if len(nodes) < 2 and not sharing(placed, caches, allowed):
+    if len(usable.node_sets) < 2 and not sharing(usable):
         return "one node, no SMT: placement cannot be tested here"
     return ""
 
 
-def placements(
-    placed: Topology,
-    table: Numa | None,
-    caches: Sequence[Cache],
-    allowed: frozenset[int],
-    rng: random.Random,
-    workers: int = 0,
-) -> tuple[Placement, ...]:
+def placements(usable: UsableCpus, rng: random.Random, workers: int = 0) -> tuple[Placement, ...]:
     """Those that this topology has, `unpinned` first; all with the same number of workers.
 
     `workers` 0: as many as the smallest node has cores, at most MOST_WORKERS, an even number where pairs share a
     core.
     """
-    nodes = _node_sets(table, allowed) or [(None, allowed)]
-    groups = sharing(placed, caches, allowed)
+    allowed = usable.cpus
+    nodes: list[tuple[int | None, frozenset[int]]] = [*usable.node_sets] or [(None, allowed)]
+    groups = sharing(usable)
     own = {number: _own(groups, cpus) for number, cpus in nodes}
     pairs = {number: [sorted(g & cpus)[:2] for g in groups if len(g & cpus) > 1] for number, cpus in nodes}
     shared = max(pairs.items(), key=lambda item: len(item[1]), default=(None, []))
@@ -83,28 +71,22 @@ def placements(
     return tuple(found)
 
 
-def variant_line(one: Placement, table: Numa | None) -> str:
+def variant_line(one: Placement, usable: UsableCpus) -> str:
     """The same placement of a command of the user's own, as scenario `workload` takes it."""
     if one.id == UNPINNED:
         return f"{one.id}:"
     cpus = frozenset(n for seat in one.seats for n in seat.cpus)
-    nodes = [number for number, of_node in _node_sets(table, cpus) if cpus <= of_node]
+    nodes = [number for number, of_node in usable.node_sets if cpus <= of_node]
     return f"{one.id}: cpus={as_list(cpus)}" + (f" node={nodes[0]}" if nodes else "")
 
 
-def loopback(
-    placed: Topology, table: Numa | None, allowed: frozenset[int], card_node: int | None
-) -> tuple[Placement, Placement] | str:
+def loopback(usable: UsableCpus, card_node: int | None) -> tuple[Placement, Placement] | str:
     """A connection within one node (the network card's, where that is known) and one to the farthest node; or why not.
 
     Both ends have a core each, and ours stays where it is.
     """
-    cores = {
-        node.number: sorted(min(core & cpus) for core in distinct(placed.cores) if core & cpus)
-        or sorted(cpus)
-        for node in (table.nodes if table is not None else ())
-        if (cpus := node.cpus & allowed)
-    }
+    table = usable.nodes
+    cores = {number: sorted(map(min, usable.cores(cpus))) for number, cpus in usable.node_sets}
     if table is None or len(cores) < 2:
         return "one node has CPUs"
     home = card_node if card_node in cores else max(cores, key=lambda n: (len(cores[n]), -n))
@@ -127,12 +109,6 @@ def full(allowed: frozenset[int]) -> tuple[Placement, Placement]:
 
 def _made(name: str, seats: list[list[int]]) -> Placement:
     return Placement(name, TITLES[name], tuple(Seat(tuple(cpus)) for cpus in seats))
-
-
-def _node_sets(table: Numa | None, allowed: frozenset[int]) -> list[tuple[int | None, frozenset[int]]]:
-    if table is None or table.doubt:
-        return []
-    return [(node.number, node.cpus & allowed) for node in table.nodes if node.cpus & allowed]
 
 
 def _own(groups: tuple[frozenset[int], ...], cpus: frozenset[int]) -> list[int]:

@@ -7,12 +7,9 @@ import msgspec
 
 from probes.bench.placement import Placement, Seat
 from probes.host import Host
-from probes.system.nodes.numa import Numa, numa
-from probes.system.pci import pci_devices
-from probes.system.processor.caches import Cache, caches
-from probes.system.processor.topology import Topology, topology
-from probes.system.running.allowed import allowed
-from probes.types import present
+from probes.system.pci import PciDevice, pci_devices
+from probes.types import Absent, present
+from scenarios.cpus.usable import UsableCpus, usable_cpus
 from scenarios.experiment.load_schedule import MAY_BE_LEFT_OUT
 from scenarios.model import Options, Usage, directory_action
 from scenarios.numa.machine import Machine, machine
@@ -38,10 +35,7 @@ class NumaSetup(msgspec.Struct, frozen=True, kw_only=True):
     """What the host offers, worked out once for the plan and its run."""
 
     shape: Machine
-    placed: Topology
-    table: Numa | None
-    found: tuple[Cache, ...]
-    cpus: frozenset[int]
+    usable: UsableCpus
     entries: tuple[tuple[Workload, str, tuple[PlacementSide, ...]], ...]  # workload, work, sides
     left_out: tuple[str, ...]
     pairs: tuple[NodePair, ...]  # of nodes: whose CPUs copy from whose memory
@@ -53,7 +47,7 @@ class NumaSetup(msgspec.Struct, frozen=True, kw_only=True):
     def commands(self) -> tuple[tuple[Placement, str], ...]:
         """The placements, each with the same for scenario `workload`."""
         sides = next((sides for workload, _, sides in self.entries if workload.id == "placement"), ())
-        return tuple((side.placement, variant_line(side.placement, self.table)) for side in sides)
+        return tuple((side.placement, variant_line(side.placement, self.usable)) for side in sides)
 
 
 def budget_s(options: Options) -> float:
@@ -61,79 +55,65 @@ def budget_s(options: Options) -> float:
 
 
 def lay_out(host: Host, options: Options) -> NumaSetup:
-    placed = host.once(topology)
-    table = host.once(numa)
-    nodes = table if present(table) and not table.doubt else None
-    levels = host.once(caches)
-    found = levels if present(levels) else ()
-    may = allowed(host).cpus
-    cpus = placed.online & may if present(may) and host.live else placed.online
-    measures = host.live and options.string("only", "all") == "all" and bool(cpus)
+    usable = usable_cpus(host)
+    measures = host.live and options.string("only", "all") == "all" and bool(usable.cpus)
     left_out: list[str] = []
     entries: list[tuple[Workload, str, tuple[PlacementSide, ...]]] = []
     disk: locality.NodeDirectory | None = None
-    every = targets(placed, nodes, cpus)
+    every = targets(usable)
     pairs = fitting(every, budget_s(options) * MEMORY_SHARE, LEAST_ROUNDS)
     if measures:
-        entries, left_out = _entries(options, placed, nodes, found, cpus, every, _card_node(host))
+        entries, left_out = _entries(options, usable, every, _card_node(pci_devices(host)))
         if len(pairs) < len(every):
             left_out.append(
                 f"memory of {len(every) - len(pairs)} of {len(every)} pairs of nodes: measured are each node's own "
                 f"memory and what node {every[0].cpu_node} reaches; a longer --budget measures all"
             )
         if directory := options.string("dir"):
-            there = locality.find(host, directory, nodes, cpus)
+            there = locality.find(host, directory, usable)
             disk = there if isinstance(there, locality.NodeDirectory) else None
             left_out += [] if isinstance(there, locality.NodeDirectory) else [f"disk: {there}"]
     elif not host.live:
         left_out.append("every measurement: a captured tree is only read")
     return NumaSetup(
         shape=machine(host),
-        placed=placed,
-        table=nodes,
-        found=found,
-        cpus=cpus,
+        usable=usable,
         entries=tuple(entries),
         left_out=tuple(left_out),
         pairs=pairs,
         disk=disk,
-        untestable=why_not(placed, nodes, found, cpus) if measures else "",
+        untestable=why_not(usable) if measures else "",
         measures=measures,
     )
 
 
-def _card_node(host: Host) -> int | None:
+def _card_node(devices: tuple[PciDevice, ...] | Absent) -> int | None:
     """Of the first network card that tells one."""
-    devices = host.once(pci_devices)
     cards = [d.node for d in devices if d.kind == "NIC" and d.names] if present(devices) else []
     return next((node for node in cards if isinstance(node, int)), None)
 
 
 def _entries(
     options: Options,
-    placed: Topology,
-    table: Numa | None,
-    found: tuple[Cache, ...],
-    cpus: frozenset[int],
+    usable: UsableCpus,
     reach: tuple[NodePair, ...],
     card_node: int | None,
 ) -> tuple[list[tuple[Workload, str, tuple[PlacementSide, ...]]], list[str]]:
     entries: list[tuple[Workload, str, tuple[PlacementSide, ...]]] = []
     left_out: list[str] = []
-    unfit = why_not(placed, table, found, cpus)
-    if unfit:
+    if unfit := why_not(usable):
         left_out.append(f"placements: {unfit}")
     else:
         rng = random.Random(options.integer("seed"))
-        idle = placements(placed, table, found, cpus, rng, options.integer("workers"))
+        idle = placements(usable, rng, options.integer("workers"))
         if len(idle) > 1:
             title = f"zlib, {len(idle[0].seats)} workers"
             entries.append((_workload("placement", title, WORK), WORK, tuple(PlacementSide(p) for p in idle)))
         entries.append(
             (
-                _workload("placement-full", f"zlib, all {len(cpus)} CPUs", WORK),
+                _workload("placement-full", f"zlib, all {len(usable.cpus)} CPUs", WORK),
                 WORK,
-                tuple(PlacementSide(p) for p in full(cpus)),
+                tuple(PlacementSide(p) for p in full(usable.cpus)),
             )
         )
     if (both := _near_and_far(reach)) is not None:
@@ -146,7 +126,7 @@ def _entries(
             )
     else:
         left_out.append("near against far memory: one node has memory")
-    connected = loopback(placed, table, cpus, card_node)
+    connected = loopback(usable, card_node)
     if isinstance(connected, str):
         left_out.append(f"loopback network near against far: {connected}")
     else:
@@ -156,7 +136,7 @@ def _entries(
         ):
             entries.append((_workload(work, title, work), work, tuple(PlacementSide(p) for p in connected)))
     home = next((t for t in reach if t.near), reach[0] if reach else None)
-    one = Placement(SMALL, "", (Seat((min(cpus),), home.memory_node if home else None),))
+    one = Placement(SMALL, "", (Seat((min(usable.cpus),), home.memory_node if home else None),))
     pages = tuple(PlacementSide(one, page) for page in (SMALL, HUGE))
     entries.append((_workload("pages", "memory latency by page size", "chase"), "chase", pages))
     return entries, left_out
@@ -282,7 +262,7 @@ def _sentences(it: NumaSetup) -> tuple[str, ...]:
         else ()
     )
     return (
-        f"loads {len(it.cpus)} CPUs in short slices; moves only its own workers, no other process",
+        f"loads {len(it.usable.cpus)} CPUs in short slices; moves only its own workers, no other process",
         MAY_BE_LEFT_OUT,
         *own,
     )

@@ -7,6 +7,7 @@ from probes.system.nodes.nodes_per_socket import nodes_per_socket
 from probes.system.nodes.numa import numa
 from probes.system.pci import STORAGE, PciDevice, pci_devices
 from probes.system.processor.clocksource import clocksource
+from probes.system.processor.frequency import frequency
 from probes.types import Absent, present
 from scenarios.finding import Finding
 from scenarios.numa import findings
@@ -20,13 +21,13 @@ CARDS = (STORAGE - {"NVMe"}) | {"NIC"}
 
 def nodes(host: Host) -> Iterator[Finding]:
     """The kernel's table of nodes, and `numa=off`."""
-    table = readable(host.once(numa), "/sys/devices/system/node")
+    table = readable(numa(host), "/sys/devices/system/node")
     return findings.topology_findings(table.doubt, nodes_per_socket(host), lost_nodes(host))
 
 
 def links(host: Host) -> Iterator[Finding]:
     """Network cards and controllers; disks have rules of their own."""
-    found = readable(host.once(pci_devices))
+    found = readable(pci_devices(host))
     those = tuple(d for d in found if d.kind in CARDS and not d.virtual_function)
     if not any(present(d.link) for d in those):
         raise Inapplicable("no network card or controller reports a PCIe link")
@@ -46,10 +47,11 @@ def clock(host: Host) -> Iterator[Finding]:
 
 def limit(host: Host) -> Iterator[Finding]:
     """scaling_max_freq below what the CPU can."""
-    highest = highest_khz(host)
+    found = frequency(host)
+    highest = highest_khz(found)
     if highest is None:
         raise Inapplicable("the kernel sets no CPU frequency here (virtual machine, or the firmware does)")
-    lowered = limited_khz(host)
+    lowered = limited_khz(host, found)
     if lowered is not None:
         read = SAYS.evidence("limit-read", limit_khz=lowered, highest_khz=highest)
         yield findings.limited(lowered, highest, read, proof="rule")
@@ -57,7 +59,7 @@ def limit(host: Host) -> Iterator[Finding]:
 
 def memory_modules(host: Host) -> Iterator[Finding]:
     """Nodes with CPUs and no memory of their own: every access goes to another node."""
-    table = readable(host.once(numa), "/sys/devices/system/node")
+    table = readable(numa(host), "/sys/devices/system/node")
     if table.doubt or len(table.nodes) < 2:
         raise Inapplicable("one node, or nodes that are not credible")
     setting = nodes_per_socket(host)

@@ -86,7 +86,7 @@ class Numa(Scenario):
             for one in await asyncio.to_thread(settings, run.host):
                 run.emit(ev.fact(one, run.time()))
             self._tell_firmware(run, told)
-            devices = run.host.once(pci_devices)
+            devices = pci_devices(run.host)
             if present(devices) and devices:
                 run.emit(Devices(t=run.time(), value=tables.devices(devices)))
             if isinstance(cpu(run.host).model, Absent):  # py-cpuinfo knows ARM's by number; it takes a second
@@ -121,8 +121,8 @@ class Numa(Scenario):
         return found
 
     async def _cpu(self, run: Run, layout: NumaSetup, bench: PlacementBench, seconds: float) -> list[Finding]:
-        cpu = CpuBench(run.host, layout.placed, layout.cpus, bench, run.seed)
-        surveyor = Surveyor(run.host, lambda: bench.pids)
+        cpu = CpuBench(run.host, layout.usable, bench, run.seed)
+        surveyor = Surveyor(run.host, len(layout.usable.placed.online), lambda: bench.pids)
         with run.step("cpu", "measure the CPUs") as step:
             await cpu.round()  # the workers start, caches and clocks warm up
             cpu.forget()
@@ -145,7 +145,7 @@ class Numa(Scenario):
     async def _memory(
         self, run: Run, layout: NumaSetup, bench: PlacementBench, seconds: float
     ) -> list[Finding]:
-        memory = MemoryBench(run.host, layout.table, layout.pairs, bench, run.seed)
+        memory = MemoryBench(run.host, layout.usable, layout.pairs, bench, run.seed)
         with run.step("memory", "measure memory") as step:
             await memory.round()  # the buffers are made
             memory.forget()

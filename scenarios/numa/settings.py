@@ -16,7 +16,7 @@ from probes.system.nodes.acpi import ROOT as ACPI
 from probes.system.nodes.acpi import acpi_tables
 from probes.system.nodes.nodes_per_socket import nodes_per_socket
 from probes.system.nodes.numa import ROOT as NODES
-from probes.system.nodes.numa import numa
+from probes.system.nodes.numa import Numa, numa
 from probes.system.pci import pci_devices
 from probes.system.pcie_tags import Tags, tags
 from probes.system.processor.clocksource import clocksource
@@ -89,7 +89,7 @@ def _settings(host: Host) -> Iterator[Entry]:
 
 def _tables(host: Host) -> Iterator[Entry]:
     """The firmware's own word on the nodes, and how fast the kernel understood them to be."""
-    tables = acpi_tables(host)
+    tables, table = acpi_tables(host), numa(host)
     srat: Json | Absent
     slit: Json | Absent
     if isinstance(tables, Absent):
@@ -101,11 +101,10 @@ def _tables(host: Host) -> Iterator[Entry]:
             else f"{len(tables.srat.with_cpus)} domains with CPUs, {len(tables.srat.with_memory)} with memory"
         )
         slit = (
-            tables.distances if isinstance(tables.distances, Absent) else _distances(host, tables.distances)
+            tables.distances if isinstance(tables.distances, Absent) else _distances(tables.distances, table)
         )
     yield entry("numa", "firmware_domains", srat, f"{ACPI}/SRAT")
     yield entry("numa", "firmware_distances", slit, f"{ACPI}/SLIT")
-    table = host.once(numa)
     speeds: list[Json] = [
         f"node {node.number}: {node.access.latency_ns} ns, {node.access.read_mb_per_s} MB/s"
         for node in (table.nodes if present(table) else ())
@@ -123,7 +122,7 @@ def lost_nodes(host: Host) -> tuple[int, int] | None:
     """Several domains with CPUs and memory of which the kernel made one node. Other differences have good reasons:
     firmware lists what could be plugged in, and a node without memory is folded into another one.
     """
-    tables, table = acpi_tables(host), host.once(numa)
+    tables, table = acpi_tables(host), numa(host)
     if isinstance(tables, Absent) or isinstance(tables.srat, Absent) or isinstance(table, Absent):
         return None
     asked = kernel(host).parameters()
@@ -133,8 +132,7 @@ def lost_nodes(host: Host) -> tuple[int, int] | None:
     return (len(whole), 1) if len(whole) > 1 and len(table.nodes) == 1 else None
 
 
-def _distances(host: Host, told: tuple[tuple[int, ...], ...]) -> str:
-    table = host.once(numa)
+def _distances(told: tuple[tuple[int, ...], ...], table: Numa | Absent) -> str:
     used = tuple(node.distances for node in table.nodes) if present(table) else ()
     words = "; ".join(" ".join(map(str, row)) for row in told[:8]) + (" …" if len(told) > 8 else "")
     return f"{words} ({'as' if told == used else 'not as'} the kernel uses them)"
@@ -152,18 +150,17 @@ def _clocks(host: Host) -> Iterator[Entry]:
             for word, count in found.preferences.items()
         ]
         yield entry("cpu", "energy_preference", [*words], f"{folder}/energy_performance_preference")
-    limit = limited_khz(host)
+    limit = limited_khz(host, found)
     if limit is not None:
         yield entry("cpu", "limited_to", limit, f"{folder}/scaling_max_freq", unit="kHz")
 
 
-def limited_khz(host: Host) -> int | None:
+def limited_khz(host: Host, found: Frequency | Absent) -> int | None:
     """What somebody set as the highest frequency, where that is lower than what the CPU can; the lowest of all.
 
     Where boost is off, against the frequency without it: some drivers lower the limit with it, which is another
     setting.
     """
-    found = frequency(host)
     if isinstance(found, Absent):
         return None
     boosted = found.turbo is not False
@@ -178,9 +175,8 @@ def limited_khz(host: Host) -> int | None:
     return min(lower, default=None)
 
 
-def held_by(host: Host) -> Held | None:
+def held_by(host: Host, found: Frequency | Absent) -> Held | None:
     """A setting other than the limit that keeps the clock below what the CPU can."""
-    found = frequency(host)
     if isinstance(found, Absent):
         return None
     if not found.active:  # an active driver's powersave is no lowest clock
@@ -194,8 +190,7 @@ def held_by(host: Host) -> Held | None:
     return "boost off" if found.turbo is False else None
 
 
-def highest_khz(host: Host) -> int | None:
-    found = frequency(host)
+def highest_khz(found: Frequency | Absent) -> int | None:
     return found.highest_khz if isinstance(found, Frequency) and present(found.highest_khz) else None
 
 
@@ -272,5 +267,5 @@ def _seen(host: Host) -> dict[str, str]:
 
 
 def device_tags(host: Host) -> tuple[Tags, ...] | Absent:
-    devices = host.once(pci_devices)
+    devices = pci_devices(host)
     return devices if isinstance(devices, Absent) else tags(host, devices)

@@ -140,7 +140,7 @@ def placement_findings(layout: NumaSetup, verdicts: Mapping[str, Sequence[ev.Ver
         return
     _, best = max(helped, key=lambda pair: pair[1].ratio or 0.0)
     cores = max((len(sides[0].placement.seats) for _, _, sides in layout.entries), default=1)
-    chosen = slot(layout.placed, layout.table, layout.found, min(8, cores), allowed=layout.cpus)
+    chosen = slot(layout.usable, min(8, cores))
     yield SAYS.finding(
         "placement",
         where=TITLES.get(best.variant, best.variant),

@@ -12,6 +12,7 @@ from probes.bench.disk.budget import GIB, MOST_WRITTEN_A_RUN
 from probes.bench.disk.refusals import Suitability, keeps_inodes, suitability
 from probes.bench.workloads import FEW_PLACES, LOADS, places, write_file_bytes
 from probes.host import Host
+from probes.system.disk.block import block_devices
 from probes.system.running.cgroup import cgroup_folders, no_cgroup
 from probes.types import Absent, present
 from probes.units import size
@@ -75,15 +76,12 @@ class StorageSetup:
 
     def _add(self, host: Host, directory: str, size_bytes: int | None, *, explicit: bool) -> None:
         fit = suitability(host, directory, explicit=explicit, size_bytes=size_bytes)
-        reason = fit.refusal
-        found = target(host, LETTERS[len(self.targets)], directory, explicit=explicit)
-        if isinstance(found, Absent):
-            reason = reason or f"{directory}: {found.reason}"
-        if reason or isinstance(found, Absent):
-            (self.refusals if explicit else self.left_out).append(reason)
+        if fit.refusal or fit.placement is None:
+            (self.refusals if explicit else self.left_out).append(fit.refusal)
             return
-        self.targets.append(found)
-        self.suitable[found.letter] = fit
+        letter = LETTERS[len(self.targets)]
+        self.targets.append(target(block_devices(host), letter, directory, fit.placement, explicit=explicit))
+        self.suitable[letter] = fit
 
     @property
     def refusal(self) -> str:

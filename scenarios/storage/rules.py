@@ -15,7 +15,7 @@ ALONE = frozenset({"sata", "sas"})  # outside of virtual machines storage.write-
 
 def differing(host: Host) -> Iterator[Finding]:
     """Two disks of one model are bought to be alike; a cache that is off on one of them makes its writes slower."""
-    guest = host.once(virtualisation).virtual
+    guest = virtualisation(host).virtual
     models: dict[tuple[str, str], list[BlockDevice]] = {}
     for disk in block_devices(host).values():
         if disk.parent or not present(disk.model) or not disk.model or not present(disk.transport):

@@ -37,34 +37,21 @@ def pin(cores: int, dry_run: bool, command: tuple[str, ...]) -> int:
     """
     from probes.bench.engine.parent_death import as_a_shell_would
     from probes.host import Host
-    from probes.system.nodes.numa import numa
-    from probes.system.processor.caches import caches
     from probes.system.processor.cpulist import as_list
-    from probes.system.processor.topology import distinct, topology
-    from probes.system.running.allowed import allowed
-    from probes.system.running.pinned import pinned
-    from probes.types import present
+    from probes.system.running.pinned import taken_cpus
     from scenarios.cpus.slot import slot
+    from scenarios.cpus.usable import usable_cpus
 
     if not command and not dry_run:
         raise click.UsageError("name a command: hostdx pin --cores 8 -- COMMAND")
     host = Host()
-    placed, table, found, may = topology(host), numa(host), caches(host), allowed(host).cpus
-    taken = frozenset[int]().union(*(one.cpus for one in pinned(host, frozenset({os.getpid()}))))
-    chosen = slot(
-        placed,
-        table if present(table) else None,
-        found if present(found) else (),
-        cores,
-        allowed=placed.online & may if present(may) else placed.online,
-        taken=taken,
-    )
+    usable = usable_cpus(host)
+    chosen = slot(usable, cores, taken_cpus(host, frozenset({os.getpid()})))
     host.close()
     if chosen is None:
-        usable = placed.online & may if present(may) else placed.online
-        count = sum(1 for core in distinct(placed.cores) if core & usable) or len(usable)
+        count = counted(len(usable.cores()), "core")
         raise Failure(
-            f"pin: {counted(count, 'core')} may be used here (CPUs {as_list(usable)}), --cores asks for {cores}",
+            f"pin: {count} may be used here (CPUs {as_list(usable.cpus)}), --cores asks for {cores}",
             COULD_NOT,
         )
     nodes = f", memory on node {', '.join(map(str, chosen.nodes))}" if chosen.nodes else ""

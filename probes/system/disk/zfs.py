@@ -27,7 +27,7 @@ def pools(host: Host) -> tuple[str, ...]:
     """The pools that are imported."""
     found = host.subfolders(KSTAT)
     names = set(found) if present(found) else set()
-    table = host.once(mounts)
+    table = mounts(host)
     mounted = (m.source.partition("/")[0] for m in table if m.fstype == "zfs") if present(table) else ()
     return tuple(sorted(names.union(mounted)))
 
@@ -40,7 +40,7 @@ def may_be_zfs(host: Host, disk: BlockDevice) -> bool:
 def _used(host: Host) -> frozenset[str]:
     """Disks that something is built on, or of which a file system is mounted."""
     devices = block_devices(host)
-    table = host.once(mounts)
+    table = mounts(host)
     mounted = [source_device(host, m.source) for m in table] if present(table) else []
     below = [name for device in devices.values() for name in device.slaves]
     names = {name for name in (*mounted, *below) if present(name)}

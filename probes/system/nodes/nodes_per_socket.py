@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.host import Host, once_if_still
+from probes.host import Host, once
 from probes.system.nodes.numa import ROOT, Numa, numa
 from probes.system.processor.caches import caches
 from probes.system.processor.topology import Topology, cpuinfo, distinct, topology
@@ -56,16 +56,16 @@ class NodesPerSocket(msgspec.Struct, frozen=True, kw_only=True):
         return f"{counted(self.value, 'node')} a socket"
 
 
-@once_if_still
+@once
 def nodes_per_socket(host: Host) -> NodesPerSocket | Absent:
     """Absent where the table is not believed, where sockets differ, and in a virtual machine."""
-    table = host.once(numa)
+    table = numa(host)
     if isinstance(table, Absent):
         return table
     if isinstance(table.per_socket, Absent):
         return table.per_socket
     info = cpuinfo(host)
-    if host.once(virtualisation).virtual:
+    if virtualisation(host).virtual:
         return Absent("a virtual machine: the hypervisor makes the nodes", "unsupported", ROOT)
     off = kernel(host).parameters().get("numa") == "off"
     scheme = _scheme(info[0] if info else {})
@@ -79,7 +79,7 @@ def nodes_per_socket(host: Host) -> NodesPerSocket | Absent:
     if off and value == 1 and table.with_cpus == 1:
         return NodesPerSocket(scheme=scheme, value=value, by_kernel="numa=off")
     return NodesPerSocket(
-        scheme=scheme, value=value, l3_as_numa=_by_l3(host, table, host.once(topology), value, scheme)
+        scheme=scheme, value=value, l3_as_numa=_by_l3(host, table, topology(host), value, scheme)
     )
 
 
@@ -97,7 +97,7 @@ def _scheme(entry: dict[str, str]) -> Scheme:
 
 
 def _node_a_die(host: Host, table: Numa) -> bool:
-    placed = host.once(topology)
+    placed = topology(host)
     dies = set(placed.dies.values())
     return len(dies) > len(distinct(placed.sockets)) and dies == {n.cpus for n in table.nodes if n.cpus}
 
@@ -109,7 +109,7 @@ def _number(entry: dict[str, str], key: str) -> int:
 
 def _by_l3(host: Host, table: Numa, placed: Topology, value: int, scheme: Scheme) -> bool | None:
     """A node for each L3 is a setting of AMD's firmware ("ACPI SRAT L3 cache as NUMA domain")."""
-    everything = host.once(caches)
+    everything = caches(host)
     if isinstance(everything, Absent) or scheme != "NPS" or value < 2:
         return False
     level3 = {c.cpus for c in everything if c.level == 3 and len(distinct(placed.sockets)) > 0}

@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from probes.host import Host, once_if_still
+from probes.host import Host, once
 from probes.system.nodes.memory import memory
 from probes.system.processor.cpulist import read_cpus
 from probes.system.processor.topology import Topology, distinct, topology
@@ -68,7 +68,7 @@ class Numa(msgspec.Struct, frozen=True, kw_only=True):
         return next((node.number for node in self.nodes if cpu in node.cpus), None)
 
 
-@once_if_still
+@once
 def numa(host: Host) -> Numa | Absent:
     """From /sys/devices/system/node; absent where the kernel has no such folder (CONFIG_NUMA=n)."""
     names = host.listing(ROOT)
@@ -77,7 +77,7 @@ def numa(host: Host) -> Numa | Absent:
     numbers = sorted(int(match[1]) for name in names if (match := re.fullmatch(r"node([0-9]{1,6})", name)))
     if not numbers:
         return Absent("the kernel lists no NUMA node", "missing", ROOT)
-    placed = host.once(topology)
+    placed = topology(host)
     nodes = tuple(_node(host, number, placed, len(numbers)) for number in numbers)
     if len(nodes) == 1:
         nodes = (_only(host, nodes[0]),)
@@ -147,7 +147,7 @@ def _doubt(host: Host, nodes: tuple[NumaNode, ...], placed: Topology) -> str:
         return f"{several} of {len(owners)} CPUs belong to more than one node: {why}"
     # Fewer nodes than sockets can be meant (NPS0, interleaving); a node in pieces of several sockets beside others not.
     # A guest's sockets and nodes are both made up, each by an option of its own.
-    if host.once(virtualisation).virtual:
+    if virtualisation(host).virtual:
         return ""
     sockets = {
         node.number: {placed.ids[n] for n in node.cpus if n in placed.ids} for node in nodes if node.cpus

@@ -5,7 +5,7 @@ from typing import Annotated, TypeAlias
 
 import msgspec
 
-from probes.host import Host, once_if_still
+from probes.host import Host, once
 from probes.system.processor.cpulist import read_cpus
 from probes.system.processor.topology import ROOT, topology
 from probes.types import Absent, present
@@ -39,10 +39,10 @@ class CacheKind(msgspec.Struct, frozen=True, kw_only=True):
     counts: tuple[Count, ...] = ()
 
 
-@once_if_still
+@once
 def caches(host: Host) -> tuple[Cache, ...] | Absent:
     """Each cache once, by level, kind and first CPU; only online CPUs. One whose sharers are not told is left out."""
-    online = host.once(topology).online
+    online = topology(host).online
     found: dict[tuple[int, str, frozenset[int]], Cache] = {}
     covered: dict[str, set[int]] = {}
     for n in sorted(online):

@@ -6,7 +6,7 @@ from functools import cache
 
 import msgspec
 
-from probes.host import Host, once_if_still
+from probes.host import Host, once
 from probes.safe_read import own_data
 from probes.system.processor.topology import ROOT, cpuinfo, distinct, told, topology, why_nothing
 from probes.types import Absent, present
@@ -45,9 +45,9 @@ class Cpu(msgspec.Struct, frozen=True, kw_only=True):
     flags: frozenset[str] = frozenset()
 
 
-@once_if_still
+@once
 def cpu(host: Host) -> Cpu:
-    """From /sys/devices/system/cpu and /proc/cpuinfo; read afresh."""
+    """From /sys/devices/system/cpu and /proc/cpuinfo."""
     info = cpuinfo(host)
     it = topology(host)
     sizes = tuple(sorted({len(threads) for threads in it.cores.values()}))
@@ -84,7 +84,7 @@ def ask(host: Host) -> Future[Described]:
 
 def brand(host: Host) -> str | Absent:
     """The model, by py-cpuinfo where /proc/cpuinfo tells none."""
-    told = host.once(cpu).model
+    told = cpu(host).model
     return told if present(told) else ask(host).result().brand
 
 
@@ -100,7 +100,7 @@ def arm_parts(host: Host) -> str:
 
 def flags(host: Host) -> frozenset[str] | Absent:
     """By py-cpuinfo where /proc/cpuinfo tells none."""
-    return host.once(cpu).flags or ask(host).result().flags or Absent("nothing here reports the CPU's flags")
+    return cpu(host).flags or ask(host).result().flags or Absent("nothing here reports the CPU's flags")
 
 
 def _asked(host: Host) -> Future[Described]:

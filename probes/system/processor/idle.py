@@ -31,7 +31,7 @@ def idle(host: Host) -> Idle | Absent:
     if isinstance(driver, Absent):
         return driver
     found: dict[str, list[tuple[int | Absent, bool]]] = {}
-    for n in sorted(host.once(topology).online):
+    for n in sorted(topology(host).online):
         for path in host.glob(f"{ROOT}/cpu{n}/cpuidle/state*"):
             name = host.word(f"{path}/name")
             if present(name):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from probes.host import Host, once_if_still
+from probes.host import Host, once
 from probes.system.processor.cpulist import MOST_CPUS, parse_list, read_cpus
 from probes.types import Absent, present
 
@@ -40,7 +40,7 @@ class Topology(msgspec.Struct, frozen=True, kw_only=True):
     source: str
 
 
-@once_if_still
+@once
 def topology(host: Host) -> Topology:
     """From sysfs; what that lacks (kernels before 2.6.16, reduced trees) from /proc/cpuinfo."""
     info = cpuinfo(host)
@@ -78,7 +78,7 @@ def topology(host: Host) -> Topology:
     )
 
 
-@once_if_still
+@once
 def cpuinfo(host: Host) -> list[dict[str, str]]:
     """/proc/cpuinfo: one dictionary a processor; on s390 and some ARM the first holds what is common.
 

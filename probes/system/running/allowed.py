@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from probes.host import Host
+from probes.host import Host, once
 from probes.system.processor.cpulist import parse_list
 from probes.system.running.cgroup import cgroup
 from probes.types import Absent, present
@@ -31,6 +31,7 @@ def may_administer(host: Host) -> bool:
     return found is not None and bool(int(found[1], 16) & _SYS_ADMIN)
 
 
+@once
 def allowed(host: Host) -> Allowed:
     """Of the process that asks; in a captured tree of the one that captured it."""
     text = host.text(_STATUS, 1 << 16)

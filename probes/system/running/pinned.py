@@ -6,8 +6,6 @@ mask that leaves out only isolated CPUs is what isolcpus= gives to everybody.
 
 import re
 
-import msgspec
-
 from probes.host import Host
 from probes.number_text import whole
 from probes.system.processor.cpulist import parse_list
@@ -17,25 +15,17 @@ from probes.types import present
 MOST_PROCESSES = 50_000
 
 
-class Pinned(msgspec.Struct, frozen=True):
-    pid: int
-    name: str
-    cpus: frozenset[int]
-
-
-def pinned(host: Host, besides: frozenset[int] = frozenset()) -> tuple[Pinned, ...]:
-    """Every pinned process that can be seen, but for those in `besides`."""
-    online = host.once(topology).online
+def taken_cpus(host: Host, besides: frozenset[int] = frozenset()) -> frozenset[int]:
+    """Of every pinned process that can be seen, but for those in `besides`."""
+    online = topology(host).online
     usual = online - (told(host, "isolated") or frozenset())
     names = host.listing("/proc")
-    found: list[Pinned] = []
+    found: set[int] = set()
     pids = [pid for name in (names if present(names) else ()) if (pid := whole(name)) is not None]
     for pid in pids[:MOST_PROCESSES]:
         text = host.text(f"/proc/{pid}/status", 1 << 16) if pid not in besides else ""
         listed = re.search(r"^Cpus_allowed_list:\s*(\S+)", text, re.MULTILINE) if present(text) else None
         cpus = parse_list(listed[1]) if listed else None
-        if not cpus or not present(text) or "VmSize:" not in text or cpus & online >= usual:
-            continue
-        called = re.match(r"Name:\t(.*)", text)
-        found.append(Pinned(pid, called[1] if called else "", cpus & online))
-    return tuple(found)
+        if cpus and present(text) and "VmSize:" in text and not cpus & online >= usual:
+            found |= cpus & online
+    return frozenset(found)

@@ -40,7 +40,7 @@ def folders_with(
     host: Host, controller: str, files: tuple[str, ...]
 ) -> tuple[tuple[tuple[str, str], ...], bool]:
     """The groups with one of a controller's files, by hierarchy, the highest first; and whether all were looked at."""
-    table = host.once(mounts)
+    table = mounts(host)
     if isinstance(table, Absent):
         return (), True
     waiting = deque((root, "", 0) for root in _roots(table, controller))

@@ -5,7 +5,7 @@ import re
 
 import msgspec
 
-from probes.host import Host, once_if_still
+from probes.host import Host, once
 from probes.types import Absent, present
 
 # Boot parameters that change how fast a host is (Documentation/admin-guide/kernel-parameters.txt). Only these are
@@ -42,7 +42,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
         return " ".join(f"{n}={v}" if v else n for n, v in self.parameters().items() if n in _SPEED)
 
 
-@once_if_still
+@once
 def kernel(host: Host) -> Kernel:
     """Live from uname(2); captured from /proc or the sosreport's `uname -a`."""
     release, build, machine = _uname(host)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from probes.host import Host, once_if_still
+from probes.host import Host, once
 from probes.types import Absent, present
 
 STATUS = "/var/lib/dpkg/status"
@@ -39,7 +39,7 @@ class Packages(msgspec.Struct, frozen=True, kw_only=True):
     source: str
 
 
-@once_if_still
+@once
 def packages(host: Host) -> Packages | Absent:
     text, source = host.text(STATUS, MOST_BYTES), STATUS
     if present(text) and text.strip():

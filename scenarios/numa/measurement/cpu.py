@@ -16,8 +16,9 @@ import msgspec
 from probes.bench.placement import PlacedSlice, Placement, PlacementBench, Seat
 from probes.bench.run.perf_events import Clocks
 from probes.host import Host
-from probes.system.processor.topology import ROOT, Topology, distinct
+from probes.system.processor.topology import ROOT
 from probes.types import Absent, present
+from scenarios.cpus.usable import UsableCpus
 from scenarios.numa.measurement.figures import RoundsFigure, RoundValue, figure, ratio
 
 SLICE_S = 0.04
@@ -100,11 +101,9 @@ class CpuResult(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int
 
 
-def crowds(placed: Topology, allowed: frozenset[int]) -> tuple[Crowd, Crowd | None, Crowd | None]:
+def crowds(usable: UsableCpus) -> tuple[Crowd, Crowd | None, Crowd | None]:
     """One core, all cores (None: there is one), all threads (None: no core has several)."""
-    cores = [sorted(core & allowed) for core in distinct(placed.cores) if core & allowed] or [
-        [n] for n in sorted(allowed)
-    ]
+    cores = [sorted(core) for core in usable.cores()]
     firsts = tuple(core[0] for core in cores)[:MOST_WORKERS]
     rest = tuple(n for core in cores for n in core[1:])
     one = Crowd("one", firsts[:1], 1)
@@ -117,13 +116,11 @@ def crowds(placed: Topology, allowed: frozenset[int]) -> tuple[Crowd, Crowd | No
 class CpuBench:
     """Rounds of slices: every load on one core, on all cores and on all threads, and the curve's steps."""
 
-    def __init__(
-        self, host: Host, placed: Topology, allowed: frozenset[int], bench: PlacementBench, seed: int
-    ) -> None:
+    def __init__(self, host: Host, usable: UsableCpus, bench: PlacementBench, seed: int) -> None:
         self._host = host
         self._bench = bench
         self._rng = random.Random(seed)
-        self._one, self._cores, self._threads = crowds(placed, allowed)
+        self._one, self._cores, self._threads = crowds(usable)
         widest = self._threads or self._cores or self._one
         self._all = widest.cpus
         self._steps = _steps(len(self._all))

@@ -13,9 +13,9 @@ from probes.bench.measured import NotApplicable
 from probes.bench.workloads import load_of, prepared_bytes
 from probes.host import Host
 from probes.system.disk.block import block_devices
-from probes.system.nodes.numa import Numa
 from probes.types import Absent
 from scenarios import events as ev
+from scenarios.cpus.usable import UsableCpus
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.load_schedule import ScheduledLoad, campaign
@@ -72,9 +72,9 @@ class NodeDirectory(msgspec.Struct, frozen=True, kw_only=True):
         return prepared_bytes(self.fit.size_bytes, LOADS)
 
 
-def find(host: Host, directory: str, table: Numa | None, cpus: frozenset[int]) -> NodeDirectory | str:
+def find(host: Host, directory: str, usable: UsableCpus) -> NodeDirectory | str:
     """Where it can be measured, or why not, in one line."""
-    nodes = [node for node in table.nodes if node.cpus & cpus] if table is not None else []
+    table, nodes = usable.nodes, dict(usable.node_sets)
     if table is None or len(nodes) < 2:
         return "one node has CPUs: no CPU is far from the disk"
     # A small disk is measured with a small file: what a run may fill of it is bounded.
@@ -88,13 +88,10 @@ def find(host: Host, directory: str, table: Numa | None, cpus: frozenset[int]) -
     own = next(iter(found)) if len(found) == 1 else Absent("several disks on several nodes")
     if isinstance(own, Absent):
         return f"the node of {', '.join(leaves) or directory} is unknown: {own.reason}"
-    home = next((node for node in nodes if node.number == own), None)
-    if home is None:
+    if own not in nodes:
         return f"node {own}, the disk's own, has no CPU that may be used here"
-    far = max((n for n in nodes if n is not home), key=lambda n: table.distance(own, n.number))
-    return NodeDirectory(
-        fit=fit, leaves=leaves, node=own, near=home.cpus & cpus, far_node=far.number, far=far.cpus & cpus
-    )
+    far = max((n for n in nodes if n != own), key=lambda n: table.distance(own, n))
+    return NodeDirectory(fit=fit, leaves=leaves, node=own, near=nodes[own], far_node=far, far=nodes[far])
 
 
 class LocalityVariantBench(StorageVariantBench):

@@ -14,10 +14,10 @@ import msgspec
 from probes.bench.engine.pool import WorkerFailed
 from probes.bench.placement import Placement, PlacementBench, Seat
 from probes.host import Host
+from probes.system.nodes.memory import memory
 from probes.system.nodes.numa import Numa
-from probes.system.processor.caches import Cache, caches
-from probes.system.processor.topology import Topology, distinct
-from probes.types import present
+from probes.system.processor.caches import Cache
+from scenarios.cpus.usable import UsableCpus
 from scenarios.numa.measurement.figures import RoundsFigure, RoundValue, figure
 
 MIB = 1 << 20
@@ -66,16 +66,17 @@ class NodePair(msgspec.Struct, frozen=True):
         return self.cpu_node is not None and self.cpu_node == self.memory_node
 
 
-def targets(placed: Topology, table: Numa | None, allowed: frozenset[int]) -> tuple[NodePair, ...]:
+def targets(usable: UsableCpus) -> tuple[NodePair, ...]:
     """All pairs of nodes with CPUs and nodes with memory; one pair without numbers where nodes are not believed."""
-    if table is None or table.doubt:
-        return (NodePair(None, None, None, _firsts(placed, allowed)),)
-    near = [node for node in table.nodes if node.cpus & allowed][:MOST_NODES]
+    table = usable.nodes
+    if table is None:
+        return (NodePair(None, None, None, _firsts(usable, usable.cpus)),)
+    near = [node for node in table.nodes if node.cpus & usable.cpus][:MOST_NODES]
     stores = [n for n in table.nodes if isinstance(n.memory_bytes, int) and n.memory_bytes > 0][:MOST_NODES]
     numbers = [node.number for node in table.nodes]
     found = []
     for node in near:
-        cpus = _firsts(placed, node.cpus & allowed)
+        cpus = _firsts(usable, node.cpus)
         for store in stores or near:
             at = numbers.index(store.number)
             distance = node.distances[at] if at < len(node.distances) and not table.distance_doubt else None
@@ -98,7 +99,7 @@ class MemoryBench:
     def __init__(
         self,
         host: Host,
-        table: Numa | None,
+        usable: UsableCpus,
         pairs: tuple[NodePair, ...],
         bench: PlacementBench,
         seed: int,
@@ -106,10 +107,9 @@ class MemoryBench:
         self._bench = bench
         self._rng = random.Random(seed)
         self._targets = pairs
-        self._bind = table is not None and not table.doubt
-        found = host.once(caches)
-        level = _last_level_bytes(found) if present(found) else 0
-        free = _free(host, table)
+        self._bind = usable.nodes is not None
+        level = _last_level_bytes(usable.caches)
+        free = _free(host, usable.nodes)
         stores = len({t.memory_node for t in self._targets})
         workers = max((min(MOST_COPIERS, len(t.cpus)) for t in self._targets), default=1)
         room = free // SHARE_OF_FREE // (2 * workers * max(1, stores))
@@ -207,10 +207,9 @@ class MemoryBench:
         )
 
 
-def _firsts(placed: Topology, cpus: frozenset[int]) -> tuple[int, ...]:
+def _firsts(usable: UsableCpus, cpus: frozenset[int]) -> tuple[int, ...]:
     """One CPU of each core."""
-    firsts = sorted(min(core & cpus) for core in distinct(placed.cores) if core & cpus)
-    return tuple(firsts or sorted(cpus))
+    return tuple(sorted(map(min, usable.cores(cpus))))
 
 
 def _last_level_bytes(found: tuple[Cache, ...]) -> int:
@@ -225,8 +224,6 @@ def _free(host: Host, table: Numa | None) -> int:
     known = [free for free in frees if isinstance(free, int)]
     if known:
         return min(known)
-    from probes.system.nodes.memory import memory
-
     available = memory(host).available
     return available if isinstance(available, int) else 1 << 30
 

@@ -7,9 +7,9 @@ import msgspec
 
 from probes.host import Host
 from probes.system.processor.cpu_times import CpuTimes, cpu_times
+from probes.system.processor.frequency import frequency
 from probes.system.processor.power import Package, packages, watts
 from probes.system.processor.throttle import ThrottleCounters, ThrottleReader, quota_files
-from probes.system.processor.topology import topology
 from probes.system.running.cgroup import cgroup, cpu_quota
 from probes.system.running.culprit import Culprit, busiest
 from probes.system.running.processes import Process, look, own_family
@@ -42,8 +42,9 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
 class Surveyor:
     """`begin` and `end` around the measurement; two passes over /proc in all."""
 
-    def __init__(self, host: Host, pids: Callable[[], tuple[int, ...]]) -> None:
+    def __init__(self, host: Host, cpus: int, pids: Callable[[], tuple[int, ...]]) -> None:
         self._host = host
+        self._cpus = cpus
         self._pids = pids
         self._throttle = ThrottleReader(host)
         self._under_load: tuple[ThrottleCounters, ThrottleCounters] | None = None
@@ -69,7 +70,7 @@ class Surveyor:
         ours = frozenset(self._pids()) | frozenset(own_family(self._host))
         spent = _between(self._times, times)
         total = sum(t.total_s for t in spent.values())
-        group = cgroup(self._host)
+        group, clock = cgroup(self._host), frequency(self._host)
         own = _own_seconds(after.processes, self._look.processes, ours)
         quota = group.cpu_cores if present(group) else None
         first, last = self._under_load or (self._held, held)
@@ -81,16 +82,16 @@ class Surveyor:
             else held.quota_s - self._held.quota_s,
             quota_periods=last.held_since(first),
             quota_loaded=self._loaded,
-            cpus=len(self._host.once(topology).online),
+            cpus=self._cpus,
             steal=sum(t.steal_s for t in spent.values()) / total if total else 0.0,
             throttled=None
             if held.thermal is None or self._held.thermal is None
             else held.thermal - self._held.thermal,
             culprit=busiest(self._look, after, "cpu", ours, LEAST_CULPRIT_CPUS),
             foreign=_foreign(spent, own, share, seconds),
-            limited_khz=limited_khz(self._host),
-            highest_khz=highest_khz(self._host),
-            held_by=held_by(self._host),
+            limited_khz=limited_khz(self._host, clock),
+            highest_khz=highest_khz(clock),
+            held_by=held_by(self._host, clock),
             power_w=_watts(self._power, power, seconds),
             power_limit_w=_limit(power),
         )

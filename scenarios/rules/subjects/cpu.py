@@ -33,8 +33,8 @@ def host_rows(host: Host) -> list[SubjectRow]:
         return found if isinstance(found, Absent) else found.get(name, Absent(f"/proc/meminfo has no {name}"))
 
     columns = {
-        "virtual": lambda: _named(host.once(virtualisation).hypervisor),
-        "container": lambda: _named(host.once(virtualisation).container),
+        "virtual": lambda: _named(virtualisation(host).hypervisor),
+        "container": lambda: _named(virtualisation(host).container),
         "release": release,
         "kernel": upstream(release, core.build if present(core.build) else "")
         if present(release)
@@ -43,12 +43,12 @@ def host_rows(host: Host) -> list[SubjectRow]:
         "family": family(release) if present(release) else release,
         "cmdline": core.cmdline,
         "machine": core.machine,
-        "vendor": lambda: host.once(cpu).vendor,
-        "model": lambda: host.once(cpu).model,
-        "sockets": lambda: host.once(cpu).sockets,
-        "threads": lambda: host.once(cpu).threads,
-        "smt": lambda: host.once(cpu).smt,
-        "hybrid": lambda: host.once(cpu).hybrid,
+        "vendor": lambda: cpu(host).vendor,
+        "model": lambda: cpu(host).model,
+        "sockets": lambda: cpu(host).sockets,
+        "threads": lambda: cpu(host).threads,
+        "smt": lambda: cpu(host).smt,
+        "hybrid": lambda: cpu(host).hybrid,
         "flags": lambda: flags(host),
         "nodes": lambda: _nodes(host),
         "memory": lambda: size("MemTotal"),
@@ -83,7 +83,7 @@ def _named(found: str | Absent) -> Value:
 
 
 def _nodes(host: Host) -> Value:
-    found = host.once(numa)
+    found = numa(host)
     if isinstance(found, Absent):
         return found
     return Absent(found.doubt, "invalid") if found.doubt else len(found.nodes)
@@ -136,7 +136,7 @@ def package_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per RAPL package: `limit_w`, `most_w` (the limit that the maker sets), each in watts."""
     found = packages(host)
     if isinstance(found, Absent):
-        return [] if host.live or host.once(virtualisation).virtual else found
+        return [] if host.live or virtualisation(host).virtual else found
     return [SubjectRow(one.name, {"limit_w": one.limit_w, "most_w": one.most_w}, one.zone) for one in found]
 
 
@@ -225,6 +225,6 @@ def stat_rows(host: Host) -> list[SubjectRow] | Absent:
         "system": spent.system_s / max(0.01, spent.tasks_s),
         "softirq": spent.softirq_s / total,
         "busy": (spent.busy_s + spent.steal_s) / total,
-        "seconds": total / max(1, len(host.once(topology).online)),
+        "seconds": total / max(1, len(topology(host).online)),
     }
     return [SubjectRow("", columns)]

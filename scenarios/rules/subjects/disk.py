@@ -38,7 +38,7 @@ def disk_rows(host: Host) -> list[SubjectRow] | Absent:
 
 def _disk(host: Host, d: BlockDevice) -> SubjectRow:
     base = f"/sys/block/{d.name}"
-    guest = host.once(virtualisation).virtual
+    guest = virtualisation(host).virtual
     counters = partial(_counter, host, d.name)
     return SubjectRow(
         d.name,
@@ -176,7 +176,7 @@ def partition_rows(host: Host) -> list[SubjectRow]:
 
 def mount_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per file system that is mounted, by device (bind mounts once). Shares are 0..1."""
-    table = host.once(mounts)
+    table = mounts(host)
     if isinstance(table, Absent):
         return table
     seen: dict[tuple[str, str, str], Mount] = {}

@@ -57,7 +57,7 @@ def cpus_of(host: Host, numbers: Sequence[str]) -> Value:
 
 def nodes_of(host: Host, numbers: Sequence[str]) -> Value:
     """The NUMA nodes of the CPUs that serve these interrupts."""
-    table = host.once(numa)
+    table = numa(host)
     if isinstance(table, Absent):
         return table
     if table.doubt:

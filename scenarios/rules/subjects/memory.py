@@ -76,7 +76,7 @@ def _channel(locator: str) -> str:
 
 def node_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per NUMA node with memory: `allocated` pages and those that had to come from elsewhere, since boot."""
-    found = host.once(numa)
+    found = numa(host)
     if isinstance(found, Absent):
         return found
     if found.doubt:
@@ -99,7 +99,7 @@ def node_rows(host: Host) -> list[SubjectRow] | Absent:
             "number": node.number,
             "count": len(found.nodes),
             "kind": node.kind,
-            "virtual": host.once(virtualisation).virtual,
+            "virtual": virtualisation(host).virtual,
             "largest": max(sizes, default=0) or Absent("no node reports its memory"),
             "most_free": max(shares) if shares else Absent("no node reports what is free"),
             "cpus": len(node.cpus),
@@ -114,7 +114,7 @@ def node_rows(host: Host) -> list[SubjectRow] | Absent:
 def group_rows(host: Host) -> list[SubjectRow] | Absent:
     """Our own control group and each above it, the nearest first; version 2, and 1's memory and cpu controllers."""
     text = host.text("/proc/self/cgroup")
-    table = host.once(mounts)
+    table = mounts(host)
     if isinstance(text, Absent):
         return text
     if isinstance(table, Absent):
@@ -129,7 +129,7 @@ def group_rows(host: Host) -> list[SubjectRow] | Absent:
                     "path": folder,
                     "controller": controller,
                     "cpus": partial(_cpus, host, folder),
-                    "online": len(host.once(topology).online) or Absent("no CPU is listed"),
+                    "online": len(topology(host).online) or Absent("no CPU is listed"),
                 }
                 rows[folder] = SubjectRow(folder, columns, folder)
     return list(rows.values())

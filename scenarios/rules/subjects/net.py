@@ -42,7 +42,7 @@ def card_rows(host: Host) -> list[SubjectRow] | Absent:
     if isinstance(names, Absent):
         return names
     found = host.once(nics)
-    emulated = host.once(virtualisation).virtual
+    emulated = virtualisation(host).virtual
     return [_card(host, card, emulated) for card in found.values() if card.physical]
 
 

@@ -29,7 +29,7 @@ def pci_rows(host: Host) -> list[SubjectRow] | Absent:
             "node": device.node,
             "virtual_function": device.virtual_function,
             "irq_nodes": partial(_irq_nodes, host, device),
-            "guest": host.once(virtualisation).virtual,
+            "guest": virtualisation(host).virtual,
             "unasked": partial(_unasked, host, device),
             "read_request": partial(read_request_bytes, host, device.address),
             **_link(device.link),

@@ -83,4 +83,4 @@ def test_rpm_is_asked_where_there_is_no_dpkg(tmp_path: Path, monkeypatch: pytest
     found = packages(host)
     assert isinstance(found, Packages) and found.telling == {"glibc": "2.34-1"}
     monkeypatch.setattr(Host, "command", lambda self, *argv, **more: Absent("rpm is not installed", "tool"))
-    assert isinstance(packages(host), Absent)
+    assert isinstance(packages(Host()), Absent)

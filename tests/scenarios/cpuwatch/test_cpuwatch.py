@@ -17,6 +17,7 @@ from probes.system.running.processes import owner_of
 from probes.system.running.quota_groups import QuotaGroup
 from scenarios.cpus import priority
 from scenarios.cpus.quota import stopped_by
+from scenarios.cpus.usable import usable_cpus
 from scenarios.cpuwatch import scenario
 from scenarios.cpuwatch.findings import WatchedJob, findings
 from scenarios.cpuwatch.scenario import Cpuwatch
@@ -57,7 +58,7 @@ def host(tmp_path: Path) -> Host:
 
 
 def _found(host: Host, uses: list[JobUse], expect: float | None) -> list[Finding]:
-    return list(findings(host, JOB, uses, expect))
+    return list(findings(host, usable_cpus(host), JOB, uses, expect))
 
 
 def test_more_than_it_asked_for(host: Host) -> None:
@@ -124,14 +125,14 @@ def test_without_schedstats_the_pressure_tells_that_others_waited(
     host: Host, pressed: float | None, own: float | None, threads: int, severity: str
 ) -> None:
     uses = [msgspec.structs.replace(use, threads=threads) for use in _uses([0.99] * 4, waited=own)]
-    [found] = findings(host, msgspec.structs.replace(JOB, pressed=pressed), uses, None)
+    [found] = findings(host, usable_cpus(host), msgspec.structs.replace(JOB, pressed=pressed), uses, None)
     assert found.severity == severity
 
 
 @pytest.mark.parametrize("target", [JobTarget("user", "alice"), JobTarget("cgroup", "/batch/job 7")])
 def test_a_user_and_a_group_are_given_less_as_well(host: Host, target: JobTarget) -> None:
     job = WatchedJob(words="job", target=target)
-    [found] = findings(host, job, _uses([2.0] * 4, others=3.0), None)
+    [found] = findings(host, usable_cpus(host), job, _uses([2.0] * 4, others=3.0), None)
     first = found.remedy[0]
     assert first == (
         priority.of_user("alice")
@@ -163,7 +164,7 @@ def test_a_kernel_thread_is_neither_moved_nor_given_less(tmp_path: Path) -> None
         .put("/proc/131/stat", f"131 (ksoftirqd/0) R 2 1 1 0 -1 {0x200040} {'0 ' * 13}\n")
         .host()
     )
-    [found] = findings(host, JOB, _uses([0.99] * 4, others=3.0), None)
+    [found] = findings(host, usable_cpus(host), JOB, _uses([0.99] * 4, others=3.0), None)
     commands = " ".join(c for r in found.remedy for c in (*r.commands, *r.undo))
     assert found.severity == "warning" and "/proc/softirqs" in commands
     assert "renice" not in commands and "taskset" not in commands
@@ -237,7 +238,7 @@ async def test_the_quota_that_stopped_it_is_named(
 def test_a_quota_that_stopped_nobody_is_evidence_alone(host: Host) -> None:
     calm = QuotaGroup(folder=BATCH, name="batch.slice", cores=2.0, stopped=5, periods=100)
     job = msgspec.structs.replace(JOB, quotas=(calm,))
-    [found] = findings(host, job, _uses([0.98, 1.0, 1.01, 0.99]), 1.0)
+    [found] = findings(host, usable_cpus(host), job, _uses([0.98, 1.0, 1.01, 0.99]), 1.0)
     assert found.severity == "ok" and not found.remedy
     assert f"{BATCH}/cpu.stat" in [evidence.source for evidence in found.evidence]
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from probes.host import Host
-from probes.system.disk.mounts import mounts
+from probes.system.disk.topology import topology
 from probes.system.disk.trim.discard import discard_chain
 from probes.system.disk.trim.trim_timer import trim_timer
 from probes.types import Absent
@@ -153,9 +153,9 @@ def test_what_counts_as_a_trim_goes_by_what_a_round_deleted(
 def on(tree: Tree, here: Here, source: str, devno: str, options: str = "rw") -> Here:
     """The layout with a real chain, of a captured mount."""
     tree.put("/proc/self/mountinfo", f"30 1 {devno} / /data rw - ext4 {source} {options}\n")
-    table = mounts(tree.host())
-    assert not isinstance(table, Absent)
-    here.chain = discard_chain(tree.host(), table[0])
+    disks = topology(host := tree.host())
+    assert not isinstance(disks.mounts, Absent)
+    here.chain = discard_chain(host, disks, disks.mounts[0])
     return here
 
 

@@ -10,6 +10,7 @@ import pytest
 from probes.bench.disk.budget import MOST_WRITTEN_A_RUN, WriteBudget
 from probes.bench.disk.mixes import files_bytes
 from probes.host import Host
+from probes.system.disk.topology import Placement, placement
 from probes.types import Absent
 from scenarios.experiment.budget import Budget, Need, share
 from scenarios.iosched import scheduler_setup as iosched_layout
@@ -41,9 +42,10 @@ def planned(tmp_path, monkeypatch):  # type: ignore[no-untyped-def]
         refusal = ""
         size_bytes = SIZE
         notes = ()
+        placement = target_on(host).place
 
     monkeypatch.setattr(iosched_layout, "suitability", lambda *args, **more: Fit())
-    monkeypatch.setattr(iosched_layout, "target", lambda host, directory: target_on(host))
+    monkeypatch.setattr(iosched_layout, "target", lambda host, directory, place: target_on(host))
     monkeypatch.setattr(iosched_layout, "refusal", lambda *args, **more: "")
 
     def plan(**values: object) -> SchedulerSetup:
@@ -242,13 +244,19 @@ def multipath(root: Path, second: str = "[mq-deadline] none bfq") -> Host:
     return Host(str(root))
 
 
+def _target(host: Host) -> ScheduledDisks | Absent:
+    place = placement(host, "/data")
+    assert isinstance(place, Placement)
+    return target(host, "/data", place)
+
+
 def test_multipath_is_followed_to_its_paths(tmp_path: Path) -> None:
-    found = target(multipath(tmp_path), "/data")
+    found = _target(multipath(tmp_path))
     assert isinstance(found, ScheduledDisks)
     assert found.leaves == ("sda", "sdb") and found.current == "mq-deadline"
     assert found.offered == ("mq-deadline", "none", "bfq")  # what both offer
 
 
 def test_paths_that_differ_are_not_compared(tmp_path: Path) -> None:
-    found = target(multipath(tmp_path, "mq-deadline [none] bfq"), "/data")
+    found = _target(multipath(tmp_path, "mq-deadline [none] bfq"))
     assert isinstance(found, Absent) and found.reason

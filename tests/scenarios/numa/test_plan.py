@@ -6,12 +6,14 @@ import socket
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from probes.bench.placement import Seat
 from probes.host import Host
 from probes.system.bios.credentials import PASSWORD, USER
 from probes.types import Json
 from scenarios import events as ev
+from scenarios.cpus.usable import usable_cpus
 from scenarios.model import Options, Refused, Usage
 from scenarios.numa.measurement import locality
 from scenarios.numa.measurement.memory import NodePair, fitting
@@ -104,11 +106,10 @@ def test_a_url_that_must_not_be_asked(tmp_path: Path, url: str) -> None:
 
 
 def test_a_disk_is_near_only_where_there_is_a_far_cpu(tmp_path: Path) -> None:
-    said = locality.find(Host(), "/nonexistent", None, frozenset({0}))
+    said = locality.find(Host(), "/nonexistent", replace(usable_cpus(_two_nodes(tmp_path)), nodes=None))
     assert said == "one node has CPUs: no CPU is far from the disk"
     host = _two_nodes(tmp_path)
-    layout = lay_out(host, Options({}))
-    told = locality.find(host, "/x", layout.table, frozenset(range(4)))
+    told = locality.find(host, "/x", usable_cpus(host))
     assert isinstance(told, str) and "captured" in told
 
 

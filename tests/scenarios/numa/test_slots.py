@@ -6,11 +6,13 @@ import random
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from probes.system.nodes.numa import Numa, NumaNode
 from probes.system.processor.caches import Cache
 from probes.system.processor.topology import Topology
 from scenarios.cpus.slot import slot
+from scenarios.cpus.usable import UsableCpus
 from scenarios.numa.placements import (
     APART_OWN,
     RANDOM,
@@ -25,9 +27,7 @@ from scenarios.numa.placements import (
 from scenarios.workload import variants
 
 
-def _host(
-    nodes: int, cores: int, threads: int = 2
-) -> tuple[Topology, Numa, tuple[Cache, ...], frozenset[int]]:
+def _host(nodes: int, cores: int, threads: int = 2) -> UsableCpus:
     """Threads of a core are n and n + all cores; two L3 caches a node."""
     total = nodes * cores
     sets = {}
@@ -70,74 +70,72 @@ def _host(
         for h in (0, 1)
         if cores > 1
     )
-    return placed, table, caches, online
+    return UsableCpus(placed, table, caches, online)
 
 
 def test_one_cache_of_one_node_with_all_threads() -> None:
-    placed, table, caches, online = _host(2, 8)
-    found = slot(placed, table, caches, 4, allowed=online)
+    usable = _host(2, 8)
+    found = slot(usable, 4)
     assert found is not None and (found.listed, found.cores, found.nodes) == ("0-3,16-19", 4, (0,))
 
 
 def test_the_fullest_node_that_has_room_comes_first() -> None:
-    placed, table, caches, online = _host(2, 8)
-    begun = slot(placed, table, caches, 4, allowed=online, taken=frozenset({8, 9}))
+    usable = _host(2, 8)
+    begun = slot(usable, 4, frozenset({8, 9}))
     assert begun is not None and (begun.nodes, begun.listed) == ((1,), "12-15,28-31")
-    large = slot(placed, table, caches, 8, allowed=online, taken=frozenset({8, 9}))
+    large = slot(usable, 8, frozenset({8, 9}))
     assert large is not None and large.nodes == (0,)
 
 
 def test_several_nodes_the_near_one_first() -> None:
-    placed, table, caches, online = _host(4, 8)
-    found = slot(placed, table, caches, 12, allowed=online, taken=frozenset({0}))
+    usable = _host(4, 8)
+    found = slot(usable, 12, frozenset({0}))
     assert found is not None and found.cores == 12 and found.nodes in {(1, 2), (0, 1)}
 
 
 def test_only_what_may_be_used() -> None:
-    placed, table, caches, _ = _host(2, 8)
-    found = slot(placed, table, caches, 2, allowed=frozenset({8, 9, 24, 25}))
+    usable = _host(2, 8)
+    found = slot(replace(usable, cpus=frozenset({8, 9, 24, 25})), 2)
     assert found is not None and found.listed == "8-9,24-25"
-    assert slot(placed, table, caches, 3, allowed=frozenset({8, 9})) is None
+    assert slot(replace(usable, cpus=frozenset({8, 9})), 3) is None
 
 
 def test_where_all_is_taken_it_lies_on_others() -> None:
-    placed, table, caches, online = _host(1, 8)
-    found = slot(placed, table, caches, 2, allowed=online, taken=online)
+    usable = _host(1, 8)
+    found = slot(usable, 2, usable.cpus)
     assert found is not None and found.shared and found.cores == 2
 
 
 def test_without_nodes_cores_or_caches() -> None:
-    placed, _, _, online = _host(1, 4)
-    bare = Topology(**{f: getattr(placed, f) for f in placed.__struct_fields__} | {"cores": {}})
-    found = slot(bare, None, (), 2, allowed=online)
+    usable = _host(1, 4)
+    bare = UsableCpus(replace(usable.placed, cores={}), None, (), usable.cpus)
+    found = slot(bare, 2)
     assert found is not None and found.cores == 2 and found.nodes == ()
 
 
 def test_five_placements_on_two_nodes_with_smt() -> None:
-    placed, table, caches, online = _host(2, 8)
-    found = {
-        p.id: [s.cpus for s in p.seats] for p in placements(placed, table, caches, online, random.Random(1))
-    }
+    usable = _host(2, 8)
+    found = {p.id: [s.cpus for s in p.seats] for p in placements(usable, random.Random(1))}
     assert list(found) == [UNPINNED, SAME_OWN, APART_OWN, SAME_SHARED, RANDOM]
     assert all(len(seats) == 8 for seats in found.values())
     assert found[SAME_OWN] == [(n,) for n in range(8)]
     assert found[APART_OWN][:4] == [(0,), (8,), (1,), (9,)]
     assert found[SAME_SHARED][:4] == [(0,), (16,), (1,), (17,)]
-    assert found[UNPINNED][0] == tuple(sorted(online))
+    assert found[UNPINNED][0] == tuple(sorted(usable.cpus))
 
 
 def test_a_command_of_the_users_own_in_the_same_places(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    placed, table, caches, online = _host(2, 8)
-    lines = [variant_line(p, table) for p in placements(placed, table, caches, online, random.Random(1))]
+    usable = _host(2, 8)
+    lines = [variant_line(p, usable) for p in placements(usable, random.Random(1))]
     assert lines[:4] == [
         "unpinned:",
         "one-node: cpus=0-7 node=0",
         "nodes-apart: cpus=0-3,8-11",
         "shared-cores: cpus=0-3,16-19 node=0",
     ]
-    monkeypatch.setattr("os.sched_getaffinity", lambda _pid: set(online))
+    monkeypatch.setattr("os.sched_getaffinity", lambda _pid: set(usable.cpus))
     monkeypatch.setattr(variants, "_node", lambda text, _where: int(text))
     jobs = [variants.job(line, "true", str(tmp_path)) for line in lines]
     assert [job.id for job in jobs] == [UNPINNED, SAME_OWN, APART_OWN, SAME_SHARED, RANDOM]
@@ -145,22 +143,22 @@ def test_a_command_of_the_users_own_in_the_same_places(
 
 
 def test_a_connection_within_the_cards_node_and_to_the_farthest() -> None:
-    placed, table, _, online = _host(4, 4)
-    found = loopback(placed, table, online, 2)
+    usable = _host(4, 4)
+    found = loopback(usable, 2)
     assert not isinstance(found, str)
     near, far = found
     assert (near.seats[0].cpus, near.seats[0].peer) == ((8,), (9,))
     assert far.seats[0].cpus == (8,) and far.seats[0].peer == (0,)  # 32 away; nodes 1 and 3 are 12
     assert near.title != far.title
-    without = loopback(placed, table, online, None)
+    without = loopback(usable, None)
     assert not isinstance(without, str)
 
 
 def test_where_no_end_of_a_connection_can_be_far() -> None:
-    placed, table, _, online = _host(1, 4)
-    assert loopback(placed, table, online, None) == loopback(placed, None, online, 0) == "one node has CPUs"
-    placed, table, _, online = _host(2, 1)
-    assert loopback(placed, table, online, 1) == "node 1 has one core"
+    usable = _host(1, 4)
+    assert loopback(usable, None) == loopback(replace(usable, nodes=None), 0) == "one node has CPUs"
+    usable = _host(2, 1)
+    assert loopback(usable, 1) == "node 1 has one core"
 
 
 @pytest.mark.parametrize(
@@ -172,17 +170,17 @@ def test_where_no_end_of_a_connection_can_be_far() -> None:
     ],
 )
 def test_where_it_cannot_be_tested(nodes: int, cores: int, threads: int, said: str) -> None:
-    placed, table, caches, online = _host(nodes, cores, threads)
-    assert why_not(placed, table, caches, online) == said
-    assert why_not(placed, table, caches, frozenset({0})).startswith("only one CPU")
+    usable = _host(nodes, cores, threads)
+    assert why_not(usable) == said
+    assert why_not(replace(usable, cpus=frozenset({0}))).startswith("only one CPU")
 
 
 @pytest.mark.parametrize(
     ("nodes", "cores", "threads"), [(1, 2, 2), (2, 2, 1), (2, 4, 2), (8, 2, 2), (1, 6, 2)]
 )
 def test_placements_have_the_same_number_of_workers(nodes: int, cores: int, threads: int) -> None:
-    placed, table, caches, online = _host(nodes, cores, threads)
-    found = placements(placed, table, caches, online, random.Random(2))
+    usable = _host(nodes, cores, threads)
+    found = placements(usable, random.Random(2))
     assert len({len(p.seats) for p in found}) == 1 and len(found) > 2
     for placement in found[1:]:
         assert len({seat.cpus for seat in placement.seats}) == len(placement.seats)

@@ -16,8 +16,8 @@ import pytest
 
 from probes.bench.placement import PlacementBench
 from probes.host import Host
-from probes.system.processor.topology import topology
 from probes.system.running.cgroup import groups_of
+from scenarios.cpus.usable import usable_cpus
 from scenarios.numa.findings import cpu_findings
 from scenarios.numa.measurement.cpu import NO_CLOCK, Clocked, CpuBench
 from scenarios.numa.measurement.surroundings import Surveyor
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.real
 
 # Works until it was held back for a second, and says what the findings say of it.
 HELD = """
-import sys, time
+import os, sys, time
 from probes.host import Host
 from scenarios.numa.measurement.cpu import NO_CLOCK, Clocked, CpuResult
 from scenarios.numa.findings import cpu_findings
@@ -35,7 +35,7 @@ from scenarios.numa.measurement.surroundings import Surveyor
 from probes.system.processor.throttle import ThrottleReader
 host = Host()
 reader = ThrottleReader(host)
-surveyor = Surveyor(host, lambda: ())
+surveyor = Surveyor(host, os.cpu_count(), lambda: ())
 surveyor.begin()
 began = time.monotonic()
 before = reader.read().quota_s or 0.0
@@ -115,8 +115,8 @@ async def test_a_competitor_on_one_cpu_is_said_with_that_cpu() -> None:
     bench = PlacementBench(3)
     try:
         os.sched_setaffinity(burner, {cpus[-1]})
-        cpu = CpuBench(host, topology(host), frozenset(cpus), bench, 3)
-        surveyor = Surveyor(host, lambda: bench.pids)
+        cpu = CpuBench(host, usable_cpus(host), bench, 3)
+        surveyor = Surveyor(host, len(cpus), lambda: bench.pids)
         await cpu.round()
         cpu.forget()
         surveyor.begin()

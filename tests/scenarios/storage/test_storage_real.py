@@ -13,6 +13,7 @@ import pytest
 
 from app.run.runner import Monotonic
 from probes.host import Host
+from probes.system.disk.block import block_devices
 from probes.system.disk.topology import placement
 from probes.types import Json, present
 from scenarios import events as ev
@@ -112,10 +113,8 @@ def test_a_mount_with_sync_is_told_of_the_run_that_measures_it_and_chosen_by_a_c
     with mounted_file(4096, "--direct-io=on") as mounted:
         subprocess.run(["mount", "-o", "remount,sync", mounted], check=True)
         host = Host()
-        sides = [
-            target(host, letter, path, explicit=True) for letter, path in (("A", "/var/tmp"), ("B", mounted))
-        ]
-        one, other = (side for side in sides if present(side))
+        places = [(path, place) for path in ("/var/tmp", mounted) if present(place := placement(host, path))]
+        one, other = (target(block_devices(host), "AB"[n], *at, explicit=True) for n, at in enumerate(places))
         assert "storage.mount-options" in {finding.id for finding in known_of(host, [one, other])}
         assert "storage.mount-options" not in {finding.id for finding in known_of(host, [one])}
         assert mounted in chosen(host, Options({})).suspects

@@ -5,7 +5,7 @@ import msgspec
 from probes.host import Host
 from probes.system.disk.block import BlockDevice, block_devices, under
 from probes.system.disk.drive.ata import links_of
-from probes.system.disk.mounts import Mount, mounts
+from probes.system.disk.mounts import Mount
 from probes.system.disk.topology import Topology, topology
 from probes.types import Absent, present
 
@@ -59,22 +59,21 @@ class DiscardChain(msgspec.Struct, frozen=True, kw_only=True):
 
 def discard_chains(host: Host) -> tuple[DiscardChain, ...] | Absent:
     """One for each mounted file system that can trim and lies on a block device, each device once."""
-    table = mounts(host)
-    if isinstance(table, Absent):
-        return table
+    disks = topology(host)
+    if isinstance(disks.mounts, Absent):
+        return disks.mounts
     found: dict[str, DiscardChain] = {}
-    for mount in table:
+    for mount in disks.mounts:
         if mount.fstype not in TRIMMING:
             continue
-        chain = discard_chain(host, mount)
+        chain = discard_chain(host, disks, mount)
         if chain is not None:
             found.setdefault(chain.device, chain)
     return tuple(found.values())
 
 
-def discard_chain(host: Host, mount: Mount) -> DiscardChain | None:
+def discard_chain(host: Host, disks: Topology, mount: Mount) -> DiscardChain | None:
     """None where the mount lies on no block device that sysfs knows."""
-    disks = topology(host)
     devices, tops = disks.devices, disks.under(mount)
     if isinstance(tops, Absent):
         return None

@@ -11,7 +11,7 @@ from probes.system.processor.clocksource import clocksource
 from probes.system.processor.cpu_times import CpuTimes, cpu_times
 from probes.system.processor.power import packages, watts
 from probes.system.running.job_identity import JobLook, JobTarget, job_look, job_use
-from probes.system.running.pinned import pinned
+from probes.system.running.pinned import taken_cpus
 from probes.types import Absent, present
 from tests.fakes.hosts.tree import Tree
 
@@ -90,7 +90,7 @@ def test_who_is_pinned(tmp_path: Path) -> None:
     for pid, cpus, memory in ((5, "0-1", True), (6, "0-3", True), (7, "2", False), (8, "3", True)):
         size = "VmSize: 1 kB\n" if memory else ""
         tree.put(f"/proc/{pid}/status", f"Name:\tjob\n{size}Cpus_allowed_list:\t{cpus}\n")
-    assert [(p.pid, p.cpus) for p in pinned(tree.host(), frozenset({8}))] == [(5, frozenset({0, 1}))]
+    assert taken_cpus(tree.host(), frozenset({8})) == {0, 1}
 
 
 def test_times_of_each_cpu(tmp_path: Path) -> None:
