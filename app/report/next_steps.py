@@ -29,11 +29,9 @@ GIB = 1 << 30
 MOST_BYTES = 100 * GIB  # an SSD's endurance is thousands of times more, but nobody expects it of a short test
 MOST_S = 3600.0  # longer than that nobody waits for an answer; then a quieter host is the better advice
 MOST_SUSPECTS = 3
-SMALLEST = "measure the smallest difference that this host can detect"
 MOST_MARGIN = 0.5  # as the option has it
 SLACK = 1.25  # of a margin over the interval that a like run would have to lie in
 PARTS = ".parts/"  # in the path of a recording of one of a checkup's parts
-ELSEWHERE = "the cause is elsewhere: check the rest of the host"
 REPLAY = "hostdx replay"
 FEW = 3  # remedies on a verdict and on a report's first page
 
@@ -46,33 +44,30 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
     if ended.status == "interrupted":
         if found := _remedy(session, "critical", "warning"):
             return (found.step,)
-        return (_again(session, "it was stopped: run it again"),)
+        return (_again(session, "stopped"),)
     if ended.status == "failed":
-        return (_again(session, "once that is mended, run it again"),)
+        return (_again(session, "failed"),)
     if ended.status == "done" and stopped_itself(session):
-        return (_again(session, "run it again when others use the disk less: their I/O waited for this run"),)
+        return (_again(session, "others-waited"),)
     told = [v for v in session.verdicts.values() if not v.control]
     missed = [v for v in told if v.not_measured]
     nothing = bool(told) and all(v.unmeasured for v in told)
     if ended.status != "done" and not (ended.status == "skipped" and nothing):
         return ()
     if control_differs(session):
-        return (
-            _again(session, "the control differs: run it again when the host is quieter"),
-            _other("resolution", SMALLEST),
-        )
+        return (_again(session, "control"), _other("resolution", "smallest"))
     if not told and (steps := _compared(session, recording)):
         return steps
     if remedy := _remedy(session, "critical", "warning", *(() if told else ("notice",))):
         return (remedy.step,)
     if told and all(v.one_file_system for v in told):
-        again = "no difference is expected on one file system: run it again when the host is quiet"
-        return (_again(session, again) if any(v.differs for v in told) else _other("whole", ELSEWHERE),)
+        odd = any(v.differs for v in told)
+        return (_again(session, "one-file-system") if odd else _other("whole", "elsewhere"),)
     if any(v.differs for v in told):
         if remedy := _remedy(session, "notice", measured_here=True):
             return (remedy.step,)
         name = recording or "last"
-        return (NextStep("look at the groups and the evidence", f"{REPLAY} {shlex.quote(name)}"),)
+        return (NextStep(SAYS.text("groups"), f"{REPLAY} {shlex.quote(name)}"),)
     if let_write := _more_bytes(session, told):
         return (let_write,)
     undecided = [v for v in told if v.undecided and measured(v)]
@@ -82,24 +77,14 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
         needed = [seconds for v in in_time if (seconds := reckoned_s(v)) is not None]
         whole = math.ceil(sum(v.seconds for v in told) + sum(needed))
         if needed and len(needed) == len(in_time) and whole <= MOST_S:
-            return (
-                _again(
-                    session,
-                    f"measure for {units.duration(whole)}: that should decide it",
-                    budget_s=whole,
-                ),
-            )
+            return (_again(session, "longer", budget_s=whole, seconds=whole),)
         if longer := _more_time(session, undecided):
-            return (longer, _other("resolution", SMALLEST))
-        long = (
-            f"; on this one {units.duration(sum(needed))} more of measuring would decide it"
-            if needed and len(needed) == len(in_time)
-            else ""
-        )
+            return (longer, _other("resolution", "smallest"))
+        long = SAYS.text("too-long", seconds=sum(needed)) if needed and len(needed) == len(in_time) else ""
         return (
-            _again(session, f"run it again on a quieter host{long}"),
+            _again(session, "quieter", long=long),
             *_coarser(session, undecided),
-            _other("resolution", SMALLEST),
+            _other("resolution", "smallest"),
         )
     if nothing and not missed:
         return ()
@@ -107,13 +92,13 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
         had_s = session.plan.measuring_s if session.plan is not None else 0.0
         least_s = max(v.seconds_to_decide or 0.0 for v in missed)
         more = math.ceil(max(4 * session.time, 2 * had_s, least_s))
-        return (_again(session, "run it with more time", budget_s=more),)
+        return (_again(session, "more-time", budget_s=more),)
     if resolution:
-        return (_other("whole", "look for the cause: check the whole host"),)
+        return (_other("whole", "whole-host"),)
     if not any(f.severity in ("critical", "warning") for f in session.findings.values()) and (
         told or session.findings
     ):
-        return (_other("whole", ELSEWHERE),)
+        return (_other("whole", "elsewhere"),)
     return ()
 
 
@@ -176,13 +161,13 @@ def _compared(session: Session, recording: str) -> tuple[NextStep, ...]:
         steps[0] = NextStep(steps[0].title, command)
     if recording and (kept := recordings_dir() / recording).is_file():
         carry = shlex.join(["scp", str(kept), "HOST:"])
-        steps.insert(1, NextStep("Or carry this recording to the other host and compare there", carry))
+        steps.insert(1, NextStep(SAYS.text("carry"), carry))
     known = [f for f in session.worst_first if f.confidence != "measured" and f.severity != "ok"]
     for found in known[:MOST_SUSPECTS]:
         step = found.remedy[0].step if found.remedy else NextStep("")
         if found.prove:
             step = NextStep("", confirmation.command(found, session))
-        steps.append(NextStep(f"Suspected on this host: {found.title}", step.command, step.then))
+        steps.append(NextStep(SAYS.text("suspected", title=found.title), step.command, step.then))
     return tuple(steps)
 
 
@@ -200,9 +185,7 @@ def _more_bytes(session: Session, told: Sequence[ev.Verdict]) -> NextStep | None
     limit = math.ceil(needed / GIB)
     whole = math.ceil(sum(v.seconds + (v.seconds_to_decide or 0.0) for v in told))
     longer = whole if whole > session.plan.measuring_s else 0
-    return _again(
-        session, f"let it write {limit} GiB: that should decide it", budget_s=longer, most_bytes=limit * GIB
-    )
+    return _again(session, "more-bytes", budget_s=longer, most_bytes=limit * GIB, limit=limit)
 
 
 def _coarser(session: Session, undecided: Sequence[ev.Verdict]) -> tuple[NextStep, ...]:
@@ -212,14 +195,13 @@ def _coarser(session: Session, undecided: Sequence[ev.Verdict]) -> tuple[NextSte
     margin = math.ceil(farthest * SLACK * 20) / 20 if farthest < MOST_MARGIN else 1.0
     if margin > MOST_MARGIN:
         return ()
-    title = f"ask only for differences of {units.percent(margin)} and more: the same time may decide that"
-    return (_again(session, title, margin=margin),)
+    return (_again(session, "coarser", margin=margin, share=margin),)
 
 
-def _other(role: Role, title: str) -> NextStep:
+def _other(role: Role, told: str) -> NextStep:
     """Another scenario as it is usually run."""
     card = with_role(role)
-    return NextStep(title, f"hostdx run {card.id}", seconds=card.takes_s)
+    return NextStep(SAYS.text(told), f"hostdx run {card.id}", seconds=card.takes_s)
 
 
 def _more_time(session: Session, undecided: Sequence[ev.Verdict]) -> NextStep | None:
@@ -229,18 +211,22 @@ def _more_time(session: Session, undecided: Sequence[ev.Verdict]) -> NextStep | 
     plan = session.plan
     if not lacking or plan is None or (budget := math.ceil(plan.measuring_s * max(lacking))) > MOST_S:
         return None
-    least = units.counted(len(lacking), "figure")
-    return _again(
-        session, f"give it more time: {least} had fewer groups than a verdict needs", budget_s=budget
-    )
+    figures = units.counted(len(lacking), "figure")
+    return _again(session, "too-few-groups", budget_s=budget, figures=figures)
 
 
 def _again(
-    session: Session, title: str, budget_s: int = 0, most_bytes: int = 0, margin: float = 0.0
+    session: Session,
+    told: str,
+    *,
+    budget_s: int = 0,
+    most_bytes: int = 0,
+    margin: float = 0.0,
+    **fields: object,
 ) -> NextStep:
     """The run's own command once more, with its options; in words where it needs what is not said again.
 
-    `budget_s`, `most_bytes` and `margin`: in place of its own, where they are not 0.
+    `told` and `fields`: its title. `budget_s`, `most_bytes` and `margin`: in place of its own, where they are not 0.
     """
     assert session.began is not None
     given, plan = session.began.options, session.plan
@@ -250,6 +236,7 @@ def _again(
         f"--margin={margin:g}": margin,
     }
     more = [word for word, value in other.items() if value]
+    title = SAYS.text(told, **fields)
     step = NextStep(
         title,
         seconds=_seconds(session, budget_s),
@@ -257,8 +244,8 @@ def _again(
         rights=next((one.rights for one in plan.actions if one.rights), "") if plan is not None else "",
     )
     if any(given.get(name) for name in NEEDED):
-        title = f"{title}; the same command{''.join(f' with {word}' for word in more)}"
-        return msgspec.structs.replace(step, title=title)
+        words = "".join(f" with {word}" for word in more)
+        return msgspec.structs.replace(step, title=SAYS.text("same-command", title=title, words=words))
     changed = {word[2:].partition("=")[0] for word in more}
     again = {
         n: v

@@ -55,19 +55,16 @@ def rule(finding: Finding, fate: State = "not measured") -> Item:
     if remedy is not None:
         step = remedy.step
     elif finding.prove:
-        step = NextStep(
-            "measure it on its own", shlex.join(["hostdx", "run", finding.prove, *finding.prove_options])
-        )
+        command = shlex.join(["hostdx", "run", finding.prove, *finding.prove_options])
+        step = NextStep(SAYS.text("alone"), command)
     else:
         step = NextStep(next((one.title for one in finding.remedy), finding.title))
     harmless = fate in ("cleared", "remark")
-    standing = (
-        "the measurement found no loss" if harmless else "undecided" if fate == "open" else "not measured"
-    )
+    standing = SAYS.text("no-loss" if harmless else "not-decided" if fate == "open" else "not-measured")
     return Item(
         scenario=finding.id.split(".", 1)[0],
         state="open" if harmless else "rule",
-        words=f"{finding.title} (rule, {standing})",
+        words=SAYS.text("rule", title=finding.title, standing=standing),
         severity=finding.severity,
         following=(step,),
         about=(finding.key,),
@@ -76,7 +73,7 @@ def rule(finding: Finding, fate: State = "not measured") -> Item:
 
 def unmeasured(scenario: Scenario, reason: str, command: str) -> Item:
     words = not_measured(scenario.suspect, reason)
-    step = NextStep("measure it on its own", command)
+    step = NextStep(SAYS.text("alone"), command)
     return Item(scenario=scenario.id, state="not measured", words=words, following=(step,))
 
 
@@ -130,34 +127,33 @@ def answer(items: Sequence[Item], *, ended: bool) -> Finding:
 
 
 def _judged(scenario: Scenario, outcome: Outcome) -> tuple[State, str]:
-    suspect = scenario.suspect
+    def says(line: str, answer: str = outcome.answer) -> str:
+        return SAYS.text(line, suspect=scenario.suspect, answer=answer)
+
     judged = [v for v in outcome.verdicts if not v.control and v.judged]
     if not judged and not outcome.findings:
-        return "not measured", not_measured(suspect, _why_not(outcome))
+        return "not measured", not_measured(scenario.suspect, _why_not(outcome))
     if scenario.card.role == "resolution":
         return "resolution", outcome.answer
     if any(v.control and v.differs for v in outcome.verdicts):
-        return "open", f"{suspect}: {outcome.answer}"
+        return "open", says("named")
     if lost := _lost(outcome):
-        return "cause", f"{suspect}: {lost.title}"
+        return "cause", says("named", lost.title)
     weight = outcome.weight
     if weight in LOUD:
         proven = judged or any(f.confidence != "rule" and f.severity in LOUD for f in outcome.findings)
-        return "cause" if proven else "open", f"{suspect}: {outcome.answer}"
+        return "cause" if proven else "open", says("named")
     if any(f.answers and f.severity == "ok" for f in outcome.findings):
-        return (
-            "cleared",
-            f"not {suspect}: {outcome.answer}",
-        )  # as the scenario itself says, whatever it compared
+        return "cleared", says("cleared")  # as the scenario itself says, whatever it compared
     if any(v.differs for v in judged):
-        return "remark", f"{suspect}: {outcome.answer}"
+        return "remark", says("named")
     if judged and all(v.equal for v in judged):
-        return "cleared", f"not {suspect} (no difference over {_reach(judged)})"
+        return "cleared", says("equal", _reach(judged))
     if weight == "notice":
-        return "open", f"{suspect}: {outcome.answer}"
+        return "open", says("named")
     if weight == "unknown" or any(v.undecided for v in judged):
-        return "open", f"{suspect}: undecided: {outcome.answer}"
-    return "cleared", f"not {suspect}: {outcome.answer}"
+        return "open", says("undecided-part")
+    return "cleared", says("cleared")
 
 
 def _why_not(outcome: Outcome) -> str:

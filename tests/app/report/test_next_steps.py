@@ -18,6 +18,7 @@ from probes.system.running.job_identity import JobTarget, JobUse
 from scenarios import events as ev
 from scenarios import registry
 from scenarios.card import card_of, own
+from scenarios.cpus.usable import usable_cpus
 from scenarios.cpuwatch.findings import WatchedJob
 from scenarios.cpuwatch.findings import findings as cpuwatch
 from scenarios.finding import Finding, Remedy
@@ -215,7 +216,7 @@ def test_what_cpuwatch_saw_is_followed_by_what_to_do_with_the_job(tmp_path: Path
     host = Tree(tmp_path).host()
     for others in (1.2, 0.0):
         uses = [msgspec.structs.replace(use, others_waited=others)] * 3
-        [found] = cpuwatch(host, job, uses, None)
+        [found] = cpuwatch(host, usable_cpus(host), job, uses, None)
         [step] = following(ended(ev.Found(t=9.0, finding=found), scenario="cpuwatch", pid=131))
         assert step.command == found.remedy[0].commands[0] != to_the_whole()
 

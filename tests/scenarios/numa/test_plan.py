@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 from probes.bench.placement import Seat
 from probes.host import Host
 from probes.system.bios.credentials import PASSWORD, USER
-from probes.types import Json
+from probes.types import Absent, Json
 from scenarios import events as ev
 from scenarios.cpus.usable import usable_cpus
 from scenarios.model import Options, Refused, Usage
@@ -187,3 +188,20 @@ async def test_a_controller_that_does_not_answer_ends_the_run(
         await conduct(scenario, run)
     assert len(str(error.value).splitlines()) == 1
     assert "correct-horse" not in repr(run.events) + str(error.value) and not run.of(ev.Step)
+
+
+def test_what_describes_the_processors_is_read_once_a_plan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host, read = _two_nodes(tmp_path), Counter[str]()
+    text = Host.text
+
+    def counted(host: Host, path: str, *args: int, **more: bool) -> str | Absent:
+        read[path] += 1
+        return text(host, path, *args, **more)
+
+    monkeypatch.setattr(Host, "text", counted)
+    Numa().prepare(host, Options({}))
+    once = ("/proc/cpuinfo", "/sys/devices/system/cpu/cpu3/topology/core_cpus_list", "/proc/self/status")
+    assert [read[path] for path in once] == [1, 1, 1]
+    assert read["/sys/devices/system/node/node1/cpulist"] == 1
