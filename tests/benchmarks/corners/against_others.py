@@ -1,16 +1,22 @@
 """Each corner of `hostdx run box` against the same calls in C, against fio's equivalent and GNU find, in turn.
 
-`python -m tests.benchmarks.corners.against_others DIR [ROUNDS]`. ior and mdtest are in no distribution that the tests
-run on: `reference.c` makes their calls (it says which), as many as ours made in the same cycle. fio does them as well,
-right before or after each block of ours, in turn: its psync engine 2 MiB in files of their own and 47,008 bytes in turn
-in one shared file, synced in the time; filecreate, filestat and filedelete in as many directories; files of 3,901 bytes
-by psync, opened, moved and closed. Its time ends with the slowest job and has its own work between the files in it:
-"calls" are what its latencies alone would give. GNU find goes over our files, its start included.
+`python -m tests.benchmarks.corners.against_others DIR [ROUNDS [ONLY]]`; ONLY mdtest: the names alone. ior and mdtest
+are in no distribution that the tests run on: `reference.c` makes their calls (it says which), as many as ours made in
+the same cycle. fio does them as well, right before or after each block of ours, in turn: its psync engine 2 MiB in
+files of their own and 47,008 bytes in turn in one shared file, synced in the time; filecreate, filestat and filedelete
+in as many directories; files of 3,901 bytes by psync, opened, moved and closed. Its time ends with the slowest job and
+has its own work between the files in it: "calls" are what its latencies alone would give. GNU find goes over our files,
+its start included.
+
+Before its time fio asks each file for its type: the kernel knows then that there is none of that name, and creating it
+looks up nothing any more. mdtest does not, nor do we. So creating is held against fio in the cycles in which ours asks
+its names as well, and against C in the others.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import math
 import os
@@ -20,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from probes.bench.corners.bench import CornerBench
@@ -116,7 +122,8 @@ def reference(
     made = Path(tempfile.mkdtemp(dir=place))
     names = {side: done[f"mdtest-{side}-write"] for side in ("easy", "hard")}
     passes = [max(1, done[f"mdtest-{side}-stat"] // names[side]) for side in names]
-    counts = [int(direct), done["ior-easy-write"], done["ior-hard-write"], *names.values(), *passes]
+    records = [done.get(f"ior-{side}-write", 1) for side in names]
+    counts = [int(direct), *records, *names.values(), *passes]
     try:
         said = subprocess.run(
             [program, made, str(WORKERS), *map(str, counts)], check=True, capture_output=True, text=True
@@ -127,8 +134,19 @@ def reference(
     return {corner: (float(rate), float(cpu_s)) for corner, rate, cpu_s in lines}
 
 
-async def turns(place: Path, rounds: int) -> dict[str, dict[str, list[float]]]:
-    """Rates by corner and program."""
+def asked(bench: CornerBench, corner: Corner, names: int) -> None:
+    """What fio does with its names before it creates them."""
+    for rank in range(bench.workers):
+        folder = bench._folder(corner.side, rank)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder, 0o700, dir_fd=bench.private.fd)
+        for number in range(names):
+            with contextlib.suppress(FileNotFoundError):
+                os.stat(f"{folder}/{bench._cycle}.{rank}.{number}", dir_fd=bench.private.fd)
+
+
+async def turns(place: Path, rounds: int, only: str) -> dict[str, list[dict[str, float]]]:
+    """Of each cycle the rates by program, by corner."""
     found = placement(Host(), str(place))
     leaves = found.leaves if isinstance(found, Placement) else ()
     own = Path(tempfile.mkdtemp(dir=place))
@@ -139,7 +157,8 @@ async def turns(place: Path, rounds: int) -> dict[str, dict[str, list[float]]]:
     source = Path(__file__).with_name("reference.c")
     subprocess.run(["cc", "-O2", "-o", program, source, "-lpthread"], check=True)
     bench = CornerBench(Host(), private, leaves, SIDE_BYTES, WORKERS, 1, WriteBudget(1 << 40))
-    rates: dict[str, dict[str, list[float]]] = {one.id: {} for one in CORNERS}
+    chosen = [one for one in CORNERS if one.id.startswith(only)]
+    rates: dict[str, list[dict[str, float]]] = {one.id: [] for one in chosen}
     beside = Path(tempfile.mkdtemp(dir=place))
 
     async def by_others(corner: Corner, count: int) -> dict[str, float]:
@@ -155,9 +174,11 @@ async def turns(place: Path, rounds: int) -> dict[str, dict[str, list[float]]]:
         for cycle in range(rounds + PILOTS):
             bench.begin(cycle, last_pilot=cycle == PILOTS)
             values: dict[str, dict[str, float]] = {}
-            for corner in CORNERS:
-                first = cycle > PILOTS and cycle % 2  # a block has one size from the pilots on
+            for corner in chosen:
+                first = cycle > PILOTS and cycle // 2 % 2  # a block has one size from the pilots on
                 values[corner.id] = await by_others(corner, count_of(corner, done)) if first else {}
+                if corner.what == "create" and cycle % 2:
+                    await asyncio.to_thread(asked, bench, corner, bench._names(corner))
                 measured = await bench.block(corner)
                 done[corner.id] = measured.operations // WORKERS
                 values[corner.id] |= {
@@ -170,11 +191,14 @@ async def turns(place: Path, rounds: int) -> dict[str, dict[str, list[float]]]:
                 shutil.rmtree(folder)
             others = await asyncio.to_thread(reference, program, place, bench.direct, done)
             for corner_id, (rate, cpu_s) in others.items():
-                values[corner_id] |= {"C": rate, "its CPU": cpu_s}
-            if cycle >= PILOTS:
-                for corner_id, found_rates in values.items():
-                    for who, rate in found_rates.items():
-                        rates[corner_id].setdefault(who, []).append(rate)
+                values.setdefault(corner_id, {}).update({"C": rate, "its CPU": cpu_s})
+            for corner in chosen if cycle >= PILOTS else ():
+                unlike = (
+                    () if corner.what != "create" else ("C", "its CPU") if cycle % 2 else ("fio", "calls")
+                )
+                rates[corner.id].append(
+                    {who: rate for who, rate in values[corner.id].items() if who not in unlike}
+                )
     finally:
         await bench.close()
         private.close()
@@ -190,14 +214,17 @@ def count_of(corner: Corner, done: Mapping[str, int]) -> int:
 
 def main() -> None:
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 12
-    rates = asyncio.run(turns(Path(sys.argv[1]), rounds))
+    rates = asyncio.run(turns(Path(sys.argv[1]), rounds, sys.argv[3] if len(sys.argv) > 3 else ""))
     print(
         f"{rounds} cycles; ours over the other's: over cycles, with its 95 % interval; that of the best blocks"
     )
-    for corner, by in rates.items():
-        ours = f"ours {statistics.median(by['ours']):.4g}, scatter {_scatter(by['ours']):.0f} %"
-        cpu = f"CPU of C's {math.exp(_logs(by, 'our CPU', 'its CPU').estimate):.2f}"
-        held = [_held(other, by) for other in ("C", "fio", "calls") if other in by]
+    for corner, cycles in rates.items():
+        own = [cycle["ours"] for cycle in cycles]
+        ours = f"ours {statistics.median(own):.4g}, scatter {_scatter(own):.0f} %"
+        cpu = f"CPU of C's {math.exp(_logs(*_pairs(cycles, 'our CPU', 'its CPU')).estimate):.2f}"
+        held = [
+            _held(other, cycles) for other in ("C", "fio", "calls") if any(other in one for one in cycles)
+        ]
         print("; ".join((f"{corner}: {ours}", *held, cpu)))
 
 
@@ -205,18 +232,25 @@ def _scatter(values: list[float]) -> float:
     return 100 * statistics.stdev(map(math.log, values))
 
 
-def _logs(by: dict[str, list[float]], one: str, other: str) -> Spread:
-    found = over_groups([math.log(a / b) for a, b in zip(by[one], by[other], strict=True)], 0.05)
+def _pairs(cycles: Sequence[Mapping[str, float]], one: str, other: str) -> tuple[list[float], list[float]]:
+    """Of the cycles that have both."""
+    both = [cycle for cycle in cycles if one in cycle and other in cycle]
+    return [cycle[one] for cycle in both], [cycle[other] for cycle in both]
+
+
+def _logs(ours: Sequence[float], theirs: Sequence[float]) -> Spread:
+    found = over_groups([math.log(a / b) for a, b in zip(ours, theirs, strict=True)], 0.05)
     assert found is not None
     return found
 
 
-def _held(other: str, by: dict[str, list[float]]) -> str:
-    found = _logs(by, "ours", other)
+def _held(other: str, cycles: Sequence[Mapping[str, float]]) -> str:
+    ours, theirs = _pairs(cycles, "ours", other)
+    found = _logs(ours, theirs)
     middle, low, high = (math.exp(one) for one in (found.estimate, found.low, found.high))
-    best = max(by["ours"]) / max(by[other])
     return (
-        f"{other} {statistics.median(by[other]):.4g}: {middle:.2f} ({low:.2f} to {high:.2f}), best {best:.2f}"
+        f"{other} {statistics.median(theirs):.4g}: {middle:.2f} ({low:.2f} to {high:.2f}), "
+        f"best {max(ours) / max(theirs):.2f}"
     )
 
 

@@ -2,8 +2,9 @@
 
 As root. KIND tbf: a token bucket of RATE Mbit/s on the private link; blkio: a limit of a control group (version 1) of
 RATE MiB/s on a loop device with the file system FS, read (WAY out) or written (in). WAY both: whole runs by default, of
-which the way out counts. rates: disk and network alone, in turn with fio (two files) and iperf3 (one stream) between
-the same name spaces, on DIR (`rates DIR N WAY`), the link as fast as it is or of MBIT (`rates DIR N WAY MBIT`).
+which the way out counts. rates: disk and network alone, in turn with fio (two files) and iperf3 (one stream, and four
+by `-P`) between the same name spaces, on DIR (`rates DIR N WAY`), the link as fast as it is or of MBIT (`rates DIR N
+WAY MBIT`).
 """
 
 from __future__ import annotations
@@ -133,8 +134,8 @@ async def _rates(directory: Path, count: int, way: str, mbit: int) -> dict[str, 
     private = PrivateDirectory.open(str(directory), inode_of(held))
     try:
         return {
-            name: await _turns(directory, private, count, way, name, streams, mbit)
-            for name, streams in (("disk", 2), ("network", 1))
+            f"{name} by {streams}": await _turns(directory, private, count, way, name, streams, mbit)
+            for name, streams in (("disk", 2), ("network", 1), ("network", 4))
             if name == "network" or not mbit
         }
     finally:
@@ -172,7 +173,7 @@ async def _turns(
                 if whose == "ours":
                     told[whose] = (await bench.train([side], [0], TURN_S)).values["MB/s"][0]
                 else:
-                    told[whose] = _fio(fds, size, way) if name == "disk" else _iperf3(ends, way)
+                    told[whose] = _fio(fds, size, way) if name == "disk" else _iperf3(ends, way, streams)
             found.append((told["ours"], told["theirs"]))
         print(
             f"CPU s for 10^9 bytes, {way} {name}: {bench.costs[side].host_cpu_s / bench.costs[side].bytes * 1e9:.2f}"
@@ -208,13 +209,13 @@ def _ends(station: int) -> dict[str, list[str]]:
     return found
 
 
-def _iperf3(ends: dict[str, list[str]], way: str) -> float:
+def _iperf3(ends: dict[str, list[str]], way: str, streams: int) -> float:
     """Between the same two name spaces, over the same link; without its first second, for ours has begun long ago."""
     told = json.loads(subprocess.check_output([*ends["hdxr"], "ip", "-j", "-4", "addr", "show", "hdxr"]))
     address = told[0]["addr_info"][0]["local"]
     server = subprocess.Popen([*ends["hdxr"], "iperf3", "-s", "-1", "-p", "47110"], stdout=subprocess.DEVNULL)
     time.sleep(0.3)
-    client = f"iperf3 -c {address} -p 47110 -O 1 -t {TURN_S} -J"
+    client = f"iperf3 -c {address} -p 47110 -O 1 -t {TURN_S} -P {streams} -J"
     found = _told([*ends["hdxs"], *client.split(), *(["-R"] if way == "in" else [])])
     server.wait()
     return float(found["end"]["sum_received"]["bits_per_second"]) / 8e6  # type: ignore[index]

@@ -1,9 +1,10 @@
-"""Whole runs of box with a planted slow corner beside their own past: `KIND DIR [N [FS [RATE [BUDGET]]]]`, root.
+"""Whole runs of box with a planted slow corner beside their own past: `KIND DIR [N [FS [RATE [BUDGET [PAST]]]]]`, root.
 
-Each planted run is held against the same five. KIND iops: a control group (version 1) lets the run read RATE times a
-second from the loop device with the file system FS, however large the reads: the small ones suffer most, those of
-mdtest hard (ior hard is read ahead). KIND names: RATE entries in the directory, which the run does not make. Named in
-so many: the first corner that is named is a planted one.
+Each planted run is held against the same PAST ones, five or none. KIND iops: a control group (version 1) lets the run
+read RATE times a second from the loop device with the file system FS, however large the reads: the small ones suffer
+most, those of mdtest hard (ior hard is read ahead). KIND names: RATE entries in the directory, which the run does not
+make. KIND fuse: a FUSE over FS whose requests for the shared file are RATE ms late. Named in so many: the first corner
+that is named is a planted one.
 """
 
 from __future__ import annotations
@@ -14,16 +15,20 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from tests.app.launcher import argv, environment
+from tests.benchmarks.corners.shared_fuse import Shared
+from tests.benchmarks.where.slow_fuse import served
 from tests.real.trim_disk import TrimDisk
 
 GROUP = Path("/sys/fs/cgroup/blkio/hostdx-box-benchmark")
-PAST = 5
 NAMING = ("box.far", "box.odd", "box.find", "box.crowded", "box.below")
 HARD_READS = ("ior-hard-read", "mdtest-hard-read")
+SHARED = ("ior-hard-read", "ior-hard-write")
 
 
 class Case(NamedTuple):
@@ -31,11 +36,12 @@ class Case(NamedTuple):
     file_system: str = "ext4"
     rate: int = 200
     budget_s: int = 40
+    past: int = 5
 
     def right(self, named: list[str]) -> bool:
         if self.kind == "names":
             return "box.crowded" in named
-        return bool(named) and named[0].endswith(HARD_READS)
+        return bool(named) and named[0].endswith(SHARED if self.kind == "fuse" else HARD_READS)
 
 
 def run(
@@ -73,18 +79,21 @@ def runs(case: Case, count: int, directory: Path) -> None:
         measured = Path(disk.mountpoint) / "measured"
         measured.mkdir()
         try:
-            for number in range(PAST + count):
-                if number == PAST and group is None:
+            for number in range(case.past + count):
+                if number == case.past and case.kind == "names":
+                    began = time.monotonic()
                     _fill(measured, case.rate)
-                elif number == PAST and group is not None:
+                    print(f"{case.rate} names made in {time.monotonic() - began:.0f} s", flush=True)
+                elif number == case.past and group is not None:
                     group.mkdir(exist_ok=True)
                     device = Path(f"/sys/block/{disk.device}/dev").read_text().strip()
                     (group / "blkio.throttle.read_iops_device").write_text(f"{device} {case.rate}")
-                planted = number >= PAST
+                planted = number >= case.past
                 began = time.monotonic()
-                found, levels = run(
-                    Path(made), str(measured), case, group if planted else None, planted=planted
-                )
+                with _seen(measured, case, planted) as seen:
+                    found, levels = run(
+                        Path(made), str(seen), case, group if planted else None, planted=planted
+                    )
                 named += planted and case.right(found)
                 called += not planted and bool(found)
                 took = f"{time.monotonic() - began:.0f} s"
@@ -93,7 +102,21 @@ def runs(case: Case, count: int, directory: Path) -> None:
             if group is not None and group.exists():
                 time.sleep(0.5)
                 group.rmdir()
-    print(f"{case}: named in {named} of {count}; something named in {called} of {PAST} without", flush=True)
+    print(
+        f"{case}: named in {named} of {count}; something named in {called} of {case.past} without", flush=True
+    )
+
+
+@contextmanager
+def _seen(measured: Path, case: Case, planted: bool) -> Iterator[Path]:
+    """Where the run is to measure."""
+    if case.kind != "fuse":
+        yield measured
+        return
+    late_s = case.rate / 1000 if planted else 0.0
+    place = measured.parent.parent / "fuse"
+    with served(place, lambda: Shared(str(measured), late_s).serve):
+        yield place
 
 
 def _fill(directory: Path, entries: int) -> None:

@@ -13,9 +13,10 @@ import signal
 import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 LOOKUP, FORGET, GETATTR, OPEN, READ, RELEASE, FLUSH, INIT, CREATE = 1, 2, 3, 14, 15, 18, 25, 26, 35
 DIRECTORY, FILE, BYTES = 0o040777, 0o100666, 4096
@@ -23,6 +24,7 @@ DIRECT = 1  # FOPEN_DIRECT_IO: every read comes to us
 ENOENT, ENOSYS = 2, 38
 THE_FILE, FIRST, CREATED = 2, 10, 100  # node numbers
 SERVERS = 6
+Serve: TypeAlias = Callable[[int], None]  # of the device's descriptor
 
 
 def _attributes(node: int) -> bytes:
@@ -73,6 +75,17 @@ def serve(device: int, length_s: float, numbers: Iterator[int]) -> None:
 
 @contextmanager
 def mounted(place: Path, length_s: float) -> Iterator[Path]:
+    def serving() -> Serve:
+        numbers = itertools.count(CREATED)
+        return lambda device: serve(device, length_s, numbers)
+
+    with served(place, serving):
+        yield place
+
+
+@contextmanager
+def served(place: Path, serving: Callable[[], Serve]) -> Iterator[None]:
+    """`serving` is called in the server's process; what it gives answers until the device says no more."""
     place.mkdir()
     device = os.open("/dev/fuse", os.O_RDWR)
     options = f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other"
@@ -82,15 +95,15 @@ def mounted(place: Path, length_s: float) -> Iterator[Path]:
     server = os.fork()
     if server == 0:
         try:
-            numbers = itertools.count(CREATED)
+            answer = serving()
             for _ in range(SERVERS - 1):
-                threading.Thread(target=serve, args=(device, length_s, numbers), daemon=True).start()
-            serve(device, length_s, numbers)
+                threading.Thread(target=answer, args=(device,), daemon=True).start()
+            answer(device)
         finally:
             os._exit(0)
     os.close(device)
     try:
-        yield place
+        yield
     finally:
         libc.umount2(os.fsencode(place), 2)
         os.kill(server, signal.SIGKILL)
