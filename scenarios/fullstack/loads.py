@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from probes.bench.streams.bench import METRIC
@@ -62,7 +62,7 @@ class Load(NamedTuple):
 
     @property
     def writes(self) -> bool:
-        return any(side.direction == "in" and side.job != NETWORK for side in self.sides.values())
+        return any(side.writes for side in self.sides.values())
 
     @property
     def weight(self) -> int:
@@ -100,6 +100,15 @@ def slice_s(seconds: float, every: Sequence[Load]) -> float:
     widest = max(every, key=lambda load: len(load.sides))
     share = seconds * widest.weight / sum(load.weight for load in every)
     return max(LEAST_SLICE_S, min(SLICE_S, share / (GROUPS * 2 * len(widest.sides))))
+
+
+def written_shares(every: Iterable[Load]) -> dict[str, float]:
+    """Of what may still be written when a load begins, by its weight among those that write and are not over."""
+    writing = [load for load in every if load.writes]
+    return {
+        load.id: load.weight / sum(later.weight for later in writing[number:])
+        for number, load in enumerate(writing)
+    }
 
 
 def loads(

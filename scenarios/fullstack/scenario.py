@@ -24,7 +24,7 @@ from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.experiment.statistics.stats import level_interval
 from scenarios.fullstack.findings import findings
 from scenarios.fullstack.limits import limit
-from scenarios.fullstack.loads import LINKS, Load
+from scenarios.fullstack.loads import LINKS, Load, written_shares
 from scenarios.fullstack.machine import Machine, with_card
 from scenarios.fullstack.plan import BUDGET_S, MOST_STREAMS, NAMESPACES, PEER_SPARE_S, FullstackSetup, make
 from scenarios.fullstack.results import FullstackFigures, SideRate, Streams
@@ -153,10 +153,9 @@ async def _measure(
     judged = _Judged()
     family = sum(load.comparisons for load in every)
     budget = Budget(run.plan.measuring_s, run.clock)
-    writing = sum(load.writes for load in every) or 1
 
     def entry(load: Load) -> ScheduledLoad:
-        trains = StreamTrains(bench, load, 1 / writing)
+        trains = StreamTrains(bench, load, shares.get(load.id, 0.0))
         scheduler = TrainScheduler(run, load.workload, trains, watch)
         return ScheduledLoad(scheduler, lambda done: judged.add(load, done, bench.costs))
 
@@ -164,6 +163,7 @@ async def _measure(
     lots += [
         [load for load in every if not load.pairs and load.workload.aside is aside] for aside in (False, True)
     ]
+    shares = written_shares([load for lot in lots for load in lot])
     rest = sum(load.weight for load in every)
     for lot in filter(None, lots):
         weight = sum(load.weight for load in lot)

@@ -38,7 +38,7 @@ class StreamTrains:
     def __init__(
         self, bench: Bench, load: Load, share: float, sides: Mapping[str, Side] | None = None
     ) -> None:
-        """share: of what may be written, for this load."""
+        """share: of what may still be written when it begins, for this load."""
         self._bench, self._load, self._share = bench, load, share
         self._sides = dict(load.sides if sides is None else sides)
         self._per_s = 0.0  # bytes written in a second, at most, of slices as long as the longest until now
@@ -74,20 +74,21 @@ class StreamTrains:
         """The quarters are measured anyway."""
         budget, load = self._bench.budget, self._load.id
         sides = list(self._sides.values())
-        writing = [n for n in order if sides[n].direction == "in" and sides[n].job != "network"]
+        writing = [n for n in order if sides[n].writes]
         if writing:
             budget.check(int(self._per_s * HEADROOM * slice_s), load, len(writing))
         before = budget.left_for(load)
         train = await self._bench.train(sides, order, slice_s, onset_s, load)
         if writing:
-            seconds = sum(s for n, s in zip(train.order, train.lengths, strict=True) if n in set(writing))
+            # as long as they were meant to be: what has to arrive on the disk afterwards makes them longer
+            seconds = slice_s * sum(sides[n].writes for n in train.order)
             if slice_s > self._longest_s:  # short ones may be what a limit gives at once
                 self._longest_s, self._per_s = slice_s, 0.0
             self._per_s = max(self._per_s, (before - budget.left_for(load)) / max(seconds, 1e-3))
         return train
 
     def affordable_s(self, groups: int) -> float:
-        writing = sum(side.direction == "in" and side.job != "network" for side in self._sides.values())
+        writing = sum(side.writes for side in self._sides.values())
         if not writing or not self._per_s:
             return math.inf
         return self._bench.budget.left_for(self._load.id) / (2 * groups * writing * self._per_s * HEADROOM)

@@ -26,6 +26,10 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     cpus: tuple[int, ...] = ()
     link: int = 0
 
+    @property
+    def writes(self) -> bool:
+        return self.direction == "in" and (self.job != "network" or self.beside == "disk")
+
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
     """A link of our own. `spread`: rfs gives what arrives to the CPUs of its readers (rps_cpus, rps_flow_cnt), xps a

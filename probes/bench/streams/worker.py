@@ -7,6 +7,7 @@ ahead itself as the disk's setting says, none once its time is over, and ends wh
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import fcntl
 import mmap
@@ -32,6 +33,11 @@ _MORE = socket.MSG_MORE
 _SPLICE_MOVE, _SPLICE_MORE = 1, 4  # splice(2)
 _F_SETPIPE_SZ = 1031
 BUFFERED: tuple[Job, ...] = ("copy", "sendfile")
+# A slice ends when all of it is on the disk. One that fills memory for 0.3 s and is written then has the time of
+# both, seconds where the disk is capped; a long stream is written while it arrives.
+WINDOW = 4 << 20
+_LIBC = ctypes.CDLL(None)
+_WAIT_BEFORE, _WRITE, _WAIT_AFTER = 1, 2, 4  # sync_file_range(2)
 READ_AHEAD = 4 << 20  # where no disk of the file's tells: btrfs asks for as much
 
 
@@ -64,6 +70,7 @@ class Worker:
             self._direct["out"] = self._plain["out"]
         os.posix_fadvise(self._plain["out"], 0, 0, os.POSIX_FADV_RANDOM)
         self._ahead = read_ahead(read_fd)
+        self._behind = 0  # the last window of the file that began to be written
         self._asked = 0  # of the file, until where it was asked for
         self._disk_buffer, self._buffer = _filled(), _filled()
         self._zero_copies = [ZeroCopy(connection) for connection in connections]
@@ -88,6 +95,8 @@ class Worker:
         out = direction == "out"
         do = self._operation(job, direction, link)
         networked = job != "disk"
+        written = self._direct["in"] if job in ("disk", "direct") else self._plain["in"]
+        behind = not out and job != "network" and not fcntl.fcntl(written, fcntl.F_GETFL) & os.O_DIRECT
         ahead = out and (job in BUFFERED or (job == "disk" and self._direct["out"] == self._plain["out"]))
         while (now := time.perf_counter()) < begin:
             time.sleep(begin - now)
@@ -107,6 +116,8 @@ class Worker:
                 waiting = most
             do()
             count.add(CHUNK)
+            if behind:
+                self._write_behind(written)
             while networked and out and waiting >= most:
                 _acknowledged(connection)
                 waiting -= 1
@@ -119,7 +130,7 @@ class Worker:
                 do()
                 count.add(CHUNK)
         if not out and job != "network":
-            os.fdatasync(self._direct["in"] if job in ("disk", "direct") else self._plain["in"])
+            os.fdatasync(written)
         zero.wait(zero.sends)
         done = count.done(time.perf_counter(), time.thread_time() - cpu_s)
         return done._replace(sends=zero.sends - sends, copied=zero.copied - copied)
@@ -159,6 +170,16 @@ class Worker:
         if begin < end:
             os.posix_fadvise(self._plain["out"], begin, end - begin, os.POSIX_FADV_WILLNEED)
             self._asked = end
+
+    def _write_behind(self, fd: int) -> None:
+        """Of each window that is full: it begins to be written, and the one before it is on the disk."""
+        end = self._at["in"] or self._bytes
+        if end % WINDOW and end != self._bytes:
+            return
+        begin = (end - 1) // WINDOW * WINDOW
+        for at, flags in ((begin, _WRITE), (self._behind, _WAIT_BEFORE | _WRITE | _WAIT_AFTER)):
+            _LIBC.sync_file_range(fd, ctypes.c_int64(at), ctypes.c_int64(WINDOW), flags)
+        self._behind = begin
 
     def _read(self, fd: int, buffer: mmap.mmap) -> None:
         at = self._next("out")

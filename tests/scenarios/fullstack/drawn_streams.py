@@ -68,7 +68,7 @@ class DrawnStreams:
         for number, side in enumerate(sides):
             mine = [rate for n, rate in zip(order, rates, strict=True) if n == number]
             moved = int(sum(mine) * slice_s * 1e6)
-            if side.direction == "in" and side.job != "network":
+            if side.writes:
                 self.budget.spend(moved, moved, load)
             cost = self.costs.setdefault(side, Cost())
             seconds = slice_s * len(mine)

@@ -209,7 +209,7 @@ def two_hosts() -> Iterator[tuple[int, int]]:
             one.communicate()
 
 
-@pytest.mark.parametrize("how", one_always("cut", "end", "kill"))
+@pytest.mark.parametrize("how", one_always("cut", "end", "kill", "runner", "both"))
 def test_a_peer_by_hand_and_its_cable(
     place: Path, disk: TrimDisk, two_hosts: tuple[int, int], how: str
 ) -> None:
@@ -232,17 +232,20 @@ def test_a_peer_by_hand_and_its_cable(
     )  # fmt: skip
     assert within(lambda: stations(running.pid), 60)
     assert connections(there) > 0
-    if how == "kill":
+    if how in ("kill", "both"):
         peer.kill()
+    if how in ("runner", "both"):
+        running.kill()
     elif how == "cut":
         time.sleep(1.0)
         subprocess.run([*inside, "ip", "link", "set", "far", "down"], check=True)
     running.communicate(timeout=150)
-    assert running.returncode == (0 if how == "end" else 3)
+    assert running.returncode == {"end": 0, "runner": -9, "both": -9}.get(how, 3)
     peer.communicate(timeout=60)
-    assert peer.returncode == (-9 if how == "kill" else 0)
+    assert peer.returncode == (-9 if how in ("kill", "both") else 0)
     assert within(lambda: connections(there) == 0, 40)
     assert left(place, disk) == []
+    assert not ours(other) and journals(other) == []
 
 
 def connections(there: int) -> int:

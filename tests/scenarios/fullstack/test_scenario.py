@@ -16,6 +16,7 @@ from probes.host import Host
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.fullstack import plan as plan_module
+from scenarios.fullstack.loads import loads, written_shares
 from scenarios.fullstack.machine import Bound, Machine
 from scenarios.fullstack.results import FullstackFigures, Limit, Streams
 from scenarios.fullstack.scenario import Fullstack
@@ -191,6 +192,16 @@ def test_both_directions_and_every_level(tmp_path: Path) -> None:
     )
     assert "fullstack.rates" in done.findings
     assert done.bench.closed and done.bench.budget.spent_bytes <= 8 << 30
+
+
+def test_what_may_be_written_goes_by_the_weight_of_who_writes() -> None:
+    every = loads(("out", "in"))
+    left, got = 1.0, {}
+    for load, share in written_shares(every).items():
+        got[load] = share * left
+        left -= got[load]
+    assert got == pytest.approx({"in": 8 / 12, "write": 2 / 12, "receive": 2 / 12})
+    assert {one.id for one in every if one.writes} == set(got)
 
 
 def test_the_result_is_shown_and_read_back(tmp_path: Path) -> None:
