@@ -78,8 +78,7 @@ def _rows(box: Box, point: Placed) -> Iterator[tuple[Cell, ...]]:
             " to ".join(units.percent(end) for end in span)
             if span and place is not None and 0 <= place <= 1
             else "–",
-            units.percent(value / hard.median),
-            units.percent(value / easy.median),
+            *(units.percent(value / end.median) if end.median else "–" for end in (hard, easy)),
             f"{point.processes or '?'} (box {box.processes or '?'})",
         )
 
