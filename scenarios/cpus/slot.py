@@ -37,11 +37,10 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Bay(msgspec.Struct, frozen=True):
-    """A node (or all CPUs) with its cores by last-level cache, free ones only; `size`: how many cores it has in all."""
+    """A node (or all CPUs) with its free cores by last-level cache."""
 
     node: int | None
     caches: tuple[tuple[frozenset[int], ...], ...]
-    size: int
 
     @property
     def free(self) -> int:
@@ -62,9 +61,8 @@ def _bays(usable: UsableCpus, taken: frozenset[int]) -> list[Bay]:
     nodes: list[tuple[int | None, frozenset[int]]] = [*usable.node_sets] or [(None, usable.cpus)]
     bays = []
     for number, cpus in nodes:
-        mine = [core for core in cores if core <= cpus]
-        free = [core for core in mine if not core & taken]
-        bays.append(Bay(number, _by_cache(free, groups), len(mine)))
+        free = [core for core in cores if core <= cpus and not core & taken]
+        bays.append(Bay(number, _by_cache(free, groups)))
     return bays
 
 

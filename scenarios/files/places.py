@@ -24,7 +24,6 @@ class ComparedDirectory(msgspec.Struct, frozen=True, kw_only=True):
     directory: str
     place: Placement
     devices: tuple[BlockDevice, ...]
-    explicit: bool
 
     @property
     def device(self) -> BlockDevice | None:
@@ -38,14 +37,10 @@ class ComparedDirectory(msgspec.Struct, frozen=True, kw_only=True):
         return self.place.mount.source
 
 
-def target(
-    known: Devices, letter: str, directory: str, place: Placement, *, explicit: bool
-) -> ComparedDirectory:
+def target(known: Devices, letter: str, directory: str, place: Placement) -> ComparedDirectory:
     """`known`: the host's block devices."""
     devices = tuple(known[name] for name in place.leaves if name in known)
-    return ComparedDirectory(
-        letter=letter, directory=directory, place=place, devices=devices, explicit=explicit
-    )
+    return ComparedDirectory(letter=letter, directory=directory, place=place, devices=devices)
 
 
 def text(value: object) -> str:
@@ -91,7 +86,7 @@ def place(host: Host, path: str) -> DirectoryChoice:
         return DirectoryChoice(
             path=path, device="", model="", fstype="", free_bytes=None, refusal=fit.refusal or there.reason
         )
-    known, state = target(block_devices(host), "A", path, there, explicit=True), host.statvfs(path)
+    known, state = target(block_devices(host), "A", path, there), host.statvfs(path)
     leaf = known.devices[0] if known.devices else None
     return DirectoryChoice(
         path=path,

@@ -71,7 +71,7 @@ class Kernel(Scenario):
         with run.step("fingerprint", FINGERPRINT):
             place = layout.fit.placement if layout.fit is not None else None
             for trait in fingerprint(run.host, place):
-                run.fact(trait.subject, trait.name, trait.value, source=trait.source)
+                run.emit(ev.fact(trait, run.time()))
             _, known = await asyncio.to_thread(suspects, run.time)
             for finding in known:
                 run.found(finding)

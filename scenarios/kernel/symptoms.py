@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias, TypeVar
 
-from probes.host import Host
+from probes.host import Host, once
 from probes.process_stat import stat_at
 from probes.system.disk.arrays import md_arrays
 from probes.system.disk.diskstats import disk_counters
@@ -179,12 +179,9 @@ def iowait_idle_disks(host: Host) -> Answer:
     )
 
 
+@once
 def _waiting(host: Host) -> tuple[str, float] | Absent:
     """The share of I/O wait in words where it is high, and how busy the busiest disk was. Looked at once a host."""
-    return host.once(_look)
-
-
-def _look(host: Host) -> tuple[str, float] | Absent:
     if not host.live:
         return Absent("a capture does not show what the CPUs wait for now", "captured", "/proc/stat")
     before = read_counters(host, time.monotonic())

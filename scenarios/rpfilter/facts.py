@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from probes.host import Host
+from probes.host import Host, once
 from probes.system.firewall.firewalld import Firewalld, firewalld
 from probes.system.firewall.reverse_path import Protocol, ReversePathRule
 from probes.system.firewall.rp_filter import RpFilter, rp_filter
@@ -26,10 +26,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     firewalld: Firewalld | Absent
     asked: Meaning | Absent
     rp_filter: RpFilter | Absent
-    routes6: RouteTable | Absent
-    routes4: RouteTable | Absent
-    policy_rules: int | Absent
-    policy_rules4: int | Absent
+    routes: dict[Protocol, RouteTable | Absent]
+    policy_rules: dict[Protocol, int | Absent]
     forwarding: dict[str, bool]
     cards: tuple[Card, ...]
     ipv6: bool
@@ -53,33 +51,25 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     def fastest(self) -> Card | None:
         return next(iter(self.cards), None)
 
-    def routes(self, protocol: Protocol) -> RouteTable | Absent:
-        return self.routes6 if protocol == "IPv6" else self.routes4
-
     def uplinks(self, protocol: Protocol) -> tuple[str, ...]:
         """The interfaces that routes lead out by: with one of them, a strict check has little to tell apart."""
-        table = self.routes(protocol)
+        table = self.routes[protocol]
         return () if isinstance(table, Absent) else table.interfaces
 
     def routes_for_others(self, protocol: Protocol) -> bool:
         return self.forwarding.get(protocol, False)
 
 
+@once
 def read(host: Host) -> Facts:
-    return host.once(_read)
-
-
-def _read(host: Host) -> Facts:
     configured = firewalld(host)
     return Facts(
         ruleset=ruleset(host),
         firewalld=configured,
         asked=configured if isinstance(configured, Absent) else meaning(configured),
         rp_filter=rp_filter(host),
-        routes6=ipv6_routes(host),
-        routes4=ipv4_routes(host),
-        policy_rules=policy_rules(host),
-        policy_rules4=policy_rules(host, "IPv4"),
+        routes={"IPv6": ipv6_routes(host), "IPv4": ipv4_routes(host)},
+        policy_rules={"IPv6": policy_rules(host), "IPv4": policy_rules(host, "IPv4")},
         forwarding=forwarding(host),
         cards=cards(host),
         ipv6=has_ipv6(host),
@@ -94,11 +84,11 @@ def has_ipv6(host: Host) -> bool:
 def entries(host: Host, facts: Facts) -> Iterator[Entry]:
     """What was read, as triage tells it, and what a lookup goes through."""
     yield from firewall_facts(host)
-    table = facts.routes6
+    table = facts.routes["IPv6"]
     total, source = (table, "") if isinstance(table, Absent) else (table.total, table.source)
     yield entry("firewall", "IPv6 routes", total, source)
-    yield entry("firewall", "IPv6 policy rules", facts.policy_rules, "ip -6 rule show")
-    yield entry("firewall", "IPv4 policy rules", facts.policy_rules4, "ip -4 rule show")
+    for protocol, rules in facts.policy_rules.items():
+        yield entry("firewall", f"{protocol} policy rules", rules, f"ip -{protocol[-1]} rule show")
 
 
 def rate_entries(found: PacketRates | Absent, cards: tuple[Card, ...]) -> Iterator[Entry]:

@@ -7,6 +7,7 @@ from typing import Any
 from probes.action import Action
 from probes.bench.net.route_set import MOST_ROUTES, RouteSet, scaled
 from probes.host import Host
+from probes.system.firewall.reverse_path import Protocol
 from probes.system.running.allowed import may_administer
 from probes.types import Absent
 from scenarios.experiment.budget import least_seconds
@@ -16,13 +17,14 @@ from scenarios.plan import PlannedStep
 from scenarios.rpfilter.facts import Facts, read
 from scenarios.rpfilter.measurement.measured_check import MeasuredCheck, chosen
 from scenarios.rpfilter.measurement.variants import Trial, trials
-from scenarios.rpfilter.rules import POLICY_RULES, POLICY_RULES4
 
 RATES_S = 3.0  # how long this host's own packets are counted before anything is sent
 MOST_RATES_S = 60.0
 PREPARING_S = 2.0
 BUDGET_S, BUDGET_ALL_S = 20.0, 240.0
 BLOCK_S = 0.5
+
+POLICY_RULES: dict[Protocol, int] = {"IPv6": 2, "IPv4": 3}  # that every kernel has: local, main; and default
 
 STEPS = {
     "read": "read firewall, routes and settings",
@@ -105,14 +107,13 @@ def least_s(trial: Trial) -> float:
 
 def routes_of(facts: Facts, asked: int) -> RouteSet:
     """The host's own routes, or `--routes` of them: fewer, or more with made-up ones."""
-    own6 = () if isinstance(facts.routes6, Absent) else facts.routes6.unicast
-    own4 = () if isinstance(facts.routes4, Absent) else facts.routes4.unicast
-    pairs6 = [(r.prefix, r.interface) for r in own6]
-    pairs4 = [(r.prefix, r.interface) for r in own4]
-    return RouteSet(
-        ipv6=scaled(pairs6, len(pairs6) if asked < 0 else asked, ipv6=True),
-        ipv4=scaled(pairs4, len(pairs4) if asked < 0 else asked, ipv6=False),
-    )
+
+    def of(protocol: Protocol) -> tuple[tuple[str, str], ...]:
+        table = facts.routes[protocol]
+        own = [] if isinstance(table, Absent) else [(r.prefix, r.interface) for r in table.unicast]
+        return scaled(own, len(own) if asked < 0 else asked, ipv6=protocol == "IPv6")
+
+    return RouteSet(ipv6=of("IPv6"), ipv4=of("IPv4"))
 
 
 def _left_out(facts: Facts, main: MeasuredCheck, blocked: str) -> Iterator[str]:
@@ -121,18 +122,15 @@ def _left_out(facts: Facts, main: MeasuredCheck, blocked: str) -> Iterator[str]:
     if not facts.ipv6:
         yield "IPv6 is off on this host: IPv4 is measured, for which firewalld has no check of its own"
     dearer = "they make each lookup cost more than measured here"
-    for protocol, rules, usual in (
-        ("IPv6", facts.policy_rules, POLICY_RULES),
-        ("IPv4", facts.policy_rules4, POLICY_RULES4),
-    ):
+    for protocol, rules in facts.policy_rules.items():
+        usual = POLICY_RULES[protocol]
         if not isinstance(rules, Absent) and rules > usual:
             more = "a policy rule" if rules == usual + 1 else f"{rules - usual} policy rules"
             tables = "" if protocol == "IPv6" else ", and of its route tables only the main one is"
             yield f"of {protocol} {more} beyond the usual {usual} cannot be copied{tables}: {dearer}"
-    if not isinstance(facts.routes6, Absent) and len(facts.routes6.unicast) > MOST_ROUTES:
-        yield f"of {len(facts.routes6.unicast):,} IPv6 routes the first {MOST_ROUTES:,} are copied"
-    if not isinstance(facts.routes4, Absent) and len(facts.routes4.unicast) > MOST_ROUTES:
-        yield f"of {len(facts.routes4.unicast):,} IPv4 routes the first {MOST_ROUTES:,} are copied"
+    for protocol, table in facts.routes.items():
+        if not isinstance(table, Absent) and len(table.unicast) > MOST_ROUTES:
+            yield f"of {len(table.unicast):,} {protocol} routes the first {MOST_ROUTES:,} are copied"
     if isinstance(facts.ruleset, Absent):
         yield f"the live ruleset: {facts.ruleset.reason}; {main.name} is measured"
 

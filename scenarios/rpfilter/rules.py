@@ -21,8 +21,6 @@ from scenarios.rules.texts import texts
 SAYS = texts("rpfilter")
 
 FAST_MBIT = 25_000  # from here on one core cannot check every frame of MTU 1500 at half a microsecond each
-POLICY_RULES = 2  # IPv6 rules that every kernel has: local and main
-POLICY_RULES4 = 3  # and default
 
 
 def evidence(facts: Facts, rule: ReversePathRule) -> tuple[Evidence, ...]:
@@ -40,7 +38,7 @@ def evidence(facts: Facts, rule: ReversePathRule) -> tuple[Evidence, ...]:
     elif rule.first_hook is not None and rule.first_hook.name == "forward":
         lines.append(SAYS.evidence("forward"))
     for protocol in rule.protocols:
-        table = facts.routes(protocol)
+        table = facts.routes[protocol]
         if not isinstance(table, Absent):
             lines.append(Evidence(_routes(protocol, table), table.source))
     for card in facts.cards[:1]:

@@ -3,7 +3,7 @@
 The live firewall, routes and settings are only read.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from typing import ClassVar
 
@@ -23,6 +23,7 @@ from scenarios.experiment.load_schedule import LEAST_LOAD_S, ScheduledLoad, camp
 from scenarios.experiment.schedule.blocks import Blocks
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.experiment.scheduler import Scheduler
+from scenarios.finding import Finding
 from scenarios.guards.watch import watch_for
 from scenarios.model import Options, Prepared, Refused, Run, Scenario, Step
 from scenarios.rpfilter import cost
@@ -98,12 +99,8 @@ class Rpfilter(Scenario):
 
     def _read_only(self, run: Run) -> None:
         """What the read-only rules say: all that is left where nothing can be measured."""
-        for rule in RULES:
-            try:
-                for found in rule.check(run.host):
-                    run.found(found)
-            except (Unreadable, Inapplicable) as why:
-                run.note(f"{rule.title}: {why}")
+        for found in _said(run.host, run.note):
+            run.found(found)
 
     async def _rates(self, run: Run) -> PacketRates | Absent:
         with run.step("rates", STEPS["rates"]):
@@ -182,16 +179,10 @@ class Rpfilter(Scenario):
         main = chosen(facts)
         found = answer(verdicts, path, now, facts.fastest, run.options.number("link"), main.protocol)
         measured = main.rule if found is not None else None
-        for rule in RULES:
-            try:
-                for said in rule.check(run.host):
-                    if measured is None or (said.id, said.subject) != (
-                        "rpfilter.loaded",
-                        subject_of(measured),
-                    ):
-                        run.found(said)
-            except (Unreadable, Inapplicable):
-                continue
+        own = ("rpfilter.loaded", subject_of(measured)) if measured is not None else None
+        for said in _said(run.host, lambda _: None):
+            if (said.id, said.subject) != own:
+                run.found(said)
         if found is None:
             run.note("the check's cost could not be measured, see the verdict's reason")
             return
@@ -199,3 +190,12 @@ class Rpfilter(Scenario):
         if found.lines:
             run.emit(AtLineRate(t=run.time(), value=line_rates(found)))
         run.found(finding(found, facts, main))
+
+
+def _said(host: Host, passed_over: Callable[[str], None]) -> Iterator[Finding]:
+    """What the read-only rules say; why one of them says nothing goes to `passed_over`."""
+    for rule in RULES:
+        try:
+            yield from rule.check(host)
+        except (Unreadable, Inapplicable) as why:
+            passed_over(f"{rule.title}: {why}")

@@ -80,7 +80,7 @@ class StorageSetup:
             (self.refusals if explicit else self.left_out).append(fit.refusal)
             return
         letter = LETTERS[len(self.targets)]
-        self.targets.append(target(block_devices(host), letter, directory, fit.placement, explicit=explicit))
+        self.targets.append(target(block_devices(host), letter, directory, fit.placement))
         self.suitable[letter] = fit
 
     @property

@@ -90,6 +90,17 @@ class Worker:
         self._writer.close()
 
 
+def forked(control: socket.socket) -> socket.socket:
+    """The socket of a new child of a process that forks one for each descriptor that it is sent."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        try:
+            socket.send_fds(control, [b"f"], [theirs.fileno()])
+        except OSError:
+            pass  # it is gone: reading from `ours` finds the end
+    return ours
+
+
 class ForkServer:
     """The interpreter that the workers are forked from."""
 
@@ -109,13 +120,7 @@ class ForkServer:
 
     def fork(self) -> socket.socket:
         """The socket of a new worker."""
-        ours, theirs = socket.socketpair()
-        with theirs:
-            try:
-                socket.send_fds(self._control, [b"f"], [theirs.fileno()])
-            except OSError:
-                pass  # it is gone: reading from `ours` finds the end, and `why_gone` the reason
-        return ours
+        return forked(self._control)  # `why_gone` tells why it is gone
 
     async def why_gone(self) -> str:
         status = await self.ended(0.2)

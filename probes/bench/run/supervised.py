@@ -13,6 +13,7 @@ from typing import Self, TypeAlias
 
 import msgspec
 
+from probes.bench.engine.pool import forked
 from probes.bench.measured import BenchRefused
 from probes.bench.profile.wait_samples import Wait
 from probes.bench.run import process_tree
@@ -235,13 +236,7 @@ class Supervisors:
         if self._server is None or self._server.poll() is not None:
             self._start()
         assert self._control is not None
-        ours, theirs = socket.socketpair()
-        with theirs:
-            try:
-                socket.send_fds(self._control, [b"f"], [theirs.fileno()])
-            except OSError:
-                pass  # it is gone: reading from `ours` finds the end
-        return ours
+        return forked(self._control)
 
     def _start(self) -> None:
         if self._control is not None:

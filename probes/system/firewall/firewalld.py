@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from probes.host import Host
+from probes.host import Host, once
 from probes.types import Absent
 
 CONF = "/etc/firewalld/firewalld.conf"
@@ -28,12 +28,9 @@ class Firewalld(msgspec.Struct, frozen=True, kw_only=True):
     source: str = CONF
 
 
+@once
 def firewalld(host: Host) -> Firewalld | Absent:
     """Absent where firewalld is not configured here (no firewalld.conf), or the file may not be read."""
-    return host.once(_firewalld)
-
-
-def _firewalld(host: Host) -> Firewalld | Absent:
     text = host.text(CONF)
     if isinstance(text, Absent):
         return text

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from probes.host import Host
+from probes.host import Host, once
 from probes.types import Absent
 
 CONF = "/proc/sys/net/ipv4/conf"
@@ -32,12 +32,9 @@ class RpFilter(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(name for name, value in self.own.items() if value == 1 and self.everywhere == 2)
 
 
+@once
 def rp_filter(host: Host) -> RpFilter | Absent:
     """The settings, world-readable. Absent where there is no IPv4 or the tree holds none."""
-    return host.once(_rp_filter)
-
-
-def _rp_filter(host: Host) -> RpFilter | Absent:
     everywhere = host.integer(f"{CONF}/all/rp_filter")
     if isinstance(everywhere, Absent):
         return everywhere

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from probes.host import Host
+from probes.host import Host, once
 from probes.system.firewall.reverse_path import Form, Protocol, ReversePathRule
 from probes.system.firewall.ruleset_text import listing_from_text
 from probes.system.firewall.xtables import rules_from_save
@@ -40,12 +40,9 @@ class Ruleset(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(rule for rule in self.rules if rule.reached)
 
 
+@once
 def ruleset(host: Host) -> Ruleset | Absent:
     """The live ruleset's reverse-path checks; Absent where none of it could be read (not root, no tool)."""
-    return host.once(_ruleset)
-
-
-def _ruleset(host: Host) -> Ruleset | Absent:
     native = _native(host)
     legacy = _legacy(host)
     if isinstance(native, Absent) and isinstance(legacy, Absent):

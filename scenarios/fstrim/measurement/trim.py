@@ -75,7 +75,6 @@ class Trimmed(NamedTuple):
     requested: int | None
     requests: int | None
     rest_s: float | None
-    waited_s: float
 
 
 def discards(host: Host, leaves: Sequence[str]) -> Discards | Absent:
@@ -106,7 +105,6 @@ def claim(said: str) -> int | None:
 async def trim(run: Run, action: Action, leaves: Sequence[str], pattern: Pattern) -> Trimmed:
     """Trims and waits until the disk rests, at most `settle_at_most_s`. Raises Refused (from `change`)."""
     before = discards(run.host, leaves)
-    began = run.clock.now()
     async with run.change(action) as applied:
         ended = run.clock.now()
         rest_s = await _rest(run, leaves, pattern, ended)
@@ -117,7 +115,7 @@ async def trim(run: Run, action: Action, leaves: Sequence[str], pattern: Pattern
             requested = after.bytes - before.bytes
         if before.requests is not None and after.requests is not None:
             requests = after.requests - before.requests
-    return Trimmed(claim(applied.value), applied.value, requested, requests, rest_s, run.clock.now() - began)
+    return Trimmed(claim(applied.value), applied.value, requested, requests, rest_s)
 
 
 async def _rest(run: Run, leaves: Sequence[str], pattern: Pattern, ended: float) -> float | None:

@@ -98,7 +98,6 @@ class CpuResult(msgspec.Struct, frozen=True, kw_only=True):
     share: dict[int, float]
     seconds: float
     clocked: Clocked
-    rounds: int
 
 
 def crowds(usable: UsableCpus) -> tuple[Crowd, Crowd | None, Crowd | None]:
@@ -127,12 +126,6 @@ class CpuBench:
         self._loads = loads()
         self._slices: dict[tuple[str, str], list[PlacedSlice]] = defaultdict(list)
         self.told: list[RoundValue] = []  # of the last round
-
-    @property
-    def cells(self) -> int:
-        """Slices of a round."""
-        crowd_count = sum(crowd is not None for crowd in (self._one, self._cores, self._threads))
-        return len(self._loads) * crowd_count + len(self._steps) + 2
 
     async def round(self) -> None:
         """Every cell once. Raises BenchRefused."""
@@ -200,7 +193,6 @@ class CpuBench:
             share=self._shares(),
             seconds=seconds,
             clocked=clocked,
-            rounds=len(self._slices[SCALED_BY, "one"]),
         )
 
     def _row(self, load: CpuLoad) -> CpuRow | None:

@@ -52,7 +52,6 @@ class MemoryResult(msgspec.Struct, frozen=True, kw_only=True):
     huge_ns: RoundsFigure | None
     beyond_cache: bool  # the chain's buffer is larger than the last-level cache is told to be
     problems: tuple[str, ...]
-    rounds: int
 
 
 class NodePair(msgspec.Struct, frozen=True):
@@ -122,12 +121,7 @@ class MemoryBench:
         self._pages: dict[str, list[float]] = defaultdict(list)
         self._problems: dict[str, None] = {}
         self._refused: set[tuple[int, str]] = set()
-        self.rounds = 0
         self.told: list[RoundValue] = []  # of the last round
-
-    @property
-    def cells(self) -> int:
-        return CELLS_OF_PAIR * len(self._targets) + 2
 
     async def round(self) -> None:
         """Every pair once: all CPUs copying, one copying, one chasing; and the two page sizes."""
@@ -137,7 +131,6 @@ class MemoryBench:
         for at, what in cells:
             if (at, what) not in self._refused:
                 await self._slice(at, what)
-        self.rounds += 1
         self.told = list(self._told())
 
     def _told(self) -> Iterator[RoundValue]:
@@ -159,7 +152,6 @@ class MemoryBench:
         """What was measured until now does not count."""
         self._values.clear()
         self._pages.clear()
-        self.rounds = 0
 
     async def _slice(self, at: int, what: str) -> None:
         target = self._targets[at]
@@ -192,7 +184,6 @@ class MemoryBench:
             huge_ns=figure(self._pages["huge"]),
             beyond_cache=self.beyond_cache,
             problems=tuple(self._problems),
-            rounds=self.rounds,
         )
 
     def _reach(self, at: int, target: NodePair) -> NodeReach:

@@ -51,7 +51,6 @@ def _cpu(of_n: float = 0.99, share: float = 1.0, reached: int | None = None) -> 
         share={0: share, 1: 1.0},
         seconds=10.0,
         clocked=Clocked(reached_khz=NO_CLOCK if reached is None else reached, samples=8),
-        rounds=12,
     )
 
 
@@ -197,7 +196,6 @@ def _memory(*reaches: NodeReach) -> MemoryResult:
         huge_ns=None,
         beyond_cache=True,
         problems=(),
-        rounds=9,
     )
 
 

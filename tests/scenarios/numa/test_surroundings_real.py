@@ -44,7 +44,7 @@ while (reader.read().quota_s or 0.0) < before + 1.0 and time.monotonic() < began
 took = time.monotonic() - began
 result = CpuResult(
     rows=(), curve={}, clock_ns=None, system_call_ns=None, share={0: 0.5}, seconds=took,
-    clocked=Clocked(reached_khz=NO_CLOCK, samples=0), rounds=1,
+    clocked=Clocked(reached_khz=NO_CLOCK, samples=0),
 )
 for finding in cpu_findings(result, surveyor.end(took, result.share)):
     print(finding.id, finding.severity, finding.title)

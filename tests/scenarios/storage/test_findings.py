@@ -58,7 +58,7 @@ def target(device: BlockDevice = DISK, letter: str = "A") -> ComparedDirectory:
     place = Placement(
         directory="/data", mount=mount, device="sda1", layers=("sda1", device.name), leaves=(device.name,)
     )
-    return ComparedDirectory(letter=letter, directory="/data", place=place, devices=(device,), explicit=True)
+    return ComparedDirectory(letter=letter, directory="/data", place=place, devices=(device,))
 
 
 def test_a_stream_beyond_its_link_says_nothing_of_the_link() -> None:
@@ -192,9 +192,7 @@ def stacked(tree: Tree, letter: str, *names: str) -> Variant:
     found = block_devices(host)
     mount = msgspec.structs.replace(target().place.mount, fstype="ext4")
     place = Placement(directory="/d", mount=mount, device=names[0], layers=names, leaves=names[-1:])
-    one = ComparedDirectory(
-        letter=letter, directory=f"/{letter}", place=place, devices=(found[names[-1]],), explicit=True
-    )
+    one = ComparedDirectory(letter=letter, directory=f"/{letter}", place=place, devices=(found[names[-1]],))
     return variant(host, one)
 
 

@@ -114,7 +114,7 @@ def test_a_mount_with_sync_is_told_of_the_run_that_measures_it_and_chosen_by_a_c
         subprocess.run(["mount", "-o", "remount,sync", mounted], check=True)
         host = Host()
         places = [(path, place) for path in ("/var/tmp", mounted) if present(place := placement(host, path))]
-        one, other = (target(block_devices(host), "AB"[n], *at, explicit=True) for n, at in enumerate(places))
+        one, other = (target(block_devices(host), "AB"[n], *at) for n, at in enumerate(places))
         assert "storage.mount-options" in {finding.id for finding in known_of(host, [one, other])}
         assert "storage.mount-options" not in {finding.id for finding in known_of(host, [one])}
         assert mounted in chosen(host, Options({})).suspects
