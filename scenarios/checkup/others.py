@@ -15,11 +15,10 @@ import msgspec
 
 from probes import units
 from probes.host import Host
-from probes.system.processor.throttle import quota_files
 from probes.system.pulse import Counters, Rates, pulse, read_counters
 from probes.system.running.culprit import Resource, ranking, used_by_others
 from probes.system.running.processes import ProcessTable, look, own_family, owner_of
-from probes.system.running.quota_groups import quota_group, since
+from probes.system.running.quota_groups import most_stopped, own_quotas
 from scenarios.cpus import priority
 from scenarios.cpus.quota import PERIODS_SPEAK, less_tight, stopped_by
 from scenarios.finding import Finding, NextStep
@@ -35,7 +34,6 @@ BUSY = 0.8  # of the time that a disk had something to do,
 PRESSED = 0.5  # where the kernel says besides that tasks waited for one
 MOST_NAMED = 3
 AREA = "host"  # the items' scenario, as of triage's rules about the host
-CGROUPS = "/sys/fs/cgroup"
 
 
 class User(msgspec.Struct, frozen=True):
@@ -68,9 +66,7 @@ class Others:
     def __init__(self, run: Run) -> None:
         self._run = run
         self.gaps: list[Gap] = []
-        folders = [file.rpartition("/")[0] for file in quota_files(run.host)] if run.host.live else []
-        found = (quota_group(run.host, CGROUPS, folder) for folder in folders)
-        self._quotas = [group for group in found if group is not None]
+        self._quotas = own_quotas(run.host) if run.host.live else ()
 
     async def look(self, seconds: float = BETWEEN_S) -> None:
         """Only on a live host: a captured one stands still."""
@@ -83,8 +79,7 @@ class Others:
 
     def quota(self, known: Sequence[Finding] = ()) -> list[Item]:
         """Of our own groups the one whose quota stopped us most often; `known`: triage's findings, that name it too."""
-        groups = [now for group in self._quotas if (now := since(self._run.host, group)) is not None]
-        worst = max(groups, key=lambda group: group.share, default=None)
+        worst = most_stopped(self._run.host, self._quotas)
         if worst is None or worst.share <= PERIODS_SPEAK:
             return []
         words = SAYS.text("quota", stopped=stopped_by(worst))

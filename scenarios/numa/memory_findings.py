@@ -27,11 +27,43 @@ class Speed(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """`speed`: None without an interval. `told`: of one pair of nodes; `compared`: the slow node with the fast one."""
+    """`told` is the line about one pair of nodes, `compared` about the slow node and the fast one."""
 
-    speed: Callable[[NodeReach], Speed | None]
-    told: Callable[[NodeReach], Evidence]
-    compared: Callable[[NodeReach, NodeReach], str]
+    figure: Callable[[NodeReach], RoundsFigure | None]
+    shown: Callable[[float], str]
+    told: str
+    compared: str
+    less_is_better: bool = False
+
+    def speed(self, reach: NodeReach) -> Speed | None:
+        """None without an interval."""
+        found = self.figure(reach)
+        if found is None or found.low is None or found.high is None:
+            return None
+        if self.less_is_better:
+            return Speed(1 / found.value, 1 / found.high, 1 / found.low)
+        return Speed(found.value, found.low, found.high)
+
+    def evidence(self, reach: NodeReach) -> Evidence:
+        found = self.figure(reach)
+        assert found is not None and found.low is not None and found.high is not None
+        value, low, high = map(self.shown, (found.value, found.low, found.high))
+        at = {"cpus": reach.cpu_node, "memory": reach.memory_node}
+        cores = units.counted(reach.workers, "core")
+        return SAYS.evidence(self.told, value=value, low=low, high=high, cores=cores, **at)
+
+    def against(self, reach: NodeReach, best: NodeReach) -> str:
+        slow, fast = self.figure(reach), self.figure(best)
+        assert slow is not None and fast is not None
+        share = units.percent(slow.value / fast.value)
+        slowly, quickly = self.shown(slow.value), self.shown(fast.value)
+        return SAYS.text(self.compared, share=share, slow=slowly, fast=quickly, best=best.cpu_node)
+
+
+BANDWIDTH = Measure(lambda reach: reach.copied_bytes_per_s, units.rate, "copied", "bandwidth-of")
+LATENCY = Measure(
+    lambda reach: reach.latency_ns, "{:.0f}".format, "loaded", "latency-of", less_is_better=True
+)
 
 
 def memory_findings(result: MemoryResult) -> Iterator[Finding]:
@@ -43,8 +75,10 @@ def _far(reaches: Sequence[NodeReach]) -> Iterator[Finding]:
     """Against the slower of the two that are near: the same cores, and the same memory."""
     own = {r.cpu_node: r for r in reaches if r.near}
     for reach in reaches:
-        seen, here, there = _bandwidth(reach), own.get(reach.cpu_node), own.get(reach.memory_node)
-        near = [(r, speed) for r in (here, there) if r is not None and (speed := _bandwidth(r)) is not None]
+        seen, here, there = BANDWIDTH.speed(reach), own.get(reach.cpu_node), own.get(reach.memory_node)
+        near = [
+            (r, speed) for r in (here, there) if r is not None and (speed := BANDWIDTH.speed(r)) is not None
+        ]
         if reach.near or seen is None or not near or here is None:
             continue
         base, usual = min(near, key=lambda pair: pair[1].low)
@@ -59,7 +93,7 @@ def _far(reaches: Sequence[NodeReach]) -> Iterator[Finding]:
             share=seen.value / usual.value,
             whose="its own" if base is here else "that memory's own cores",
             why=SAYS.text(why, memory=reach.memory_node),
-            evidence=[_copied(r) for r in (*(r for r, _ in near), reach)],
+            evidence=[BANDWIDTH.evidence(r) for r in (*(r for r, _ in near), reach)],
         )
         return  # the link is said once, not for each pair of nodes behind it
 
@@ -102,60 +136,7 @@ def _slow_node(reach: NodeReach, best: NodeReach, across: NodeReach | None, meas
         name,
         subject=f"node {node}",
         node=node,
-        size=measure.compared(reach, best),
+        size=measure.against(reach, best),
         best=best.cpu_node,
-        evidence=[measure.told(one) for one in told],
+        evidence=[measure.evidence(one) for one in told],
     )
-
-
-def _bandwidth(reach: NodeReach) -> Speed | None:
-    return _speed(reach.copied_bytes_per_s)
-
-
-def _copied(reach: NodeReach) -> Evidence:
-    seen = _bandwidth(reach)
-    assert seen is not None
-    return Evidence(
-        f"{_pair(reach)}: {units.rate(seen.value)} copied "
-        f"(95 % CI {units.rate(seen.low)} to {units.rate(seen.high)}), {units.counted(reach.workers, 'core')}"
-    )
-
-
-def _bandwidths(reach: NodeReach, best: NodeReach) -> str:
-    seen, usual = _bandwidth(reach), _bandwidth(best)
-    assert seen is not None and usual is not None
-    return f"{units.percent(seen.value / usual.value)} of the bandwidth of node {best.cpu_node} in its own"
-
-
-def _loads(reach: NodeReach) -> Speed | None:
-    """A nanosecond."""
-    ns = _speed(reach.latency_ns)
-    return None if ns is None else Speed(1 / ns.value, 1 / ns.high, 1 / ns.low)
-
-
-def _loaded(reach: NodeReach) -> Evidence:
-    ns = _speed(reach.latency_ns)
-    assert ns is not None
-    return Evidence(
-        f"{_pair(reach)}: {ns.value:.0f} ns a load (95 % CI {ns.low:.0f} to {ns.high:.0f}), 1 core"
-    )
-
-
-def _latencies(reach: NodeReach, best: NodeReach) -> str:
-    slow, quick = reach.latency_ns, best.latency_ns
-    assert slow is not None and quick is not None
-    return f"{slow.value:.0f} ns a load, node {best.cpu_node} in its own {quick.value:.0f} ns"
-
-
-def _speed(figure: RoundsFigure | None) -> Speed | None:
-    if figure is None or figure.low is None or figure.high is None:
-        return None
-    return Speed(figure.value, figure.low, figure.high)
-
-
-def _pair(reach: NodeReach) -> str:
-    return f"CPUs of node {reach.cpu_node}, memory of node {reach.memory_node}"
-
-
-BANDWIDTH = Measure(_bandwidth, _copied, _bandwidths)
-LATENCY = Measure(_loads, _loaded, _latencies)

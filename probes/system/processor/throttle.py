@@ -14,8 +14,7 @@ _V1_FOLDERS = ("/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/cpu")
 
 
 class ThrottleCounters(msgspec.Struct, frozen=True):
-    """`thermal`: events since boot; `quota_s`: seconds our control groups were held back; `khz`: the fastest CPU now;
-    `periods`: of each group the quota's periods in which it was held back, and all.
+    """`thermal`: events since boot; `quota_s`: seconds our control groups were held back; `khz`: the fastest CPU now.
 
     None: not offered here (most virtual machines have neither heat nor frequency).
     """
@@ -23,13 +22,6 @@ class ThrottleCounters(msgspec.Struct, frozen=True):
     thermal: int | None = None
     quota_s: float | None = None
     khz: int | None = None
-    periods: tuple[tuple[int, int], ...] = ()
-
-    def held_since(self, earlier: ThrottleCounters) -> tuple[int, int]:
-        """In how many of how many periods since then; of the group that was held back most often."""
-        pairs = zip(self.periods, earlier.periods, strict=False)
-        moved = [(now[0] - then[0], now[1] - then[1]) for now, then in pairs]
-        return max(moved, key=lambda m: (m[0] / m[1] if m[1] > 0 else 0.0, m[1]), default=(0, 0))
 
 
 class ThrottleReader:
@@ -49,13 +41,11 @@ class ThrottleReader:
     def read(self) -> ThrottleCounters:
         heat = [n for path in self._heat if isinstance(n := self._host.integer(path), int)]
         clocks = [n for path in self._clocks if isinstance(n := self._host.integer(path), int)]
-        stats = [cpu_stat(self._host, path) for path in self._quotas]
-        held = [s for stat in stats if (s := _held_back_s(stat)) is not None]
+        held = [s for path in self._quotas if (s := _held_back_s(cpu_stat(self._host, path))) is not None]
         return ThrottleCounters(
             sum(heat) if heat else None,
             sum(held) if held else None,
             max(clocks, default=None),
-            tuple((stat.get("nr_throttled", 0), stat.get("nr_periods", 0)) for stat in stats),
         )
 
 

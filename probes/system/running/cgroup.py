@@ -69,7 +69,7 @@ def cgroup(host: Host, pid: str = "self") -> Cgroup | Absent:
         path=groups.get("cpu") or groups.get("", "/"),
         cpu_cores=_least(_quota_v2(host, folders.get("", ())), _quota_v1(host, folders.get("cpu", ()))),
         memory_bytes=_least(memory, _bytes(host, first, "memory.limit_in_bytes")),
-        io=(*_io_v2(host, folders.get("", ())), *_io_v1(host, folders.get("blkio", ()))),
+        io=(*_io_limits(host, folders.get("", ())), *_throttles(host, folders.get("blkio", ()))),
         cpus=_cpuset(host, (*folders.get("", ()), *folders.get("cpuset", ()))),
         latency_targets=tuple(_latency_targets(host, folders.get("", ()))),
     )
@@ -163,38 +163,31 @@ def _bytes(host: Host, folders: tuple[str, ...], name: str) -> int | Absent | No
     return min((number for number in numbers if number < _NO_LIMIT_BYTES), default=None)
 
 
-def _io_v2(host: Host, folders: tuple[str, ...]) -> list[IoLimit]:
-    """`8:16 rbps=2097152 wbps=max riops=max wiops=120` (Documentation/admin-guide/cgroup-v2.rst)."""
-    limits: list[IoLimit] = []
+def _io_limits(host: Host, folders: tuple[str, ...]) -> Iterator[IoLimit]:
+    """Version 2: `8:16 rbps=2097152 wbps=max riops=max wiops=120` (Documentation/admin-guide/cgroup-v2.rst)."""
     for folder in folders:
-        text = host.text(f"{folder}/io.max")
-        for line in text.splitlines() if isinstance(text, str) else ():
-            devno, _, rest = line.partition(" ")
-            pairs = re.findall(r"(rbps|wbps|riops|wiops)=([0-9]{1,19})\b", rest)
-            limits += [IoLimit(devno, what, int(value), folder, "io.max") for what, value in pairs]
-    return limits
+        yield from _limits(host, folder, "io.max", r"(rbps|wbps|riops|wiops)=([0-9]{1,19})\b")
 
 
 def _latency_targets(host: Host, folders: tuple[str, ...]) -> Iterator[IoLimit]:
     """`8:16 target=75000`, in µs (Documentation/admin-guide/cgroup-v2.rst)."""
     for folder in folders:
-        text = host.text(f"{folder}/io.latency")
-        for devno, value in (
-            re.findall(r"^(\d+:\d+) target=([0-9]{1,19})$", text, re.M) if present(text) else ()
-        ):
-            yield IoLimit(devno, "latency", int(value), folder, "io.latency")
+        yield from _limits(host, folder, "io.latency", r"(target)=([0-9]{1,19})$", "latency")
 
 
-def _io_v1(host: Host, folders: tuple[str, ...]) -> list[IoLimit]:
-    limits: list[IoLimit] = []
+def _throttles(host: Host, folders: tuple[str, ...]) -> Iterator[IoLimit]:
+    """Version 1: a file for each kind, `8:16 2097152`."""
     for folder in folders:
         for name, what in _V1_IO.items():
-            text = host.text(f"{folder}/blkio.throttle.{name}_device")
-            for devno, value in (
-                re.findall(r"^(\d+:\d+) ([0-9]{1,19})$", text, re.M) if isinstance(text, str) else ()
-            ):
-                limits.append(IoLimit(devno, what, int(value), folder, f"blkio.throttle.{name}_device"))
-    return limits
+            yield from _limits(host, folder, f"blkio.throttle.{name}_device", r"^()([0-9]{1,19})$", what)
+
+
+def _limits(host: Host, folder: str, file: str, pattern: str, what: str = "") -> Iterator[IoLimit]:
+    text = host.text(f"{folder}/{file}")
+    for line in text.splitlines() if present(text) else ():
+        devno, _, rest = line.partition(" ")
+        for name, value in re.findall(pattern, rest):
+            yield IoLimit(devno, what or name, int(value), folder, file)
 
 
 def _cpuset(host: Host, folders: tuple[str, ...]) -> frozenset[int] | Absent:

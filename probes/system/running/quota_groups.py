@@ -1,16 +1,18 @@
 """The control groups of this host that have a CPU quota of their own (v1 and v2), and how often it stopped them."""
 
 from collections import deque
+from collections.abc import Iterable
 
 import msgspec
 
 from probes.host import Host
 from probes.system.disk.mounts import Mount, mounts
-from probes.system.processor.throttle import quota_counts
+from probes.system.processor.throttle import quota_counts, quota_files
 from probes.system.running.cgroup import cgroup_folders, cpu_quota, folders_of, groups_of
 from probes.system.running.job_identity import JobTarget
 from probes.types import Absent, present
 
+CGROUPS = "/sys/fs/cgroup"
 DEEPEST = 4  # kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podX.slice/cri-containerd-Y.scope
 MOST_GROUPS = 500  # each costs three small files: some ten ms in all
 
@@ -83,6 +85,18 @@ def quotas_of(host: Host, target: JobTarget) -> tuple[QuotaGroup, ...]:
                     found[folder] = one
                 folder = folder.rpartition("/")[0]
     return tuple(found.values())
+
+
+def own_quotas(host: Host) -> tuple[QuotaGroup, ...]:
+    """Those of our own control group and of the ones above it."""
+    found = (quota_group(host, CGROUPS, file.rpartition("/")[0]) for file in quota_files(host))
+    return tuple(group for group in found if group is not None)
+
+
+def most_stopped(host: Host, earlier: Iterable[QuotaGroup]) -> QuotaGroup | None:
+    """Which of these was stopped in the largest share of its periods since then; None: none of them is there."""
+    groups = [now for group in earlier if (now := since(host, group)) is not None]
+    return max(groups, key=lambda group: (group.share, group.periods), default=None)
 
 
 def since(host: Host, earlier: QuotaGroup) -> QuotaGroup | None:

@@ -9,10 +9,10 @@ from probes.host import Host
 from probes.system.processor.cpu_times import CpuTimes, cpu_times
 from probes.system.processor.frequency import frequency
 from probes.system.processor.power import Package, packages, watts
-from probes.system.processor.throttle import ThrottleCounters, ThrottleReader, quota_files
-from probes.system.running.cgroup import cgroup, cpu_quota
+from probes.system.processor.throttle import ThrottleReader
 from probes.system.running.culprit import Culprit, busiest
 from probes.system.running.processes import Process, look, own_family
+from probes.system.running.quota_groups import QuotaGroup, most_stopped, own_quotas
 from probes.types import Absent, present
 from scenarios.numa.settings import Held, held_by, highest_khz, limited_khz
 
@@ -47,7 +47,7 @@ class Surveyor:
         self._cpus = cpus
         self._pids = pids
         self._throttle = ThrottleReader(host)
-        self._under_load: tuple[ThrottleCounters, ThrottleCounters] | None = None
+        self._reached: QuotaGroup | None = None
         self._loaded = 0
 
     def begin(self) -> None:
@@ -55,13 +55,14 @@ class Surveyor:
         self._look = look(self._host, io=False)
         self._held = self._throttle.read()
         self._power = packages(self._host)
+        self._quotas = own_quotas(self._host)
 
     @contextmanager
     def under_load(self, cpus: int) -> Iterator[None]:
         """While so many CPUs work without a pause: only then the periods say how often a quota is reached."""
-        before = self._throttle.read()
+        before = own_quotas(self._host)
         yield
-        self._under_load, self._loaded = (before, self._throttle.read()), cpus
+        self._reached, self._loaded = most_stopped(self._host, before), cpus
 
     def end(self, seconds: float, share: dict[int, float]) -> Surroundings:
         """`share`: of each CPU what our worker on it got while it ran; the rest of its busy time was others'."""
@@ -70,17 +71,17 @@ class Surveyor:
         ours = frozenset(self._pids()) | frozenset(own_family(self._host))
         spent = _between(self._times, times)
         total = sum(t.total_s for t in spent.values())
-        group, clock = cgroup(self._host), frequency(self._host)
+        clock = frequency(self._host)
         own = _own_seconds(after.processes, self._look.processes, ours)
-        quota = group.cpu_cores if present(group) else None
-        first, last = self._under_load or (self._held, held)
+        tightest = min(self._quotas, key=lambda group: group.cores, default=None)
+        reached = self._reached or most_stopped(self._host, self._quotas)
         return Surroundings(
-            quota_cores=quota if isinstance(quota, float) else None,
-            quota_folder=_tightest(self._host),
+            quota_cores=tightest.cores if tightest else None,
+            quota_folder=tightest.folder if tightest else "",
             quota_held_s=None
             if held.quota_s is None or self._held.quota_s is None
             else held.quota_s - self._held.quota_s,
-            quota_periods=last.held_since(first),
+            quota_periods=(reached.stopped, reached.periods) if reached else (0, 0),
             quota_loaded=self._loaded,
             cpus=self._cpus,
             steal=sum(t.steal_s for t in spent.values()) / total if total else 0.0,
@@ -95,12 +96,6 @@ class Surveyor:
             power_w=_watts(self._power, power, seconds),
             power_limit_w=_limit(power),
         )
-
-
-def _tightest(host: Host) -> str:
-    folders = [file.rpartition("/")[0] for file in quota_files(host)]
-    quotas = [(cores, folder) for folder in folders if (cores := cpu_quota(host, folder)) is not None]
-    return min(quotas, default=(0.0, ""))[1]
 
 
 def _between(

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from probes.host import Host
 from probes.system.disk.drive.link import Link
 from probes.system.pci import PciDevice
 from probes.system.pcie_tags import Tags
 from probes.system.processor.clocksource import Clocksource
-from probes.system.processor.throttle import ThrottleCounters
 from probes.system.running.culprit import Culprit
+from probes.system.running.quota_groups import most_stopped, own_quotas
 from probes.types import Absent
 from scenarios.cpus.quota import Quota
 from scenarios.finding import Finding
@@ -160,10 +161,21 @@ def test_a_quota_is_said_alike_by_triage_and_by_the_measurement(tmp_path: Path) 
     assert (busy.title, busy.severity, busy.answers) == (read.title, "notice", False)
 
 
-def test_of_nested_groups_the_one_that_was_held_back_most_counts() -> None:
-    before = ThrottleCounters(periods=((1, 12), (0, 5)))
-    assert ThrottleCounters(periods=((20, 32), (0, 25))).held_since(before) == (19, 20)
-    assert ThrottleCounters().held_since(ThrottleCounters()) == (0, 0)
+def test_of_nested_groups_the_one_that_was_held_back_most_counts(tmp_path: Path) -> None:
+    """One is below the other; each has a quota."""
+    tree = Tree(tmp_path).put("/proc/self/cgroup", "0::/outer/inner\n")
+    folders = ("/sys/fs/cgroup/outer", "/sys/fs/cgroup/outer/inner")
+
+    def counted(*of_each: tuple[int, int]) -> Host:
+        for folder, (stopped, periods) in zip(folders, of_each, strict=True):
+            tree.put(f"{folder}/cpu.max", "50000 100000\n")
+            tree.put(f"{folder}/cpu.stat", f"nr_periods {periods}\nnr_throttled {stopped}\n")
+        return tree.host()
+
+    before = own_quotas(counted((1, 12), (0, 5)))
+    worst = most_stopped(counted((20, 32), (0, 25)), before)
+    assert worst is not None and (worst.folder, worst.stopped, worst.periods) == (folders[0], 19, 20)
+    assert most_stopped(tree.host(), ()) is None
 
 
 def test_a_scaling_that_cannot_be_told_from_good_is_not_called() -> None:
