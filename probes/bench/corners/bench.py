@@ -32,7 +32,7 @@ LONGEST_S = 20.0  # after it a block of reads or writes is ended, however little
 LEAD_S = 0.002
 FLUSH_S = 60.0
 RESIDENT = 0.01  # share of the pages that may lie in memory before a read
-FIRST_NAMES, LEAST_NAMES, MOST_NAMES = 100, 25, 20_000  # of a worker, on each side
+LEAST_NAMES, MOST_NAMES = 25, 20_000  # of a worker, on each side; a run begins with the least
 SLOWEST_S = 1.0  # that the names of a cycle may take in a corner that is slower than making them
 FIRST_RECORDS = {"easy": 4, "hard": 64}  # of a worker
 LEAST_RECORDS = 2
@@ -267,7 +267,7 @@ class CornerBench:
             ]
             rates = [self._rates[one.id] * SLOWEST_S for one in of_side if one.id in self._rates]
             made = self._rates.get(corner.id)
-            wanted = FIRST_NAMES if made is None else int(min(made * TARGET_S, *rates) / self.workers)
+            wanted = 0 if made is None else int(min(made * TARGET_S, *rates) / self.workers)
             self._fixed[corner.id] = max(1, min(max(LEAST_NAMES, wanted), self.most_names))
         return self._fixed[corner.id]
 

@@ -21,6 +21,9 @@ _NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
 _OLD = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
 _MODE = 0o600
 STRETCH = 256  # names between two looks at the clock
+# Buffers that records are written from. ior has one, which stays in a core's cache; from 89 of them, 4 MiB, a record of
+# 47,008 bytes took 10 % more CPU. Of five a page's content comes again after 640 records.
+FEW = 5
 
 
 def prepared(
@@ -31,6 +34,8 @@ def prepared(
     """As `operations.prepared`: the loop, what is done after it, and the numbers of the operations."""
     what, counting = spec["corner"], itertools.count()
     own = _opened(spec)
+    if what == "write":
+        turns = itertools.cycle(list(itertools.islice(turns, FEW)))
     names = [os.fsencode(name) for name in names_of(spec)] if what not in ("write", "read", "find") else []
     if what == "write" and spec["first"] == 0:
         os.ftruncate(own[0], 0)  # every block writes a new file
