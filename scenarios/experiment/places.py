@@ -9,10 +9,10 @@ pairs (Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013
 import math
 import random
 from collections.abc import Sequence
+from statistics import median
 from typing import NamedTuple
 
-from scenarios.experiment.statistics.hodges_lehmann import middle_of
-from scenarios.experiment.statistics.stats import deviation, usual_scatter
+from scenarios.experiment.statistics.stats import deviation
 
 FEWEST = 8  # pairs, and visits to pairs that were seen before: fewer tell nothing of the others
 
@@ -107,12 +107,12 @@ def scatter(
     between = deviation(means) ** 2
     sure = between > noise * (1 + 2 * math.sqrt(2 / (len(found) - 1) + 2 / spare))
     pair = between - noise if sure else 0.0
-    within = usual_scatter(scatters) / math.sqrt(math.log(2))  # their median: of two degrees of freedom
+    within = median(scatters) / math.sqrt(math.log(2))  # their median: of two degrees of freedom
     return Scatter(math.sqrt(pair / 2), within, math.sqrt(group), len(found), all_pairs, len(log_ratios))
 
 
 def calm(values: Sequence[float]) -> list[float]:
     """Without what a stall did: no value is farther from their median than four usual deviations."""
-    middle = middle_of(sorted(values))
-    most = 4 * 1.4826 * middle_of(sorted([abs(value - middle) for value in values]))
+    middle = median(values)
+    most = 4 * 1.4826 * median([abs(value - middle) for value in values])
     return [min(middle + most, max(middle - most, value)) for value in values] if most > 0 else list(values)

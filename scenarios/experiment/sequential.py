@@ -13,6 +13,7 @@ import math
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 from typing import NamedTuple
 
 from scenarios.experiment import looks
@@ -28,7 +29,6 @@ from scenarios.experiment.statistics.stats import (
     deviation,
     over_groups,
     slower_pairs,
-    usual_scatter,
 )
 from scenarios.experiment.wording import places_text
 from scenarios.verdict import verdict as rule
@@ -155,7 +155,7 @@ class Comparison:
         if len(self.log_ratios) < _FEWEST:
             return None
         known = self._scatters()
-        floor = usual_scatter(known) if known else 0.0
+        floor = median(known) if known else 0.0
         return self._over(self.log_ratios, final, floor)
 
     def _over(self, values: Sequence[float], final: bool, floor: float) -> Spread | None:
@@ -205,7 +205,7 @@ class Comparison:
             return None
         known = self._scatters()
         own = deviation(self.log_ratios)
-        floor = usual_scatter(known) * deviation(differences) / own if known and own > 0 else 0.0
+        floor = median(known) * deviation(differences) / own if known and own > 0 else 0.0
         return self._over(differences, final, floor)
 
     def estimate(self) -> Estimated | None:
@@ -296,7 +296,7 @@ class Comparison:
             return None
         now = over_groups(self.log_ratios)
         known = self._scatters()
-        spread = max(deviation(self.log_ratios), usual_scatter(known) if known else 0.0)
+        spread = max(deviation(self.log_ratios), median(known) if known else 0.0)
         places = self.scatter()
         for look in self.looks:
             if look <= groups or now is None:

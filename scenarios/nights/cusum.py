@@ -20,7 +20,7 @@ from statistics import fmean, median, pvariance
 from typing import NamedTuple
 
 from scenarios.experiment.statistics.distributions import t_quantile
-from scenarios.experiment.statistics.hodges_lehmann import middle_of, walsh_averages
+from scenarios.experiment.statistics.hodges_lehmann import walsh_averages
 from scenarios.experiment.statistics.stats import Better
 from scenarios.verdict.verdict import Estimate, decide, margin_edge
 
@@ -74,7 +74,7 @@ class Cusum(NamedTuple):
 def references(columns: Sequence[Sequence[float]]) -> list[Reference]:
     """The loads of one host together, each of at least three nights: what 28 nights of one load tell of how alike
     neighbours are is drawn towards the mean of all loads, as far as these do not differ by more than chance."""
-    scaled = [(middle_of(sorted(walsh_averages(logs))), max(FLOOR, _spread(logs))) for logs in columns]
+    scaled = [(median(walsh_averages(logs)), max(FLOOR, _spread(logs))) for logs in columns]
     alike = [
         _alike([max(-2.0, min(2.0, (x - centre) / deviation)) for x in logs])
         for logs, (centre, deviation) in zip(columns, scaled, strict=True)
@@ -169,7 +169,7 @@ def shifted(logs: Sequence[float], to: Reference, loads: int, margin: float = MA
     """None where these nights are not slower than the baseline by more than the margin."""
     middle, most = median(logs), CLIP / 2 * to.deviation
     near = sorted(max(middle - most, min(middle + most, log)) for log in logs)
-    effect = middle_of(sorted(walsh_averages(near))) - to.centre
+    effect = median(walsh_averages(near)) - to.centre
     wide = _lasting(to.alike)
     error = to.deviation * math.sqrt(wide * (_MIDDLE / len(logs) + 1 / to.nights))
     freedom = max(2.0, to.nights / wide - 1)  # nights that are alike tell less of their spread as well

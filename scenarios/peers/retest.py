@@ -8,12 +8,12 @@ over all suspects, measures and rounds together (Bonferroni), and the project's 
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from statistics import median
 from typing import TypeAlias
 
 import msgspec
 
 from scenarios.experiment.statistics.distributions import t_quantile
-from scenarios.experiment.statistics.hodges_lehmann import middle_of
 from scenarios.peers.node import Node
 from scenarios.peers.screen import Screen
 from scenarios.verdict.verdict import NOT_YET, OPEN, Estimate, Judged, Word, decide, margin_edge, ratio_of
@@ -133,7 +133,7 @@ def _standing(
     for one in rounds:
         beside = _beside(found, place, one)
         if len(beside) >= _LEAST_BESIDE and name in one and column.key in one[name].logs:
-            level_then = middle_of(sorted(beside))
+            level_then = median(beside)
             apart.append(one[name].logs[column.key] - column.centre_of(name) - level_then)
             noise += 1 + _MEDIAN / len(beside)
     if not apart:

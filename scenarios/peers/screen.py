@@ -8,13 +8,13 @@ import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
+from statistics import median
 
 import msgspec
 
 from scenarios.compare.odd import LEAST_RUNS
 from scenarios.compare.run_summary import FigureKey
 from scenarios.experiment.statistics.distributions import normal_quantile
-from scenarios.experiment.statistics.hodges_lehmann import middle_of
 from scenarios.peers.node import Hardware, Node
 from scenarios.verdict.verdict import margin_edge, ratio_of
 
@@ -152,7 +152,7 @@ def screen(nodes: Sequence[Node], margin: float = 0.05) -> Screen:
 
 def _column(key: FigureKey, group: int, logs: dict[str, float], beside: int) -> Column:
     two = parted(logs)
-    centre = middle_of(sorted(logs.values()))
+    centre = median(logs.values())
     apart = [log - (centre if two is None else two.centre_at(log)) for log in logs.values()]
     return Column(
         key=key, group=group, logs=logs, centre=centre, spread=deviation(apart), beside=beside, parted=two
@@ -163,7 +163,7 @@ def deviation(apart: Sequence[float]) -> float:
     """The standard deviation by the median of the absolute distances from the centre, corrected for few values
     (Croux and Rousseeuw, "Time-efficient algorithms for two highly robust estimators of scale", 1992)."""
     n = len(apart)
-    return max(FLOOR, _MAD * n / (n - 0.8) * middle_of(sorted(map(abs, apart))))
+    return max(FLOOR, _MAD * n / (n - 0.8) * median(map(abs, apart)))
 
 
 def _suspects(columns: Sequence[Column], margin: float) -> dict[str, tuple[int, ...]]:

@@ -11,9 +11,9 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from operator import mul, sub
+from statistics import median
 
 from scenarios.experiment.statistics.distributions import normal_quantile
-from scenarios.experiment.statistics.hodges_lehmann import middle_of
 
 LEVEL = 0.01  # of a call on independent groups, over all lags
 FEWEST = 24  # groups, before neighbours can tell anything
@@ -55,9 +55,9 @@ def _sums_after(cumulated: list[float], lag: int) -> Iterator[float]:
 
 def _scores(values: Sequence[float]) -> list[float]:
     """Centred, in units of the usual deviation, and clipped."""
-    middle = middle_of(sorted(values))
+    middle = median(values)
     apart = [value - middle for value in values]
-    usual = 1.4826 * middle_of(sorted([abs(x) for x in apart]))
+    usual = 1.4826 * median([abs(x) for x in apart])
     if usual <= 0:
         return [float((x > 0) - (x < 0)) for x in apart]
     return [min(_CLIPPED, max(-_CLIPPED, x / usual)) for x in apart]

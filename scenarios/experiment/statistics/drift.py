@@ -8,10 +8,10 @@ neither asks for normal noise, and a burst moves neither.
 import math
 import sys
 from collections.abc import Sequence
+from statistics import median
 from typing import NamedTuple
 
 from scenarios.experiment.statistics.distributions import normal_tail
-from scenarios.experiment.statistics.hodges_lehmann import middle_of
 
 HALVES = math.log(2)  # of a side, from its beginning to its end: a fall to a half, a rise to double
 TOGETHER = math.log(1.25)  # how far the ratio of the sides must move, for the course not to be the host's
@@ -53,8 +53,8 @@ def course(values: Sequence[float]) -> FittedLine | None:
             slopes.append((b - a) / distance)
             above += b > a
             below += b < a
-    slope = middle_of(sorted(slopes))
-    level = middle_of(sorted(point - slope * i for i, point in enumerate(points)))
+    slope = median(slopes)
+    level = median(point - slope * i for i, point in enumerate(points))
     deviation = math.sqrt(n * (n - 1) * (2 * n + 5) / 18)
     z = max(0, abs(above - below) - 1) / deviation
     return FittedLine(level, level + slope * (n - 1), min(1.0, 2 * normal_tail(z)))

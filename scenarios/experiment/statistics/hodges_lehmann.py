@@ -9,6 +9,7 @@ w_i (x_i - t) + w_j (x_j - t) < 0), so the ends are found by a bracketing search
 import math
 from collections.abc import Sequence
 from itertools import compress, count
+from statistics import median
 from typing import NamedTuple
 
 _LISTED_UP_TO = 120
@@ -36,17 +37,11 @@ def walsh_averages(values: Sequence[float], weights: Sequence[float] | None = No
     return sorted([(a + b) / (u + v) for i, (a, u) in enumerate(weighted) for b, v in weighted[i:]])
 
 
-def middle_of(ordered: Sequence[float]) -> float:
-    """The median of sorted values."""
-    half = len(ordered) // 2
-    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
-
-
 def ends(values: Sequence[float], weights: Sequence[float] | None, critical: int) -> Ends:
     """Of `critical` averages left out at either end; with more than 120 values at most n/20 too few are left out."""
     if len(values) <= _LISTED_UP_TO:
         averages = walsh_averages(values, weights)
-        return Ends(middle_of(averages), averages[critical], averages[len(averages) - 1 - critical])
+        return Ends(median(averages), averages[critical], averages[len(averages) - 1 - critical])
     weights = [1.0] * len(values) if weights is None else weights
     pairs = len(values) * (len(values) + 1) // 2
     slack = max(1, len(values) // _SLACK)

@@ -22,7 +22,7 @@ from statistics import median, stdev
 from typing import Literal, NamedTuple, TypeAlias
 
 from scenarios.experiment.statistics.distributions import binomial_tail, signed_rank_critical, t_quantile
-from scenarios.experiment.statistics.hodges_lehmann import ends, middle_of
+from scenarios.experiment.statistics.hodges_lehmann import ends
 
 Better = Literal["more", "less"]
 
@@ -104,7 +104,7 @@ def calm_weights(scatters: Sequence[float]) -> list[float]:
     fair coins and the interval exact. Neighbours are included so that a variant which stalls now and then
     cannot hide its stalls in groups without weight.
     """
-    usual = middle_of(sorted(scatters))
+    usual = median(scatters)
     if usual <= 0:
         return [1.0] * len(scatters)
     weights = []
@@ -127,11 +127,6 @@ def student(values: Sequence[float], alpha: float, floor: float = 0.0) -> Spread
     mean = math.fsum(values) / n
     half = t_quantile(1.0 - alpha / 2, n - 1) * max(floor, deviation(values)) / math.sqrt(n)
     return Spread(mean, mean - half, mean + half)
-
-
-def usual_scatter(scatters: Sequence[float]) -> float:
-    """The median scatter: under white noise a group's log ratio deviates by as much, or a little more."""
-    return middle_of(sorted(scatters))
 
 
 def over_groups(
