@@ -4,7 +4,6 @@ The order is from the cheap and certain to the costly: place, file system, right
 """
 
 import grp
-import json
 import os
 import pwd
 import stat
@@ -21,6 +20,7 @@ from probes.system.disk.backing import served_by_memory
 from probes.system.disk.block import block_devices
 from probes.system.disk.failing import whose_error
 from probes.system.disk.mounts import IN_MEMORY, NETWORK
+from probes.system.disk.smart import of_json
 from probes.system.disk.topology import Placement, placement
 from probes.types import Absent, present
 from probes.units import counted
@@ -199,14 +199,9 @@ def refused_health(host: Host, placed: Placement) -> str:
 
 
 def smart_failing(answer: str | Absent) -> bool:
-    """True only where `smartctl -j -H` says so in its own words: smart_status.passed is false."""
-    if isinstance(answer, Absent):
-        return False
-    try:
-        status = json.loads(answer)["smart_status"]
-        return status["passed"] is False
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return False
+    """True only where `smartctl -j -H` says so in its own words."""
+    told = answer if isinstance(answer, Absent) else of_json(answer)
+    return not isinstance(told, Absent) and not told.passed
 
 
 def notes(host: Host, placed: Placement, workloads: Sequence[str] = IDS) -> Iterator[str]:

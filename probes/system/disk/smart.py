@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -137,11 +138,7 @@ def of_json(answer: str) -> Smart | Absent:
 
 def of_nvme_log(told: str) -> Smart | Absent:
     """`nvme smart-log` as a person reads it (nvme-cli): it tells no health of its own, so the critical bits do."""
-
-    def line(name: str) -> int | Absent:
-        found = re.search(rf"^{name}\s*: *(0x[0-9a-fA-F]{{1,8}}|[0-9,]{{1,20}})", told, re.MULTILINE)
-        return int(found[1].replace(",", ""), 0) if found else _UNTOLD
-
+    line = partial(_line, told)
     critical = line("critical_warning")
     if isinstance(critical, Absent):
         return Absent("nvme smart-log reports no critical_warning")
@@ -160,10 +157,7 @@ def of_text(told: str) -> Smart | Absent:
     word = _PASSED.search(told)
     if word is None:
         return Absent("smartctl's answer reports no health")
-
-    def line(name: str) -> int | Absent:
-        found = re.search(rf"^{name}: +(0x[0-9a-fA-F]{{1,8}}|[0-9,]{{1,20}})%?\s*$", told, re.MULTILINE)
-        return int(found[1].replace(",", ""), 0) if found else _UNTOLD
+    line = partial(_line, told)
 
     def attribute(number: int) -> int | Absent:
         found = re.search(
@@ -184,6 +178,11 @@ def of_text(told: str) -> Smart | Absent:
         pending=attribute(_PENDING),
         uncorrectable=attribute(_UNCORRECTABLE),
     )
+
+
+def _line(told: str, name: str) -> int | Absent:
+    found = re.search(rf"^{name}\s*: *(0x[0-9a-fA-F]{{1,8}}|[0-9,]{{1,20}})(?![0-9,])", told, re.MULTILINE)
+    return int(found[1].replace(",", ""), 0) if found else _UNTOLD
 
 
 def _count(found: Any) -> int | Absent:
