@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from probes.bench.battery_loads import Slot
 from probes.bench.measured import Measured
 from probes.units import counted, number, percent, prefixed, times
+from scenarios.experiment.statistics.stats import deviation
 from scenarios.finding import Evidence, Finding
 from scenarios.plan import Plan
 from scenarios.rules.texts import texts
@@ -43,8 +44,7 @@ class Figures:
         mean = self.mean(load, slot)
         if len(values) < 2 or not mean:
             return None
-        squares = math.fsum((value - mean) ** 2 for value in values)
-        return math.sqrt(squares / (len(values) - 1) / len(values)) / mean
+        return deviation(values) / math.sqrt(len(values)) / mean
 
 
 def findings(plan: Plan, figures: Figures) -> list[Finding]:

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from probes.bench.battery import usable_cpus
-from probes.bench.battery_loads import CALLS, FILES, SLOTS, TURNS, Slot, disk_loads
-from probes.bench.workloads import prepared_bytes
+from probes.bench.battery_loads import CALLS, FILES, SLOTS, TURNS, Call, Slot, disk_loads
+from probes.bench.workloads import Load, prepared_bytes
 from probes.host import Host
 from probes.units import size
 from scenarios.files.directories import OwnDirectory
@@ -58,30 +58,19 @@ class KernelSetup(OwnDirectory):
     @property
     def workloads(self) -> tuple[Workload, ...]:
         there = {load for turn in self.turns for load in turn}
-        calls = [
+        calls: list[tuple[Call | Load, str, bool]] = [(call, call.unit, call.control) for call in CALLS]
+        return tuple(
             Workload(
-                id=c.id,
-                title=c.title,
-                metrics=(Metric(c.unit, c.unit),),
-                control=c.control,
-                why=c.why,
+                id=one.id,
+                title=one.title,
+                metrics=(Metric(metric, one.unit),),
+                control=control,
+                why=one.why,
                 min_groups=FEWEST_ROUNDS,
             )
-            for c in CALLS
-            if c.id in there
-        ]
-        disk = [
-            Workload(
-                id=load.id,
-                title=load.title,
-                metrics=(Metric(load.metric, load.unit),),
-                why=load.why,
-                min_groups=FEWEST_ROUNDS,
-            )
-            for load in disk_loads(1)
-            if load.id in there
-        ]
-        return (*calls, *disk)
+            for one, metric, control in (*calls, *((load, load.metric, False) for load in disk_loads(1)))
+            if one.id in there
+        )
 
     @property
     def variants(self) -> tuple[Variant, ...]:
