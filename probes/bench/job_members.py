@@ -2,6 +2,7 @@
 
 from probes.host import Host
 from probes.process_stat import ProcessStat, stat_at
+from probes.system.running import processes
 from probes.types import Absent
 
 MOST_TASKS = 512  # threads looked at, twenty times a second
@@ -9,22 +10,9 @@ MOST_TASKS = 512  # threads looked at, twenty times a second
 
 def descendants(host: Host, pids: tuple[int, ...]) -> tuple[int, ...]:
     """Those of `pids` that exist, and everything they started."""
-    children: dict[int, list[int]] = {}
-    known: set[int] = set()
-    names = host.listing("/proc")
-    for name in () if isinstance(names, Absent) else names:
-        look = stat_at(host, f"/proc/{name}/stat") if name.isdecimal() else None
-        if look is not None:
-            known.add(look.pid)
-            children.setdefault(look.parent, []).append(look.pid)
-    found: dict[int, None] = {}
-    waiting = [pid for pid in pids if pid in known]
-    while waiting:
-        pid = waiting.pop()
-        if pid not in found:
-            found[pid] = None
-            waiting += children.get(pid, [])
-    return tuple(found)
+    everybody = processes.look(host, io=False).processes
+    there = [pid for pid in dict.fromkeys(pids) if pid in everybody]
+    return (*there, *processes.descendants(everybody, there))
 
 
 def tasks(host: Host, pids: tuple[int, ...]) -> tuple[str, ...]:

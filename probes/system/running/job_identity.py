@@ -15,7 +15,7 @@ from probes.number_text import whole
 from probes.process_stat import stat_at
 from probes.system.processor.cpu_times import TICKS_PER_S
 from probes.system.running.cgroup import cgroup_processes
-from probes.system.running.processes import Process, family_of, look, same
+from probes.system.running.processes import Process, descendants, family_of, look, same
 from probes.types import Absent, present
 
 JobKind: TypeAlias = Literal["pid", "cgroup", "user"]
@@ -131,22 +131,11 @@ def _members(host: Host, target: JobTarget, everybody: dict[int, Process]) -> di
     if target.kind == "pid":
         found = family_of(host, int(target.value)) if re.fullmatch(r"[0-9]{1,9}", target.value) else {}
         # A child that was adopted by init left the tree; the list of parents finds those whose parent still lives.
-        return found | _descendants(everybody, set(found))
+        return found | descendants(everybody, found)
     if target.kind == "cgroup":
         pids = cgroup_processes(host, target.value)
         return pids if isinstance(pids, Absent) else {p: everybody[p] for p in pids if p in everybody}
     return {pid: process for pid, process in everybody.items() if _owner(host, pid) == target.value}
-
-
-def _descendants(everybody: dict[int, Process], found: set[int]) -> dict[int, Process]:
-    more: dict[int, Process] = {}
-    growing = True
-    while growing:
-        new = {p.pid: p for p in everybody.values() if p.parent in found and p.pid not in found}
-        more |= new
-        found |= new.keys()
-        growing = bool(new)
-    return more
 
 
 def _owner(host: Host, pid: int) -> str:

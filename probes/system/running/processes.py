@@ -8,6 +8,7 @@ lock): one in D state is asked through a child process that can be abandoned.
 import errno
 import os
 import pwd
+from collections.abc import Iterable
 
 import msgspec
 
@@ -90,6 +91,16 @@ def family_of(host: Host, pid: int | None = None) -> dict[int, Process]:
             children = host.text(f"/proc/{at}/task/{thread}/children", 1 << 16)
             if isinstance(children, str):
                 waiting.extend(wholes(children.split()) or ())
+    return found
+
+
+def descendants(everybody: dict[int, Process], of: Iterable[int]) -> dict[int, Process]:
+    """Whoever has one of these processes, or another one found so, as its parent."""
+    found: dict[int, Process] = {}
+    known = set(of)
+    while new := {p.pid: p for p in everybody.values() if p.parent in known and p.pid not in known}:
+        found |= new
+        known |= new.keys()
     return found
 
 
