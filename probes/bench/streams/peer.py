@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import mmap
 import os
 import secrets
 import select
@@ -21,13 +22,16 @@ import threading
 import time
 from collections.abc import Callable
 
-MAGIC = b"hostdx/1"
+MAGIC = b"hostdx/2"
 TOKEN_BYTES = 32  # hexadecimal digits
 GREETING = struct.Struct(f"!8s{TOKEN_BYTES}s")
-REQUEST = struct.Struct("!cI")
+# What lies between the bytes of a stream is as long as a cache's line: after five bytes all that followed was copied to
+# odd addresses, and sending took 1.6 times as much CPU (AMD EPYC, over the loopback, 13 of 14 pairs).
+LINE = 64
+REQUEST = struct.Struct(f"!cI{LINE - 5}x")
 USAGE = struct.Struct("!d")  # seconds of CPU time that the peer has used
 SINK, SOURCE, USED = b"w", b"r", b"u"
-WELCOME, DONE = b"!", b"+"
+WELCOME, DONE = b"!" * LINE, b"+" * LINE
 MOST_BYTES = 16 << 20  # of a request
 MOST_STREAMS = 64
 CHUNK = 512 << 10  # of our requests
@@ -173,7 +177,8 @@ class Peer:
                     self._over.set()
 
     def _answer(self, connection: socket.socket) -> None:
-        buffer = memoryview(bytearray(os.urandom(PIECE)))
+        buffer = memoryview(mmap.mmap(-1, PIECE))  # aligned
+        buffer[:] = os.urandom(PIECE)
         while True:
             operation, count = REQUEST.unpack(received(connection, REQUEST.size))
             if count > MOST_BYTES:

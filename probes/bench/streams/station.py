@@ -189,7 +189,7 @@ def _connected(address: str, port: int, token: str) -> socket.socket:
         lively(made)
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         made.sendall(greeting(token))
-        if received(made, 1) != WELCOME:
+        if received(made, len(WELCOME)) != WELCOME:
             raise OSError("no peer of hostdx answers there")
     except OSError as error:
         raise BenchRefused(

@@ -289,5 +289,5 @@ def _in_pieces(do: Callable[[memoryview], None], buffer: mmap.mmap) -> None:
 
 
 def _acknowledged(connection: socket.socket) -> None:
-    if received(connection, 1) != DONE:
+    if received(connection, len(DONE)) != DONE:
         raise Ended("the peer answers what it should not")

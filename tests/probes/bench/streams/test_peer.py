@@ -57,7 +57,7 @@ class Running:
 
     def client(self) -> socket.socket:
         made = self.connect()
-        assert received(made, 1) == WELCOME
+        assert received(made, len(WELCOME)) == WELCOME
         return made
 
     @property
@@ -90,7 +90,7 @@ def closed(connection: socket.socket) -> bool:
 def test_it_takes_bytes_in_and_sends_some(running: Running) -> None:
     client = running.client()
     client.sendall(REQUEST.pack(SINK, 3_000_000) + b"x" * 3_000_000)
-    assert received(client, 1) == DONE
+    assert received(client, len(DONE)) == DONE
     client.sendall(REQUEST.pack(SOURCE, 2_500_000))
     assert len(received(client, 2_500_000)) == 2_500_000
     client.sendall(REQUEST.pack(USED, 0))
@@ -103,7 +103,7 @@ def test_it_ends_with_its_client(running: Running) -> None:
     second.close()  # one stream of several
     client = running.client()
     client.sendall(REQUEST.pack(SINK, 1) + b"x")
-    assert received(client, 1) == DONE and running.why == ""
+    assert received(client, len(DONE)) == DONE and running.why == ""
     first.close()
     assert running.ended and running.why
 
@@ -113,13 +113,13 @@ def test_without_its_token_nobody_is_served(running: Running, token: str) -> Non
     stranger = running.connect(token)
     stranger.sendall(b"\0" * 64)
     assert closed(stranger)
-    assert received(running.connect(), 1) == WELCOME
+    assert received(running.connect(), len(WELCOME)) == WELCOME
 
 
 def test_a_client_that_greets_in_part_keeps_nobody_out(running: Running) -> None:
     with socket.create_connection(running.address, 5) as slow:
         slow.sendall(greeting(running.token)[:20])
-        assert received(running.connect(), 1) == WELCOME
+        assert received(running.connect(), len(WELCOME)) == WELCOME
 
 
 def test_it_gives_up_where_somebody_guesses() -> None:
