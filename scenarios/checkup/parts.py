@@ -8,8 +8,7 @@ import msgspec
 
 from probes.bench.disk.refusals import suitability
 from probes.host import Host
-from probes.system.disk.mounts import mounts
-from probes.system.disk.topology import Placement, placement
+from probes.system.disk.topology import Topology, topology
 from probes.types import Absent, Json
 from scenarios import registry
 from scenarios.declared_options import COMMON_OPTIONS
@@ -171,7 +170,7 @@ def chosen(host: Host, options: Options) -> ChosenDirectories:
     suspects: list[str] = []
     sentences: list[str] = []
     left_out: list[str] = []
-    for directory, finding in _suspected(host, findings_about(host, SUBJECTS)):
+    for directory, finding in _suspected(topology(host), findings_about(host, SUBJECTS)):
         if (there := holding(host, directory)) in taken:
             continue
         taken.add(there)
@@ -188,21 +187,23 @@ def chosen(host: Host, options: Options) -> ChosenDirectories:
     return ChosenDirectories((*usual, *suspects), tuple(suspects), tuple(sentences), tuple(left_out))
 
 
-def _suspected(host: Host, findings: Iterable[Finding]) -> Iterator[tuple[str, Finding]]:
+def _suspected(disks: Topology, findings: Iterable[Finding]) -> Iterator[tuple[str, Finding]]:
     """Every directory of the findings of warning or worse, with the finding that names it or the disk below it."""
     for finding in findings:
         if finding.severity in LOUD:
             devices = [word for word in (finding.subject, *finding.subjects) if word and "/" not in word]
-            for directory in (*named_by(finding), *lying_on(host, devices)):
+            for directory in (*named_by(finding), *lying_on(disks, devices)):
                 yield directory, finding
 
 
-def lying_on(host: Host, devices: Sequence[str]) -> Iterator[str]:
+def lying_on(disks: Topology, devices: Sequence[str]) -> Iterator[str]:
     """Where the file systems are mounted that lie on these devices and hold users' files."""
-    table = mounts(host) if devices else ()
-    for mount in () if isinstance(table, Absent) else table:
+    for mount in () if isinstance(disks.mounts, Absent) or not devices else disks.mounts:
         if not mount.source.startswith("/dev/") or mount.mountpoint.startswith(NOT_FOR_DATA):
             continue
-        place = placement(host, mount.mountpoint)
-        if isinstance(place, Placement) and not {*place.layers, *place.leaves}.isdisjoint(devices):
+        seen = disks.mount_of(mount.mountpoint)  # another one may be mounted over it
+        tops = seen if isinstance(seen, Absent) else disks.under(seen)
+        if not isinstance(tops, Absent) and not {*disks.layers(tops), *disks.leaves(tops)}.isdisjoint(
+            devices
+        ):
             yield mount.mountpoint

@@ -14,6 +14,7 @@ from app.report.results.checkup import beside
 from probes.action import Action
 from probes.bench.disk.refusals import Suitability
 from probes.host import Host
+from probes.system.disk.topology import topology
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.card import Card
@@ -332,9 +333,9 @@ def test_a_finding_about_a_disk_names_the_file_systems_on_it(tmp_path: Path) -> 
         lines.append(f"{30 + number} 1 8:{ord(letter)} / {where} rw - ext4 /dev/sd{letter} rw")
     tree.put("/proc/self/mountinfo", "\n".join(lines))
     host = tree.host()
-    assert list(parts.lying_on(host, ["sdb"])) == ["/data"]
-    assert list(parts.lying_on(host, ["sda"])) == ["/"]
-    assert not list(parts.lying_on(host, []))
+    assert list(parts.lying_on(topology(host), ["sdb"])) == ["/data"]
+    assert list(parts.lying_on(topology(host), ["sda"])) == ["/"]
+    assert not list(parts.lying_on(topology(host), []))
 
 
 async def test_a_stop_keeps_what_was_measured_until_then(offered: Any) -> None:
