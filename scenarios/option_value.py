@@ -61,6 +61,8 @@ def arguments(values: Mapping[str, Json], declared: Iterable[Option] = ()) -> li
             out.append(flag)
             continue
         for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, float) and item.is_integer():
+                item = int(item)  # `240`, as it was typed
             # one argument, so that a directory called `-x` is not taken for an option
             out.append(f"{flag}={item}")
     return out

@@ -22,9 +22,11 @@ from scenarios.rules.texts import Texts
 
 # of the options beside numbers and flags; the others may hold what is no reader's business
 SAYS = Texts(Path(__file__).with_name("findings.toml"))
-SAID_AGAIN = frozenset({"dir", "size", "most-bytes", "scheduler", "order"})
-DRAWN_ANEW = ("seed",)
-NEEDED = ("cmd", "variant", "pid", "cgroup", "user")  # no run without them, and the reader has them
+SAID_AGAIN = frozenset({
+    "dir", "size", "most-bytes", "most-written", "scheduler", "order", "only", "direction", "engine", "load", "writes",
+})  # fmt: skip
+DRAWN_ANEW = ("seed", "state")  # or found anew
+GONE = "pid"  # another one by then; the reader knows which
 GIB = 1 << 30
 MOST_BYTES = 100 * GIB  # an SSD's endurance is thousands of times more, but nobody expects it of a short test
 MOST_S = 3600.0  # longer than that nobody waits for an answer; then a quieter host is the better advice
@@ -243,7 +245,12 @@ def _again(
         writes=most_bytes or max((one.bytes for one in plan.writes), default=0) if plan is not None else 0,
         rights=next((one.rights for one in plan.actions if one.rights), "") if plan is not None else "",
     )
-    if any(given.get(name) for name in NEEDED):
+    unsaid = (
+        name == GONE or not (name in SAID_AGAIN or name in DRAWN_ANEW or isinstance(value, int | float))
+        for name, value in given.items()
+        if value
+    )
+    if any(unsaid):  # without it, it would be another run
         words = "".join(f" with {word}" for word in more)
         return msgspec.structs.replace(step, title=SAYS.text("same-command", title=title, words=words))
     changed = {word[2:].partition("=")[0] for word in more}
@@ -253,8 +260,7 @@ def _again(
         if n in SAID_AGAIN or (isinstance(v, int | float) and n not in DRAWN_ANEW)
     }
     kept = {n: v for n, v in again.items() if n not in changed}
-    options = {n: int(v) if isinstance(v, float) and v.is_integer() else v for n, v in kept.items()}
-    command = shlex.join(["hostdx", "run", session.began.scenario, *arguments(options), *more])
+    command = shlex.join(["hostdx", "run", session.began.scenario, *arguments(kept), *more])
     return msgspec.structs.replace(step, command=command)
 
 

@@ -56,7 +56,7 @@ def priced(measuring_s: float = 60.0, rights: str = "", **options: Any) -> ev.Pl
 
 def test_a_step_has_its_price_and_keeps_the_options_that_were_given() -> None:
     said = verdict("inconclusive", seconds_to_decide=100.0, ratio=1.0)
-    given = {"dir": ["/a"], "budget": 60.0, "seed": 5, "again": True, "token": "secret"}
+    given = {"dir": ["/a"], "budget": 60.0, "seed": 5, "again": True}
     step = following(ended(priced(rights="root"), said, **given))[0]
     assert (step.seconds, step.writes, step.rights) == (135.0, 8 << 30, "root")
     assert step.command == "hostdx run storage --dir=/a --again --budget=120"
@@ -118,7 +118,7 @@ LOUD = Finding(
     [
         (ended(verdict("slower", ratio=0.5)), "look at the groups", "hostdx replay r.jsonl"),
         (ended(verdict("slower", ratio=0.5), ev.Found(t=9.0, finding=LOUD)), "trim it", "fstrim /x"),
-        (ended(verdict("inconclusive", seconds_to_decide=100.0, ratio=1.0), dir=["/a b", "/c"], token="secret"),
+        (ended(verdict("inconclusive", seconds_to_decide=100.0, ratio=1.0), dir=["/a b", "/c"]),
          "measure for 2 min: that should decide it", "hostdx run storage '--dir=/a b' --dir=/c --budget=120"),
         (ended(verdict("inconclusive", seconds_to_decide=1e6, ratio=1.0)), "on a quieter host", "hostdx run storage"),
         (ended(verdict("not measured", groups=0)), "run it with more time", "hostdx run storage --budget=240"),
@@ -242,3 +242,23 @@ def test_a_part_of_a_checkup_does_not_lead_back_to_it() -> None:
         command for step in to_do(session, "/r/a-checkup.parts/1-null.jsonl") for command in step.commands
     ]
     assert to_the_whole() in whole and to_the_whole() not in part
+
+
+@pytest.mark.parametrize(
+    ("options", "command"),
+    [
+        ({"only": ["memory"], "budget": 120.0}, "hostdx run numa --only=memory --budget=120"),
+        (
+            {"bios": "/srv/bios.txt"},
+            "",
+        ),  # a text that may be anything is not repeated: no other run in its place
+        ({"token": "secret"}, ""),
+        ({"pid": 12}, ""),
+        ({"seed": 5}, "hostdx run numa"),
+    ],
+)
+def test_a_run_is_never_offered_again_without_an_option_of_its_own(
+    options: dict[str, Any], command: str
+) -> None:
+    session = ended(scenario="numa", status="interrupted", **options)
+    assert [step.command for step in following(session)] == [command]
