@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.units import COST, SPEED, between, direction, smallest_effect
+from probes.units import COST, SPEED, between, direction, smallest_effect, times
 from probes.units import effect as effect_text
 from scenarios.compare.run_summary import FigureKey, Load, LoadFigure, Take
 from scenarios.compare.spread import Observed, Variance, moderated
@@ -249,8 +249,9 @@ def size(effect: Effect) -> str:
     return _sized(effect) if effect.differs else effect.verdict
 
 
-def interval(effect: Effect) -> str:
-    """`26 to 42 % or wider` where its width is a lower bound; no figures where it says nothing."""
+def interval(effect: Effect, *, said: bool = False) -> str:
+    """`26 to 42 % or wider` where its width is a lower bound, unless that is `said` of all; no figures where it says
+    nothing."""
     if effect.ci95 is None:
         return "–"
     low, high = effect.ci95
@@ -259,7 +260,7 @@ def interval(effect: Effect) -> str:
     text = interval_of_metric(effect.ci95, effect.ratio, effect.metric)
     if not effect.differs and not low < 1 < high:  # the size beside it names no direction
         text += f" {word(effect)}"
-    return f"{text} or wider" if effect.lower_bound else text
+    return f"{text} or wider" if effect.lower_bound and not said else text
 
 
 def detectable(effect: Effect) -> str:
@@ -267,5 +268,7 @@ def detectable(effect: Effect) -> str:
     if effect.smallest_effect is None:
         return "–"
     if effect.smallest_effect > WIDEST:
-        return f"over a factor of {WIDEST}"
+        return f"over {WIDEST} ×"
+    if effect.smallest_effect >= 1:
+        return times(1 + effect.smallest_effect)
     return smallest_effect(effect.smallest_effect)

@@ -111,12 +111,24 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True):
         """Throughput at the most workers that are judged, as a multiple of one worker's."""
         return self.at(self.judged)
 
+    def rate(self, workers: int) -> float:
+        return next((one.rate for one in self.levels if one.workers == workers), math.nan)
+
     def at(self, workers: int) -> float:
-        return self.multiple(next((one.rate for one in self.levels if one.workers == workers), math.nan))
+        return self.multiple(self.rate(workers))
 
     def multiple(self, rate: float) -> float:
         """Of one worker's rate; no number where that is none."""
         return rate / self.levels[0].rate if self.levels[0].rate else math.nan
+
+    @property
+    def scales_until(self) -> str:
+        """`to 4`, `to 4, then ?` where the next step is open, `only to 1`, `?` with none decided."""
+        if self.stops_after is not None:
+            return f"only to {self.stops_after}"
+        if self.scales_to is None:
+            return "?" if self.steps else "–"
+        return f"to {self.scales_to}{', then ?' if self.judged > self.scales_to else ''}"
 
     @property
     def answer(self) -> str:
@@ -139,20 +151,28 @@ class Curves(Result, frozen=True, tag="contention.curves/1"):
     def on_top(self, now: float) -> Section | None:
         if not self.value:
             return None
-        counts = [level.workers for level in self.value[0].levels]
-        header = ("load", "on", *(f"{n} w" for n in counts), "answer", "waits in")
+        most = max(curve.judged for curve in self.value)
+        header = ("load", "on", "1 w", f"{most} w", "gain", "scales", "waits in")
         rows = tuple(
             (
                 curve.title,
                 curve.side,
-                *(units.prefixed(level.rate) for level in curve.levels),
-                f"{curve.answer} (x{curve.gain:.2g})" if curve.steps else "–",
+                *(units.prefixed(rate).strip() for rate in (curve.levels[0].rate, curve.rate(most))),
+                f"x{curve.gain:.2g}" if curve.steps else "–",
+                curve.scales_until,
                 Mono(curve.waits[0].place) if curve.waits else "–",
             )
-            for curve in self.value
+            for curve in sorted(self.value, key=_worst_first)
         )
-        right = frozenset(range(2, 2 + len(counts)))
-        return Section("operations/s by workers", (Table(header, rows, right).without_empty_columns(),))
+        table = Table(header, rows, frozenset({2, 3, 4})).without_empty_columns()
+        open_ones = any("?" in curve.scales_until for curve in self.value)
+        told = (say("?: inconclusive"),) if open_ones else ()
+        return Section("operations/s by workers (w)", (table, *told))
+
+
+def _worst_first(curve: Curve) -> tuple[bool, bool, bool, float]:
+    """What stops, then what is open, then what scales; of each what the kernel serialises by design comes last."""
+    return curve.stops_after is None, curve.scales_to == curve.judged, curve.serial, curve.gain
 
 
 def _between(ends: tuple[float, float] | None, form: str = ".2f") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from probes.units import number, signed
@@ -185,18 +186,20 @@ def rows_of(found: Split, least: float = 0.0) -> Table:
     rows += [(wait_words(wait), wait) for wait in found.waits]
     if least:
         rows[1:] = sorted(rows[1:], key=lambda row: -abs(row[1].difference_s))
-    edge = least * spent(found.parts[0])
-    shown = tuple(_row(name, part) for name, part in rows if spent(part) > edge)
+    wall = spent(found.parts[0])
+    edge = least * wall
+    places = 4 - math.ceil(math.log10(wall)) if wall > 0 else 4  # no digit of less than a thousandth of it
+    shown = tuple(_row(name, part, places) for name, part in rows if spent(part) > edge)
     return Table(header, shown, frozenset({1, 2, 3}))
 
 
-def _row(name: str, part: TimePart) -> tuple[Cell, ...]:
-    low, high = part.ci95_s
+def _row(name: str, part: TimePart, places: int) -> tuple[Cell, ...]:
+    middle, low, high = (round(value, places) for value in (part.difference_s, *part.ci95_s))
     return (
         name,
         number(part.baseline_s),
         number(part.variant_s),
-        f"{signed(part.difference_s)} ({signed(low)} to {signed(high)})",
+        f"{signed(middle)} ({signed(low)} to {signed(high)})",
         "–" if part.name == WALL else differs_word(part.differs, part.ci95_s),
     )
 

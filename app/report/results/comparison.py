@@ -7,7 +7,7 @@ from typing import Literal
 from app.report.figures.interval_chart import drawable, sound
 from app.report.results.doubts import allowances, doubts
 from app.report.results.result_parts import value_text
-from probes.units import amount, counted, listed, number, percent, rate, smallest_effect, times
+from probes.units import amount, counted, listed, number, percent, smallest_effect, times
 from scenarios.compare.comparison import ComparedRecordings, RecordedSide
 from scenarios.compare.differences import Difference, Experiment
 from scenarios.compare.effects import Effect, detectable, interval, is_cost, named, size, sized, word
@@ -153,19 +153,19 @@ def _attribution(found: ComparedRecordings) -> doc.Words:
 def _effects(found: ComparedRecordings) -> list[doc.Part]:
     if not found.effects:
         return []
+    wider = all(e.lower_bound for e in found.effects)
     told = sorted(found.effects, key=lambda e: not e.differs)  # what is decided is looked for among forty
     rows = [
         (
             named(e),
-            _value(e.a, e.metric.unit),
-            _value(e.b, e.metric.unit),
+            *_values_of(e),
             size(e),
-            interval(e),
+            interval(e, said=wider),
             detectable(e),
         )
         for e in told
     ]
-    header = ("load", "A", "B", "B against A", "95 % CI", "detectable")
+    header = ("load", "A", "B", "B against A", f"95 % CI{' or wider' if wider else ''}", "detectable")
     table = doc.Table(header, tuple(rows), frozenset({1, 2})).without_empty_columns()
     bars = {
         n: doc.Bar(named(e), e.ratio, drawable(e.ci95), Word(e.verdict), size(e))
@@ -177,8 +177,12 @@ def _effects(found: ComparedRecordings) -> list[doc.Part]:
     ]
 
 
-def _value(value: float, unit: str) -> str:
-    return rate(value) if unit == "B/s" else str(amount(value, unit))
+def _values_of(effect: Effect) -> tuple[str, str]:
+    """A's and B's; a unit that both have stands beside the second one: there are forty rows of them."""
+    a, b = (amount(value, effect.metric.unit) for value in (effect.a, effect.b))
+    prefix, _, unit = a.unit.partition(" ")
+    alike = a.unit == b.unit and bool(unit)
+    return (f"{a.number} {prefix if len(prefix) == 1 else ''}".rstrip() if alike else str(a)), str(b)
 
 
 def _means(found: ComparedRecordings) -> list[doc.Part]:

@@ -19,10 +19,11 @@ from probes.types import Json
 from scenarios import events as ev
 from scenarios.contention import plan as contention_plan
 from scenarios.contention.plan import CONTROL, layout, loads, worker_counts
-from scenarios.contention.results import Curve, Curves
+from scenarios.contention.results import Curve, Curves, Step, WorkersLevel
+from scenarios.contention.results import Wait as CurveWait
 from scenarios.contention.scenario import Contention
 from scenarios.model import Options, Usage
-from scenarios.results.document import Chart, Table
+from scenarios.results.document import Chart, Table, plain
 from scenarios.verdict.verdict import Word
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.run import conduct
@@ -264,3 +265,22 @@ def test_as_root_it_measures_in_memory_where_there_is_enough(
         plan = Contention().prepare(Host(), chosen()).plan
         assert [action.resource for action in plan.actions] == (["namespace"] if in_memory else ["directory"])
         assert bool(plan.writes) == (not in_memory)
+
+
+def test_what_stops_stands_first_and_a_load_has_a_row_on_a_narrow_screen() -> None:
+    """Sixteen loads took forty rows of records at 80 cells."""
+    level = WorkersLevel(workers=1, rate=14.3e3, ci95=None, queued=0.0, system_share=0.0, switches=0.0)
+    levels = (level, msgspec.structs.replace(level, workers=2, rate=15.1e3))
+    step = Step(before=1, workers=2, gain=1.05, ci95=None, control=2.0, alpha=0.01, verdict=Word("slower"))
+    wait = CurveWait(place="do_renameat2", call="rename", what="rwsem", share=0.2)
+    one = Curve(load="l", title="create, own directories", side="ext4", serial=False, groups=8, levels=levels,
+                steps=(step,), scales_to=2, stops_after=None, usl=None, waits=())  # fmt: skip
+    slow = msgspec.structs.replace(one, scales_to=None, stops_after=1, waits=(wait,))
+    section = Curves(t=0.0, value=(one, slow)).on_top(0.0)
+    table = section.parts[0] if section is not None else None
+    assert isinstance(table, Table)
+    assert [row[4:6] for row in table.rows] == [("x1.1", "only to 1"), ("x1.1", "to 2")]
+    width = sum(
+        max(len(plain(row[n])) for row in (table.header, *table.rows)) for n in range(len(table.header))
+    )
+    assert width + 2 * (len(table.header) - 1) <= 78

@@ -95,7 +95,7 @@ def test_one_wild_load_does_not_flatten_the_picture() -> None:
     assert page.count("<circle") == len(found.effects)
     assert page.count("l6 5") == page.count("l-6 5") == 1  # the wild one's interval ends in two arrows
     text = markdown.rendered(comparison(found))
-    assert "wider than a factor of 100" in text and "over a factor of 100" in text
+    assert "wider than a factor of 100" in text and "over 100 ×" in text
 
 
 def test_what_tells_two_loads_apart_is_not_cut_off() -> None:
