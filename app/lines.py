@@ -4,6 +4,7 @@ A role is a meaning ("warning", "dim", "a" for the first variant), never a colou
 `role@ground` stands on a tinted ground: `bar`, `band` (the margin), `chip`, or a severity.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import TypeAlias
@@ -18,6 +19,8 @@ Line: TypeAlias = list[Span]
 
 BLANK: Line = []
 GAP = 3  # cells between two columns
+KEPT = "\u00a0"  # in place of a blank that no line ends at
+_UNIT = re.compile(r"(?<=\d) (?=[%×]|[kMG] |[KMGT]i?B\b|[a-zµ]?[sB](?:\b|/)|min\b|IOPS\b)")
 HIGHLIGHT = "!"  # suffix of a role: the same meaning on the row that the cursor is on
 
 
@@ -180,25 +183,35 @@ def flowed(parts: Iterable[Span], width: int, gap: str = " ") -> list[Line]:
     return [row for row in rows if row]
 
 
+def kept(words: str) -> str:
+    """A number and its unit as one word: `KEPT` between them."""
+    return _UNIT.sub(KEPT, words)
+
+
 def _folded(paragraph: str, room: int) -> list[str]:
-    """Greedy, at blanks; a word longer than a row is cut, where it can be after one of its slashes: a path's names stay
-    whole. By cells: wide characters count two."""
+    """Greedy, at blanks, not between a number and its unit; a word longer than a row is cut, if it can be after a part
+    of a path or a name. By cells: wide characters count two."""
     room = max(2, room)  # of a panel that has no room left a row takes the widest character all the same
     rows, row, used = [], "", 0
-    for word in clean(paragraph).split():
+    for word in re.split("[ \n\t]+", kept(clean(paragraph)).strip(" \n\t")):
         size = cell_len(word)
         if row and used + 1 + size > room:
             rows.append(row)
             row, used = "", 0
         while size > room:
             head = set_cell_size(word, room).rstrip(" ")
-            slash = head.rfind("/") + 1
-            head = head[:slash] if slash > room // 2 else head
+            head = head[: breaking(head, room)]
             rows.append(head)
             word = word[len(head) :]
             size = cell_len(word)
         row, used = (f"{row} {word}", used + 1 + size) if row else (word, size)
-    return [*rows, row]
+    return [one.replace(KEPT, " ") for one in (*rows, row)]
+
+
+def breaking(head: str, room: int) -> int:
+    """How much of the beginning of a word stays on a line of `room` cells: to the end of a path's or a name's part."""
+    part = max(head.rfind(sign) for sign in f"/_{KEPT}") + 1
+    return part if part > room // 2 else len(head)
 
 
 def cleaned(line: Iterable[Span]) -> Line:

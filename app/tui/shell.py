@@ -267,6 +267,7 @@ class Shell(Errands):
         self.draw()
 
     def _run_screen(self, which: str = "") -> Base:
+        from app.report.numbers import imported
         from app.tui.screens.live import LiveScreen
         from app.tui.screens.verdict import VerdictScreen
 
@@ -274,6 +275,8 @@ class Shell(Errands):
             from app.tui.screens.command_timeline import CallPathsScreen, InsideScreen
 
             return InsideScreen() if which == "inside" else CallPathsScreen()
+        if imported(self.feed.session):  # nothing of it was ever under way
+            return VerdictScreen()
         which = which or ("verdict" if self.feed.session.ended is not None else "live")
         return VerdictScreen() if which == "verdict" else LiveScreen()
 

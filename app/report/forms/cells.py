@@ -1,13 +1,14 @@
 """A document as lines of the screen: headings, lists, tables, commands. Folds at blanks; nothing is cut off."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
 from rich.cells import cell_len
 
 from app.invocation import pasted
-from app.lines import BLANK, Line, Span, cells, cleaned, crop, pad, text, wrapped
+from app.lines import BLANK, KEPT, Line, Span, breaking, cells, cleaned, crop, kept, pad, text, wrapped
 from app.report.figures.histogram import histogram_lines
 from app.report.figures.interval_chart import axis, drawn_line, interval_lines, scale_of
 from app.report.figures.plot import chart_lines
@@ -17,10 +18,9 @@ MOST_COLUMNS = 110  # longer lines of prose are hard to read
 _NARROW = 76  # cells: in fewer a table whose rows would be high is none any more
 _MOST_FOLDED = 1.6  # of them it may need whole
 _BREAK = 9  # cells that a broken word has at least
+_WORD = 14  # cells of a word that is broken only where there is no other way
 _LEAST_BAR, _MOST_BAR = 25, 61
 _ROLES: dict[type, str] = {doc.Mono: "accent", doc.Strong: "strong"}
-_KEPT = "\u00a0"
-_NUMBER = re.compile(r"(?<=\d) (?=(?:[%×]|[kMGT] |[a-zµ]?[sB](?:\b|/)))")
 
 
 def document_lines(document: doc.Document, width: int) -> list[Line]:
@@ -103,17 +103,18 @@ def folded(line: Iterable[Span], width: int, first: str = "", hang: str = "") ->
     out: list[Line] = [[(first, "text")]]
     used = cell_len(first)
     for part, role in line:
-        for word in re.findall(r" *[^ ]+", _NUMBER.sub(_KEPT, part)) or [part]:
+        for word in re.findall(r" *[^ ]+", kept(part)) or [part]:
             size = cell_len(word)
             if used + size > width and used > len(hang):
                 out.append([(hang, "text")])
                 used, word = cell_len(hang), word.lstrip(" ")
             while cell_len(word) > width - used:
                 cut = _fitting(word, max(1, width - used))
-                out[-1].append((word[:cut].replace(_KEPT, " "), role))
+                cut = breaking(word[:cut], width - used)
+                out[-1].append((word[:cut].replace(KEPT, " "), role))
                 out.append([(hang, "text")])
                 used, word = cell_len(hang), word[cut:]
-            out[-1].append((word.replace(_KEPT, " "), role))
+            out[-1].append((word.replace(KEPT, " "), role))
             used += cell_len(word)
     return out
 
@@ -161,8 +162,8 @@ def _natural(head: list[Line], body: list[list[Line]]) -> list[int]:
 
 
 def table_lines(table: doc.Table, width: int) -> list[Line]:
-    """Columns as wide as they need; where they do not fit the widest of text break between words, a long word itself.
-    Where not even that does each row becomes a block of `name  value` lines."""
+    """Columns as wide as they need; where they do not fit text breaks in the column in which the fewest rows do, a long
+    word itself at last. Where not even that does each row becomes a block of `name  value` lines."""
     head, body = _rows(table)
     sizes = _natural(head, body)
     least = [max(map(_longest, (row[column] for row in (head, *body)))) for column in range(len(head))]
@@ -170,17 +171,24 @@ def table_lines(table: doc.Table, width: int) -> list[Line]:
     room = width - gap * (len(sizes) - 1)
     if width < _NARROW and (sum(least) > room or sum(sizes) > _MOST_FOLDED * room):
         return _blocks(head, body, width)
+    whole = least
     if sum(sizes) > room:  # one long word is broken before it leaves the other columns a few cells each
-        most = max(_BREAK, 4 * room // (3 * len(sizes)))
+        most = max(_WORD, room // len(sizes))
         least = [size if n in table.right else min(size, most) for n, size in enumerate(least)]
     while sum(least) > room:
         widest = max(range(len(least)), key=lambda n: (n not in table.right, least[n]))
         if least[widest] <= _BREAK:
             return _blocks(head, body, width)
         least[widest] -= 1
+    rows = [sorted(cells(row[column]) for row in (head, *body)) for column in range(len(sizes))]
+
+    def cost(n: int) -> tuple[int, bool, int]:
+        """Of a cell less: how many rows are folded in that column then, and whether at a blank."""
+        size = sizes[n] - 1
+        return len(rows[n]) - bisect_right(rows[n], size), size < whole[n], -size
+
     while sum(sizes) > room:
-        slack = [size - most for size, most in zip(sizes, least, strict=True)]
-        sizes[max(range(len(sizes)), key=lambda n: (slack[n] > 0, sizes[n]))] -= 1
+        sizes[min((n for n, size in enumerate(sizes) if size > least[n]), key=cost)] -= 1
     return [line for row in (head, *body) for line in _row(row, sizes, table.right, gap)]
 
 
@@ -196,7 +204,7 @@ def _blocks(head: list[Line], body: list[list[Line]], width: int) -> list[Line]:
 
 
 def _longest(cell: Line) -> int:
-    words = _NUMBER.sub(_KEPT, "".join(part for part, _ in cell)).split(" ")
+    words = kept("".join(part for part, _ in cell)).split(" ")
     return max(map(cell_len, words))
 
 

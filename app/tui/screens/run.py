@@ -107,6 +107,10 @@ class RunHead(Panel):
         return [grounded(split(left, right, width), width, "bar"), *_changed(feed, width)]
 
 
+# of a recording with a course: an import has none
+TIMED = frozenset({"freeze", "play", "step", "jump", "go", "first", "last", "speed", "live"})
+
+
 class RunScreen(Base):
     BINDINGS = [
         Binding("space", "freeze", "freeze view"),  # while the run goes on
@@ -143,9 +147,15 @@ class RunScreen(Base):
         """Replay's own keys stand in the footer where there is something to replay."""
         if action in ("inside", "paths"):
             return bool(self.check_action(action, ()))
-        return not self.feed.growing and action in ("jump(1)", "first", "speed(1)")
+        return (
+            not self.feed.growing
+            and action in ("jump(1)", "first", "speed(1)")
+            and not imported(self.session())
+        )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in TIMED and imported(self.session()):
+            return False
         if action in ("freeze", "play"):
             return self.feed.growing == (action == "freeze")
         if action == "paths":

@@ -33,6 +33,7 @@ MOST_FOLDED = 1.5  # rows of a table in half of the width, as a multiple of thos
 MOST_ROWS = 1000
 AROUND = 3  # lines of head, transport and keys
 MOST_TABLE, LEAST_FOUND = 13, 4  # lines of the table, and of the findings with their border
+LEAST_PART, LEAST_ABOUT = 3, 3  # lines of the steps and of the findings, with their heads, and of the rest
 MOST_LOW_TABLE, MOST_FOUND, MOST_LOW_FOUND = 10, 9, 4  # on a low screen, as the rules below have it
 
 
@@ -76,6 +77,9 @@ class VerdictScreen(RunScreen):
     VerdictScreen.-broad.-uncompared #parts { layout: horizontal; }
     VerdictScreen.-broad.-uncompared #left { width: 50%; padding: 0 1 0 0; }
     VerdictScreen.-broad.-high.-uncompared #preview { display: none; }
+    VerdictScreen.-high.-unmeasured #left { height: 1fr; max-height: 100%; width: 100%; }
+    VerdictScreen.-high.-unmeasured #preview { display: block; }
+    VerdictScreen.-unmeasured #right { display: none !important; }
     VerdictScreen.-broad.-uncompared #aside { display: block; width: 50%; height: 100%; }
     """
     BINDINGS = [
@@ -123,6 +127,9 @@ class VerdictScreen(RunScreen):
         self.set_class(bool(advice(self.feed)), "-todo")
         self.set_class(compared, "-compared")
         self.set_class(not compared, "-uncompared")
+        self.set_class(
+            compared and not any(e.measured for e in self.query_one(VerdictList).entries()), "-unmeasured"
+        )
         figures = not compared and bool(self.session().blocks)  # as wide as the screen
         tabled = compared and on_top(self.session(), self.app.size.width, self.app.size.height) is not None
         beside_it = self.has_class("-todo") and not items(self.session()) and not figures and not tabled
@@ -162,18 +169,23 @@ class VerdictScreen(RunScreen):
         """On a low screen: what the parts leave free goes to the steps, then to how the verdict came about."""
         about, steps = self.query_one(VerdictDetails), self.query_one(Next)
         about.free = steps.free = 0
+        about.most = self.app.size.height
         if about.boxed:
             return
         size, found = self.app.size, self.query_one(Suspects)
         table = self.query_one(VerdictList)
         most_found = MOST_LOW_FOUND if self.has_class("-figures") else MOST_FOUND
         parts = [(about, size.height), (steps, MOST_NEXT + 2), (found, most_found)]
-        parts += [(table, MOST_LOW_TABLE)] if table.rows() else []
+        listed = [(table, MOST_LOW_TABLE)] if table.rows() else []
+        parts += listed
+        least = [*listed, (found, LEAST_PART), *([(steps, LEAST_PART)] if self.has_class("-todo") else [])]
 
         def taken() -> int:
             return sum(min(most, len(part.draw(size.width - 2, size.height))) for part, most in parts)
 
         room = size.height - len(headline_lines(self.session(), size.width)) - AROUND
+        others = sum(min(most, len(part.draw(size.width - 2, size.height))) for part, most in least)
+        about.most = max(LEAST_ABOUT, room - others)
         free = max(0, room - taken())
         low = 4 if self.has_class("-figures") else free // 2  # what nothing else shows has its picture, too
         steps.free = free if table.rows() else min(low, free)

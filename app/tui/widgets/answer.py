@@ -104,6 +104,7 @@ class VerdictDetails(Panel):
 
     DEFAULT_CSS = "VerdictDetails { height: auto; max-height: 100%; }"
     free = 0  # lines that a low screen has left for it
+    most = 0  # lines there that leave some to the steps and the findings
 
     def draw(self, width: int, height: int) -> list[Line]:
         if not self.boxed:
@@ -144,23 +145,36 @@ class VerdictDetails(Panel):
                     out += _load_lines(session, verdict.workload, width)
         compared = bool(self.screen.query_one(VerdictList).rows())
         if low or compared:
-            out += [*signs, *on_top_lines(session, width, self._most + 1)]
-            if self.free > MOST_TRACE_LEFT and not compared:
-                out += trace_lines(session, width, min(MOST_TRACE, self.free)) or _figures(
-                    session, width, self.free
-                )
+            left = max(1, self.most - len(out)) if low else len(signs) + self._most + 1
+            if len(signs) > left:  # the red ones come first
+                told = [row for sign in trust(session) for row in sign_lines([sign], width)[:1]]
+                signs = [*told[: left - 1], text("the rest of it: o", "dim")]
+            out += [*signs, *on_top_lines(session, width, min(self._most + 1, left - len(signs)))]
         else:
             found = on_top(session, width, self._most)
             told = found.rows if found else battery_lines(session, width, self._most)
             free = MOST_NEXT - len(told) - len(signs)
             out += [*trace_lines(session, width, free), *told, *signs]
-        doubts = doubt_lines(session, width)
-        out += doubts if not low or len(doubts) <= self.free else doubt_lines(session, width, brief=True)
+        doubts, brief = doubt_lines(session, width), doubt_lines(session, width, brief=True)
+        doubts = doubts if not low or len(doubts) <= self.free else brief
+        filling = self.free - len(doubts) + len(brief) if low else 0
+        out += [*doubts, *self._filling(session, width, filling, compared=compared)]
         drawn = imported_lines(session, width, self.screen.size.height)
         high = len(out) + len(drawn) + len(self.screen.query_one(VerdictList).rows())
-        if compared and not low and high > self.screen.size.height // 2:
+        if compared and (low or high > self.screen.size.height // 2):
             return out  # the steps and the findings stand below; the report has the picture
         return [*out, *(drawn if out else drawn[1:])]
+
+    def _filling(self, session: Session, width: int, most: int, *, compared: bool) -> list[Line]:
+        """What is drawn where rows are left on a low screen; before anything is found, what the run is about."""
+        if most <= MOST_TRACE_LEFT:
+            return []
+        out = [] if compared else trace_lines(session, width, min(MOST_TRACE, most))
+        out = out if out or compared else _figures(session, width, most)
+        left = most - len(out)
+        if left > MOST_TRACE_LEFT and not session.findings:
+            out += [ruled(text("THIS RUN", "title"), [], width), *about_lines(session, width)[: left - 1]]
+        return out
 
 
 class Next(Panel):

@@ -69,6 +69,7 @@ class ColumnWidths(NamedTuple):
     interval: int
     scale: Scale
     tails: bool = False  # names that must be cut differ at their end only
+    once: bool = False  # the right value's unit is the left one's too, in every row
 
 
 def key_of(verdict: ev.Verdict) -> str:
@@ -133,7 +134,8 @@ def layout(found: list[EffectRow], width: int, heads: tuple[str, str] = ("", "")
         return Column(number, max(unit, min(cell_len(head), _MOST_HEAD) - number - 1) if number else unit)
 
     name = max(widest([e.name for e in found]), cell_len("variant"))
-    pairs = [sides(e, wide=wide) for e in told]
+    once = not wide and all(brief(e.left).unit == brief(e.right).unit for e in told)
+    pairs = [sides(e, wide=wide, once=once) for e in told]
     left = column([one for one, _ in pairs], 99 if wide else _MOST_UNIT, heads[0])
     right = column([other for _, other in pairs], 99 if wide else _MOST_UNIT, heads[1])
     size, interval = widest([effect_of(e, wide=wide) for e in told]), widest([e.interval for e in told])
@@ -160,15 +162,16 @@ def layout(found: list[EffectRow], width: int, heads: tuple[str, str] = ("", "")
     picture = min(_MOST_BAR, room) if drawn and room >= _LEAST_BAR else 0
     names = {clean(e.name) for e in found}
     tails = len({set_cell_size(n, name - 1) for n in names}) < len(names)
-    return ColumnWidths(name, left, right, picture, size, interval, scale, tails)
+    return ColumnWidths(name, left, right, picture, size, interval, scale, tails, once)
 
 
-def sides(entry: EffectRow, *, wide: bool) -> tuple[Quantity, Quantity]:
-    """Where there is little room the unit in few letters, and once for both sides."""
+def sides(entry: EffectRow, *, wide: bool, once: bool) -> tuple[Quantity, Quantity]:
+    """Where there is little room the unit in few letters, and `once` for both sides; a `k` belongs to its number."""
     if wide:
         return entry.left, entry.right
     left, right = brief(entry.left), brief(entry.right)
-    return (Quantity(left.number, "") if left.unit == right.unit else left), right
+    prefix, _, unit = left.unit.partition(" ")
+    return (Quantity(left.number, prefix if unit and len(prefix) == 1 else "") if once else left), right
 
 
 def effect_of(entry: EffectRow, *, wide: bool) -> str:
@@ -201,7 +204,7 @@ def entry_line(entry: EffectRow, at: ColumnWidths, margin: float, width: int) ->
     gap = (" " * GAP, "text")
     if not entry.measured:
         return crop([*line, gap, (entry.size, entry.role)], width)
-    left, right = sides(entry, wide=width >= _WIDE)
+    left, right = sides(entry, wide=width >= _WIDE, once=at.once)
     if at.left.cells:
         line += [gap, *_value(left, at.left)]
     if at.right.cells:

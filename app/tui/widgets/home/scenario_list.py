@@ -143,8 +143,14 @@ class ScenarioList(Picker):
         return out
 
 
+def _question(seen: Seen, width: int) -> Line:
+    """Below its row while a filter leaves room for everyone's."""
+    return crop([("  ", "text"), (clean(seen.offer.question), "dim")], width) if seen.offer.question else []
+
+
 def _row(key: str, digit: str, said: str, searched: str, seen: Seen) -> PickerRow:
-    return PickerRow(key, partial(_line, digit, said, seen), searched, whole=partial(_whole, seen))
+    line, whole = partial(_line, digit, said, seen), partial(_whole, seen)
+    return PickerRow(key, line, searched, partial(_question, seen), whole)
 
 
 def _words(offer: Offer) -> str:

@@ -85,16 +85,18 @@ def _so_far(session: Session, estimate: ev.Estimate, name: str, furthest: int) -
     if interval is None or not sound(estimate.ratio) or (estimate.groups < least and not decided):
         return Standing(name, f"{estimate.groups} of {max(least, estimate.groups)} groups", "", "dim")
     low, high = interval
-    if low < 1 / KNOWN_WITHIN and high > KNOWN_WITHIN:
-        return Standing(name, "decided" if decided else "not known yet", "", "dim")
     early = low < 1 < high
+    if early and decided:  # an open last estimate is older than what decided
+        return Standing(name, "decided", "", "dim")
+    if low < 1 / KNOWN_WITHIN and high > KNOWN_WITHIN:
+        return Standing(name, "not known yet", "", "dim")
     words, figures = (
         ("too early to say", units.between(low, high))
         if early
         else (f"{units.effect(estimate.ratio)} so far", units.between(low, high, estimate.ratio))
     )
-    if decided:  # an open last estimate is older than what decided
-        words = "decided" if early else f"{units.effect(estimate.ratio)}, decided"
+    if decided:
+        words = f"{units.effect(estimate.ratio)}, decided"
     title = titled(title_of(session, estimate.workload), control=load is not None and load.control)
     bar = Bar(title + (f", {name}" if name else ""), estimate.ratio, interval, OPEN, words)
     return Standing(name, words, figures, "dim" if early else "strong", bar)

@@ -14,6 +14,7 @@ from app.tui.commands import Example, Known
 from app.tui.widgets.answer import Next
 from app.tui.widgets.home.scenario_list import ScenarioList
 from app.tui.widgets.measuring.load_cards import short
+from app.tui.widgets.measuring.standing import pairs_of
 from app.tui.widgets.panel import _spelt
 from probes.units import Quantity
 from scenarios import events as ev
@@ -88,6 +89,37 @@ def test_a_replay_begins_with_what_was_measured_first() -> None:
     """It began with 23 s of preparation, seven of them blank."""
     run = from_first_block("storage")
     assert run.session.blocks and run.playback.playing and run.playback.time > 10
+
+
+async def test_the_next_step_stands_on_every_verdict_of_a_narrow_screen(tmp_path: Path) -> None:
+    """What was found about the run and its tables took all of 24 rows; in the middle of a run 10 to 18 were blank."""
+    for demo in ("box", "fullstack", "workload", "numa"):
+        run = feed_of(demo)
+        async with opened(tmp_path, run=run, size="narrow") as (app, pilot):
+            rows = grid(app).splitlines()
+            assert any(row.startswith(" NEXT ") for row in rows), demo
+            assert sum(row.startswith((" NEXT ", " FINDINGS ")) for row in rows[:-3]) == 2, demo
+            run.playback.seek(run.playback.end * 0.3)
+            app.show_run("verdict")
+            await settled(pilot)
+            assert blank(grid(app), 24) <= 4, demo
+
+
+async def test_nothing_of_an_import_was_ever_live(tmp_path: Path) -> None:
+    """It had an axis of seconds, blocks of 0.5 s, keys of a replay and a step `starting`."""
+    async with opened(tmp_path, run=feed_of("io500"), size="wide") as (app, pilot):
+        verdict = app.screen
+        await keys(pilot, "v", "0", "space")
+        assert app.screen.title_words == verdict.title_words == "verdict"
+        assert "live view" not in grid(app) and "play" not in grid(app)
+
+
+def test_a_decided_pair_has_no_open_interval_beside_that_word() -> None:
+    run = RunFeed(store.resolve("demo:rpfilter"))
+    run.playback.seek(run.playback.end * 0.6)
+    told = [one for _, found in pairs_of(run.session) for one in found]
+    assert any(one.words == "decided" for one in told)
+    assert all(one.bar is None and not one.figures for one in told if one.words == "decided")
 
 
 @pytest.mark.parametrize("size", ["narrow", "wide"])

@@ -11,7 +11,7 @@ import pytest
 
 from app.lines import cells, flowed, wrapped
 from app.recording.reader import load
-from app.report.forms.cells import document_lines
+from app.report.forms.cells import document_lines, table_lines
 from app.report.full_report import report
 from scenarios.results.document import (
     Bullets,
@@ -116,3 +116,20 @@ def test_where_there_is_no_room_a_row_takes_a_character_all_the_same(width: int)
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
     assert "".join(part for row in rows for part, _ in row).replace(" ", "") == "漢字ab"
+
+
+def test_a_number_keeps_its_unit_and_a_name_its_parts_at_the_end_of_a_line() -> None:
+    """`2.5 to 75.2` ended a headline, and ` ×` began the next one."""
+    rows = ["".join(part for part, _ in row) for row in wrapped("is 2.5 to 75.2 × slower", 14)]
+    assert rows == ["is 2.5 to", "75.2 × slower"]
+    rows = ["".join(part for part, _ in row) for row in wrapped("ext4_buffered_write_iter", 20)]
+    assert rows == ["ext4_buffered_write_", "iter"]
+
+
+def test_a_table_folds_where_the_fewest_rows_do() -> None:
+    """One long name folded the first column of every row."""
+    names = [
+        ("create, own directories", "x1.4", place) for place in ("–", "–", "–", "ext4_buffered_write_iter")
+    ]
+    rows = table_lines(Table(("load", "gain", "waits in"), tuple(names)), 46)
+    assert len(rows) == 1 + len(names) + 1
