@@ -160,7 +160,7 @@ def conflict(host: Host) -> Iterator[Finding]:
     for device, state in devices:
         if isinstance(state.active, Absent) or why(host, state).kind in ("udev", "tuned"):
             continue
-        asked = [(p, s, "udev rule") for p, s, line in host.once(udev_rules) if fits(host, line, device.name)]
+        asked = [(p, s, "udev rule") for p, s, line in udev_rules(host) if fits(host, line, device.name)]
         tuned = tuned_asks(host, device.name)
         if present(tuned):  # it comes after udev
             asked.insert(0, (tuned[1], tuned[0], "tuned profile"))

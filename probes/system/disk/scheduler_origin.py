@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from probes.host import Host
+from probes.host import Host, once
 from probes.system.disk.scheduler import Scheduling, kernel_default
 from probes.system.software.kernel import kernel
 from probes.system.software.tuned import FOLDERS, tuned_sections
@@ -33,6 +33,7 @@ class Why(msgspec.Struct, frozen=True):
     says: str = ""
 
 
+@once
 def udev_rules(host: Host) -> tuple[tuple[str, str, str], ...]:
     """Every udev line that sets a scheduler: (path, scheduler, line).
 
@@ -80,7 +81,7 @@ def why(host: Host, state: Scheduling) -> Why:
     asked = tuned_asks(host, state.device)
     if present(asked) and asked[0] == active:
         return Why("tuned", f"tuned's profile sets elevator={asked[0]}", asked[1], asked[0])
-    for path, scheduler, line in host.once(udev_rules):
+    for path, scheduler, line in udev_rules(host):
         if scheduler == active and fits(host, line, state.device):
             return Why("udev", f"a udev rule sets {scheduler}: {line}", path, scheduler)
     boot = kernel(host).parameters().get("elevator", "")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from probes.host import Host
+from probes.host import Host, once
 from probes.types import Absent, present
 
 ACTIVE = "/etc/tuned/active_profile"
@@ -28,12 +28,14 @@ class Section(NamedTuple):
     options: dict[str, str]
 
 
+@once
 def tuned_profile(host: Host) -> str | Absent:
     """The active profiles' names as written ("throughput-performance our-disks")."""
     text = host.text(ACTIVE)
     return text if isinstance(text, Absent) else text.strip() or Absent("no profile is active", source=ACTIVE)
 
 
+@once
 def tuned_sections(host: Host) -> tuple[Section, ...]:
     """Of the active profiles and of those that they include; of two that ask for the same the later one counts."""
     profiles = tuned_profile(host)
