@@ -185,6 +185,6 @@ def _measured(call: Call, replies: Sequence[BlockReply], *, held: bool) -> Measu
     )
 
 
-def usable_cpus() -> tuple[int, ...]:
+def own_affinity() -> tuple[int, ...]:
     """Those that this process may run on (cpuset, taskset)."""
     return tuple(sorted(os.sched_getaffinity(0)))

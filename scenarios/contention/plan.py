@@ -10,7 +10,7 @@ import msgspec
 
 from probes import units
 from probes.action import Action
-from probes.bench.battery import usable_cpus
+from probes.bench.battery import own_affinity
 from probes.bench.contention.memory_disks import IMAGE_BYTES, makeable
 from probes.bench.contention.operations import MOST_BYTES
 from probes.bench.disk.refusals import Suitability, suitability
@@ -95,7 +95,7 @@ def worker_counts(most: int) -> tuple[int, ...]:
 
 def layout(host: Host, options: Options) -> ContentionSetup:
     """Raises Usage."""
-    cpus = min(MOST_WORKERS, len(usable_cpus()))
+    cpus = min(MOST_WORKERS, len(own_affinity()))
     most = options.integer("workers") or cpus
     named = options.strings("dir")
     if len(named) > MOST_SIDES:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from probes.bench.battery import usable_cpus
+from probes.bench.battery import own_affinity
 from probes.bench.battery_loads import CALLS, FILES, SLOTS, TURNS, Call, Slot, disk_loads
 from probes.bench.workloads import Load, prepared_bytes
 from probes.host import Host
@@ -34,7 +34,7 @@ class KernelSetup(OwnDirectory):
 
     def __init__(self, host: Host, options: Options) -> None:
         super().__init__(host, options, SIZE_BYTES, FILES_OF)
-        self.cpus = usable_cpus()
+        self.cpus = own_affinity()
         self.most_bytes = options.integer("writes") or MOST_WRITTEN_BYTES
         only = frozenset(options.strings("only"))
         turns = (*TURNS, *((load.id,) for load in disk_loads(1)))

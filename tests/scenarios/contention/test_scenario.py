@@ -75,7 +75,7 @@ def linear(load: str, side: int, workers: int) -> float:
 
 @pytest.fixture
 def eight(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contention_plan, "usable_cpus", lambda: tuple(range(8)))
+    monkeypatch.setattr(contention_plan, "own_affinity", lambda: tuple(range(8)))
 
 
 async def measured(
@@ -236,7 +236,7 @@ def chosen(**values: Json) -> Options:
 
 
 def test_one_cpu_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(contention_plan, "usable_cpus", lambda: (0,))
+    monkeypatch.setattr(contention_plan, "own_affinity", lambda: (0,))
     assert layout(Host(), chosen(dir=[str(tmp_path)])).refusal
     assert not layout(Host(), chosen(dir=[str(tmp_path)], workers=2)).refusal
 
