@@ -13,6 +13,7 @@ from scenarios.fullstack.loads import Load
 
 FIRST_SLICE_S = 0.05
 HEADROOM = 1.5  # a train is planned for so many times the bytes that its slices wrote until now
+SPARE = 1.6  # of the groups that are asked for: what others disturb is written again
 
 
 class Bench(Protocol):
@@ -91,7 +92,8 @@ class StreamTrains:
         writing = sum(side.writes for side in self._sides.values())
         if not writing or not self._per_s:
             return math.inf
-        return self._bench.budget.left_for(self._load.id) / (2 * groups * writing * self._per_s * HEADROOM)
+        wanted = SPARE * 2 * groups * writing * self._per_s * HEADROOM
+        return self._bench.budget.left_for(self._load.id) / wanted
 
     async def quiesce(self) -> None:
         """A slice ends when all of it has arrived and, where it was written, is on the disk."""
