@@ -173,8 +173,8 @@ def _proofs(first: peers.Setting) -> list[doc.Part]:
             )
         )
     if first.prove:
-        parts.append(doc.say("On that node:", doc.Mono(f"hostdx run {first.prove}"), "What the rule says:",
-                         doc.Mono(f"hostdx rules --explain {first.rule}")))  # fmt: skip
+        ways = {"On that node:": f"run {first.prove}", "What the rule says:": f"rules --explain {first.rule}"}
+        parts.append(doc.Bullets(tuple((words, doc.Mono(f"hostdx {way}")) for words, way in ways.items())))
     return parts
 
 

@@ -166,13 +166,13 @@ class VerdictDetails(Panel):
         return [*out, *(drawn if out else drawn[1:])]
 
     def _filling(self, session: Session, width: int, most: int, *, compared: bool) -> list[Line]:
-        """What is drawn where rows are left on a low screen; before anything is found, what the run is about."""
+        """What is drawn where rows are left on a low screen, then what the run is about."""
         if most <= MOST_TRACE_LEFT:
             return []
         out = [] if compared else trace_lines(session, width, min(MOST_TRACE, most))
         out = out if out or compared else _figures(session, width, most)
         left = most - len(out)
-        if left > MOST_TRACE_LEFT and not session.findings:
+        if left > MOST_TRACE_LEFT:
             out += [ruled(text("THIS RUN", "title"), [], width), *about_lines(session, width)[: left - 1]]
         return out
 

@@ -25,7 +25,11 @@ def about_lines(session: Session, width: int) -> list[Line]:
     plan, began = session.plan, session.began
     out: list[Line] = []
     if plan is None and began is not None:
-        out += [text(f"{clean(began.scenario)} reads the host before it measures anything", "strong"), BLANK]
+        if session.ended is None:
+            out += [
+                text(f"{clean(began.scenario)} reads the host before it measures anything", "strong"),
+                BLANK,
+            ]
         out += wrapped(clean(shlex.join(began.command)), width, "accent", hang=2)
     if plan is not None:
         out += [
