@@ -115,7 +115,7 @@ def _line(one: Listing, read: dict[str, RecordingAnswer], width: int) -> Line:
         left = [
             (f"{one.sign:<10} ", one.role),
             (f"{when}  ", "dim"),
-            (f"{clean(entry.scenario):<9} ", "strong"),
+            (f"{clean(entry.scenario):<10} ", "strong"),
         ]
     if answer is not None:
         left.append((f"{SIGNS.get(answer.weight, '?')} ", answer.weight))
