@@ -145,7 +145,7 @@ def _standing_table(
         )
         for one in standings
     ]  # fmt: skip
-    header = ("node", "measure", "first measurement", "retests", "95 % CI", "rounds", "measures so")
+    header = ("node", "measure", "first measurement", "retests", "95 % CI", "rounds", "measures")
     return doc.Table(header, tuple(rows), frozenset({5, 6})).without_empty_columns()
 
 
