@@ -53,6 +53,7 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
         return (_again(session, "others-waited"),)
     told = [v for v in session.verdicts.values() if not v.control]
     missed = [v for v in told if v.not_measured]
+    undecided = [v for v in told if v.undecided and measured(v)]
     nothing = bool(told) and all(v.unmeasured for v in told)
     if ended.status != "done" and not (ended.status == "skipped" and nothing):
         return ()
@@ -68,11 +69,11 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
     if any(v.differs for v in told):
         if remedy := _remedy(session, "notice", measured_here=True):
             return (remedy.step,)
-        name = recording or "last"
-        return (NextStep(SAYS.text("groups"), f"{REPLAY} {shlex.quote(name)}"),)
+        groups = NextStep(SAYS.text("groups"), f"{REPLAY} {shlex.quote(recording or 'last')}")
+        longer = _more_time(session, undecided)
+        return (groups, longer) if longer else (groups,)
     if let_write := _more_bytes(session, told):
         return (let_write,)
-    undecided = [v for v in told if v.undecided and measured(v)]
     resolution = session.card.role == "resolution"
     if undecided and not resolution:
         in_time = [v for v in undecided if v.bytes_to_decide is None]  # the others ended by their bytes

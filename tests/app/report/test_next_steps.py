@@ -23,8 +23,10 @@ from scenarios.cpuwatch.findings import WatchedJob
 from scenarios.cpuwatch.findings import findings as cpuwatch
 from scenarios.finding import Finding, Remedy
 from scenarios.kernel.findings import Figures, findings
-from scenarios.plan import Plan, Written
+from scenarios.plan import Metric, Plan, Workload, Written
 from tests.fakes.hosts.tree import Tree
+
+IOPS = Metric("IOPS", "IOPS", "more")
 
 
 def ended(*events: ev.AnyEvent, scenario: str = "storage", status: Any = "done", **options: Any) -> Session:
@@ -80,6 +82,16 @@ def test_what_stays_undecided_has_more_than_the_same_run_once_more() -> None:
     assert again.command.startswith("hostdx run storage") and smallest.command == "hostdx run null"
     wider = verdict("inconclusive", ratio=1.02, ci95=(0.4, 1.55), seconds_to_decide=1e6)
     assert [step.command for step in following(ended(wider))] == ["hostdx run storage", "hostdx run null"]
+
+
+def test_beside_a_decided_difference_what_had_too_few_groups_has_more_time() -> None:
+    loads = tuple(Workload(id=name, title=name, metrics=(IOPS,)) for name in ("w", "x"))
+    plan = msgspec.structs.replace(priced().plan, workloads=loads)
+    short = msgspec.structs.replace(verdict("inconclusive", groups=2), workload="x")
+    session = ended(ev.Planned(t=0.0, plan=plan), verdict("faster", ratio=1.5), short, budget=60.0)
+    groups, longer = following(session)
+    assert groups.command == "hostdx replay last" and longer.command == "hostdx run storage --budget=240"
+    assert [step.command for step in following(session)][1] in " ".join(to_do(session)[0].commands)
 
 
 STOPPED = ev.Guard(t=8.0, kind="bystanders", text="stopped: others wait", severity="warning")
