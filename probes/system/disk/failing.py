@@ -6,8 +6,17 @@ from probes.host import Host
 from probes.system.disk.mounts import mount_of, mounts_now
 from probes.types import Absent
 
-# the device answers with an error, has gone, or its file system shut itself down after one: errno(3)
-_OF_DEVICE = {errno.EIO, errno.ENXIO, errno.ENODEV, errno.EREMOTEIO, errno.ETIMEDOUT, errno.EUCLEAN}
+# the device answers with an error, has gone, or its file system shut itself down after one: errno(3); what it answers
+# does not fit its checksum or its form: EFSBADCRC and EFSCORRUPTED of ext4 and XFS
+_OF_DEVICE = {
+    errno.EIO,
+    errno.ENXIO,
+    errno.ENODEV,
+    errno.EREMOTEIO,
+    errno.ETIMEDOUT,
+    errno.EBADMSG,
+    errno.EUCLEAN,
+}
 
 
 def whose_error(path: str, number: int | None) -> str:

@@ -31,8 +31,8 @@ def planned(*actions: Action) -> Plan:
 
 def test_a_retest_measures_what_is_open_in_its_share_of_the_time() -> None:
     words, count = shorter([ONLY], {"budget": 60.0, "size": 1}, {"c", "b"}, [planned()])
-    assert count == 2 and words == ["--budget=30.0", "--size=1", "--only=b", "--only=c"]
-    assert shorter([ONLY], {"budget": 2.0}, {"c"}, [planned()])[0][0] == "--budget=1.0", "the least there is"
+    assert count == 2 and words == ["--budget=30", "--size=1", "--only=b", "--only=c"]
+    assert shorter([ONLY], {"budget": 2.0}, {"c"}, [planned()])[0][0] == "--budget=1", "the least there is"
 
 
 def test_a_retest_is_whole_where_it_cannot_be_shorter() -> None:
