@@ -17,7 +17,7 @@ from app.tui.details import finding_lines, next_lines, planned, sign_lines
 from app.tui.widgets.home.checkup_lines import KEYS, checkup_lines
 from app.tui.widgets.home.findings_panel import Suspects
 from app.tui.widgets.measuring.load_cards import battery_lines
-from app.tui.widgets.measuring.loads_panel import MOST_TRACE, about_lines
+from app.tui.widgets.measuring.loads_panel import MOST_TRACE, about_lines, about_parts, whole_parts
 from app.tui.widgets.measuring.run_bar import legend
 from app.tui.widgets.on_top import imported_lines, on_top, on_top_lines, trace_lines
 from app.tui.widgets.panel import Panel
@@ -132,6 +132,7 @@ class VerdictDetails(Panel):
         session = self.shell.feed.session
         low = not self.boxed
         out = checkup_lines(session, width, (self.screen.size.height - 5) * 7 // 10, headed=low)
+        free = self.free
         entry = self.screen.query_one(VerdictList).entry()
         signs = trust_lines(session, width)
         if entry is not None and entry.verdict is not None and entry.measured:
@@ -140,7 +141,8 @@ class VerdictDetails(Panel):
             why = [*filter(None, (inner, clean(verdict.reason or ""), clean(explanation(verdict))))]
             many = low and len(self.screen.query_one(VerdictList).entries()) > MANY
             if why and not many:
-                out += _why_lines(entry.name, why, width, LOW_LINES + self.free if low else None)
+                told = _why_lines(entry.name, why, width, LOW_LINES + free if low else None)
+                out, free = [*out, *told], free - max(0, len(told) - LOW_LINES)
                 if self.screen.size.height >= ROOMY:
                     out += _load_lines(session, verdict.workload, width)
         compared = bool(self.screen.query_one(VerdictList).rows())
@@ -156,8 +158,8 @@ class VerdictDetails(Panel):
             free = MOST_NEXT - len(told) - len(signs)
             out += [*trace_lines(session, width, free), *told, *signs]
         doubts, brief = doubt_lines(session, width), doubt_lines(session, width, brief=True)
-        doubts = doubts if not low or len(doubts) <= self.free else brief
-        filling = self.free - len(doubts) + len(brief) if low else 0
+        doubts = doubts if not low or len(doubts) <= free else brief
+        filling = free - len(doubts) + len(brief) if low else 0
         out += [*doubts, *self._filling(session, width, filling, compared=compared)]
         drawn = imported_lines(session, width, self.screen.size.height)
         high = len(out) + len(drawn) + len(self.screen.query_one(VerdictList).rows())
@@ -172,8 +174,8 @@ class VerdictDetails(Panel):
         out = [] if compared else trace_lines(session, width, min(MOST_TRACE, most))
         out = out if out or compared else _figures(session, width, most)
         left = most - len(out)
-        if left > MOST_TRACE_LEFT:
-            out += [ruled(text("THIS RUN", "title"), [], width), *about_lines(session, width)[: left - 1]]
+        if left > MOST_TRACE_LEFT and (about := whole_parts(about_parts(session, width), left - 1)):
+            out += [ruled(text("THIS RUN", "title"), [], width), *about]
         return out
 
 

@@ -49,7 +49,8 @@ def groups_of(name: str, verdict: ev.Verdict) -> list[GroupBlocks]:
         elif isinstance(event, ev.Train) and event.phase == "steady" and not event.disturbed:
             for group, variant, place in slices_of(event):
                 values = {metric: each[place] for metric, each in event.values.items()}
-                one = found.setdefault(group, GroupBlocks(group, event.variants))
+                at = event.places[group - event.group] if event.places else None
+                one = found.setdefault(group, GroupBlocks(group, event.variants, at))
                 one.add(variant, Measured(seconds=event.slice_s, values=values))
         elif isinstance(event, ev.Block) and event.phase == "steady":
             one = found.setdefault(event.group, GroupBlocks(event.group, []))
@@ -78,6 +79,7 @@ def judged_again(name: str, verdict: ev.Verdict) -> ev.Verdict:
     judge = Judge(
         load, metric, pair, family=round(ALPHA / verdict.alpha), margin=verdict.margin,
         planned_groups=max(planned, default=0) or MANY, scope=verdict.scope,
+        all_pairs=verdict.pairs,
     )  # fmt: skip
     pace = Pace(FakeClock(), 1e9, 1.0)
     for group in groups_of(name, verdict):

@@ -1,6 +1,7 @@
 """What the live screen is about: every load; without any, what is read or watched, and what the plan says of it."""
 
 import shlex
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from app.glyphs import clean
@@ -21,28 +22,37 @@ FEW = 3  # loads whose cards have room for what the plan says
 
 
 def about_lines(session: Session, width: int) -> list[Line]:
+    return [line for part in about_parts(session, width) for line in part]
+
+
+def about_parts(session: Session, width: int) -> Iterator[list[Line]]:
     """The plan in plain words and what it draws, then words that come up, then the facts read, the newest first."""
     plan, began = session.plan, session.began
-    out: list[Line] = []
     if plan is None and began is not None:
         if session.ended is None:
-            out += [
-                text(f"{clean(began.scenario)} reads the host before it measures anything", "strong"),
-                BLANK,
-            ]
-        out += wrapped(clean(shlex.join(began.command)), width, "accent", hang=2)
+            words = f"{clean(began.scenario)} reads the host before it measures anything"
+            yield [text(words, "strong"), BLANK]
+        yield wrapped(clean(shlex.join(began.command)), width, "accent", hang=2)
     if plan is not None:
-        out += [
-            *wrapped(clean(plan.question), width, "strong"),
-            *(wrapped(clean(plan.why), width) if plan.why else []),
-        ]
-        for words in plan.sentences:
-            out += wrapped(f"· {clean(words)}", width, "dim", hang=2)
-        out += [text(clean(row), "dim") for row in plan.picture]
-    out += [BLANK, *word_lines(width)]
+        yield wrapped(clean(plan.question), width, "strong")
+        if plan.why:
+            yield wrapped(clean(plan.why), width)
+        for sentence in plan.sentences:
+            yield wrapped(f"· {clean(sentence)}", width, "dim", hang=2)
+        yield [text(clean(row), "dim") for row in plan.picture]
+    yield from ([line] for line in (BLANK, *word_lines(width)))
     for fact in reversed(session.facts.values()):
-        words = f"{fact.label}  {value_words(fact.value, fact.unit)}"
-        out += wrapped(words, width, "dim", hang=2)[:1]
+        said = f"{fact.label}  {value_words(fact.value, fact.unit)}"
+        yield wrapped(said, width, "dim", hang=2)[:1]
+
+
+def whole_parts(parts: Iterable[list[Line]], most: int) -> list[Line]:
+    """The first ones, none of them cut off, in so many lines."""
+    out: list[Line] = []
+    for part in parts:
+        if len(out) + len(part) > most:
+            break
+        out += part
     return out
 
 
