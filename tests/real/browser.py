@@ -16,8 +16,8 @@ from tests.needs import program
 BROWSER = program("chromium")
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars")
 
-# What lies beyond the page's edge, beyond its own picture's, or is cut: its tag and how far, with all folds open. Each
-# page is read once and laid out at one width after the other.
+# What lies beyond the page's edge, beyond its own picture's, or is cut: its tag and how far, with all folds open; and a
+# table's single word that stands on two lines. Each page is read once and laid out at one width after the other.
 MEASURE = """
 const out = {};
 for (const frame of document.querySelectorAll("iframe")) for (const width of WIDTHS) {
@@ -33,6 +33,11 @@ for (const frame of document.querySelectorAll("iframe")) for (const width of WID
       found.push([one.tagName, Math.round(box.right - right), text]);
     if (!svg && one.scrollWidth > one.clientWidth + 1 && one.clientWidth)
       found.push([one.tagName, one.scrollWidth - one.clientWidth, text]);
+    if (one.tagName === "TD" && !one.children.length && /^[a-z]+$/.test(text)) {
+      const words = page.createRange();
+      words.selectNodeContents(one);
+      if (words.getClientRects().length > 1) found.push(["split", 0, text]);
+    }
   }
   out[frame.title + " at " + width] = found.slice(0, 5);
 }
