@@ -159,7 +159,7 @@ def slow_fs(place: Path) -> Iterator[tuple[list[str], list[str]]]:
 
 CAUSES: Mapping[str, Cause] = {
     "busy-cpu": Cause(busy_cpu, frozenset({"host", "cpuwatch"}), ("hog",)),
-    "neighbour": Cause(neighbour, frozenset({"host", "storage"}), ("dd", "sh [")),
+    "neighbour": Cause(neighbour, frozenset({"host", "storage"}), ("dd", "sh [", "sh (")),
     "throttled": Cause(throttled, frozenset({"storage"}), ("capped", "limit", "cap of")),
     "frozen": Cause(frozen, frozenset({"dstate"}), ("frozen",)),
     "limited": Cause(limited, frozenset({"host", "numa"}), ("stopped tasks in", f"{QUOTA_SHARE} CPUs")),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from probes.host import Host, once_if_still
+from probes.host import Host
 from probes.number_text import wholes
 from probes.types import Absent
 
@@ -42,7 +42,6 @@ class DiskCounters(msgspec.Struct, frozen=True):
         return self.read_bytes + self.write_bytes
 
 
-@once_if_still
 def disk_counters(host: Host) -> dict[str, DiskCounters] | Absent:
     """By kernel name ("sda", "sda1", "dm-0"). Lines in no known form are left out."""
     text = host.text("/proc/diskstats")
