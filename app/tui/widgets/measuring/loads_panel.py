@@ -47,12 +47,11 @@ def about_parts(session: Session, width: int) -> Iterator[list[Line]]:
 
 
 def whole_parts(parts: Iterable[list[Line]], most: int) -> list[Line]:
-    """The first ones, none of them cut off, in so many lines."""
+    """As many as fit into so many lines, none of them cut off."""
     out: list[Line] = []
     for part in parts:
-        if len(out) + len(part) > most:
-            break
-        out += part
+        if len(out) + len(part) <= most:
+            out += part
     return out
 
 
