@@ -10,7 +10,6 @@ import re
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -22,6 +21,7 @@ from probes.types import Absent, present
 ALL_S = 2.0  # for all disks together: one that hangs must not hold up the first look
 _PASSED = re.compile(r"(?:overall-health self-assessment test result|SMART Health Status): (\w+)")
 _REALLOCATED, _PENDING, _UNCORRECTABLE = 5, 197, 198
+_NUMBER = r"(0x[0-9a-fA-F]{1,8}|[0-9,]{1,20})"
 _UNTOLD = Absent("the disk does not report it", "unsupported")
 
 
@@ -138,7 +138,10 @@ def of_json(answer: str) -> Smart | Absent:
 
 def of_nvme_log(told: str) -> Smart | Absent:
     """`nvme smart-log` as a person reads it (nvme-cli): it tells no health of its own, so the critical bits do."""
-    line = partial(_line, told)
+
+    def line(name: str) -> int | Absent:
+        return _number(told, rf"^{name}\s*: *{_NUMBER}")
+
     critical = line("critical_warning")
     if isinstance(critical, Absent):
         return Absent("nvme smart-log reports no critical_warning")
@@ -157,7 +160,9 @@ def of_text(told: str) -> Smart | Absent:
     word = _PASSED.search(told)
     if word is None:
         return Absent("smartctl's answer reports no health")
-    line = partial(_line, told)
+
+    def line(name: str) -> int | Absent:
+        return _number(told, rf"^{name}: +{_NUMBER}%?\s*$")
 
     def attribute(number: int) -> int | Absent:
         found = re.search(
@@ -180,8 +185,8 @@ def of_text(told: str) -> Smart | Absent:
     )
 
 
-def _line(told: str, name: str) -> int | Absent:
-    found = re.search(rf"^{name}\s*: *(0x[0-9a-fA-F]{{1,8}}|[0-9,]{{1,20}})(?![0-9,])", told, re.MULTILINE)
+def _number(told: str, line: str) -> int | Absent:
+    found = re.search(line, told, re.MULTILINE)
     return int(found[1].replace(",", ""), 0) if found else _UNTOLD
 
 

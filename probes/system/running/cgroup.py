@@ -172,7 +172,7 @@ def _io_limits(host: Host, folders: tuple[str, ...]) -> Iterator[IoLimit]:
 def _latency_targets(host: Host, folders: tuple[str, ...]) -> Iterator[IoLimit]:
     """`8:16 target=75000`, in µs (Documentation/admin-guide/cgroup-v2.rst)."""
     for folder in folders:
-        yield from _limits(host, folder, "io.latency", r"(target)=([0-9]{1,19})$", "latency")
+        yield from _limits(host, folder, "io.latency", r"^(target)=([0-9]{1,19})$", "latency")
 
 
 def _throttles(host: Host, folders: tuple[str, ...]) -> Iterator[IoLimit]:
@@ -183,10 +183,11 @@ def _throttles(host: Host, folders: tuple[str, ...]) -> Iterator[IoLimit]:
 
 
 def _limits(host: Host, folder: str, file: str, pattern: str, what: str = "") -> Iterator[IoLimit]:
+    """A line a device, by its number; `pattern` finds the name and the value of each of its limits."""
     text = host.text(f"{folder}/{file}")
     for line in text.splitlines() if present(text) else ():
         devno, _, rest = line.partition(" ")
-        for name, value in re.findall(pattern, rest):
+        for name, value in re.findall(pattern, rest) if re.fullmatch(r"[0-9]+:[0-9]+", devno) else ():
             yield IoLimit(devno, what or name, int(value), folder, file)
 
 
