@@ -77,6 +77,12 @@ class Quantity(NamedTuple):
         blank = "" if self.unit[:1] in ("", "/") else " "
         return f"{self.number}{blank}{self.unit}"
 
+    @property
+    def unitless(self) -> "Quantity":
+        """Where the unit stands beside it: `12.9 k`; a prefix belongs to its number."""
+        prefix, _, unit = self.unit.partition(" ")
+        return Quantity(self.number, prefix if unit and len(prefix) == 1 else "")
+
 
 _SHORT = {"iterations": "it", "products": "prod", "packets": "pkt", "packet": "pkt"}
 

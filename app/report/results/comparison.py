@@ -180,9 +180,7 @@ def _effects(found: ComparedRecordings) -> list[doc.Part]:
 def _values_of(effect: Effect) -> tuple[str, str]:
     """A's and B's; a unit that both have stands beside the second one: there are forty rows of them."""
     a, b = (amount(value, effect.metric.unit) for value in (effect.a, effect.b))
-    prefix, _, unit = a.unit.partition(" ")
-    alike = a.unit == b.unit and bool(unit)
-    return (f"{a.number} {prefix if len(prefix) == 1 else ''}".rstrip() if alike else str(a)), str(b)
+    return str(a.unitless if a.unit == b.unit and " " in a.unit else a), str(b)
 
 
 def _means(found: ComparedRecordings) -> list[doc.Part]:

@@ -170,8 +170,7 @@ def sides(entry: EffectRow, *, wide: bool, once: bool) -> tuple[Quantity, Quanti
     if wide:
         return entry.left, entry.right
     left, right = brief(entry.left), brief(entry.right)
-    prefix, _, unit = left.unit.partition(" ")
-    return (Quantity(left.number, prefix if unit and len(prefix) == 1 else "") if once else left), right
+    return (left.unitless if once else left), right
 
 
 def effect_of(entry: EffectRow, *, wide: bool) -> str:
