@@ -66,8 +66,9 @@ class Worker:
         self._direct = {"out": read_fd, "in": write_fd}
         self._plain = {way: os.open(f"/proc/self/fd/{fd}", os.O_RDWR) for way, fd in self._direct.items()}
         self._at = {"out": 0, "in": 0}
-        if not fcntl.fcntl(read_fd, fcntl.F_GETFL) & os.O_DIRECT:
-            self._direct["out"] = self._plain["out"]
+        for way, fd in tuple(self._direct.items()):
+            if not fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_DIRECT:
+                self._direct[way] = self._plain[way]
         os.posix_fadvise(self._plain["out"], 0, 0, os.POSIX_FADV_RANDOM)
         self._ahead = read_ahead(read_fd)
         self._behind = 0  # the last window of the file that began to be written
@@ -96,7 +97,7 @@ class Worker:
         do = self._operation(job, direction, link)
         networked = job != "disk"
         written = self._direct["in"] if job in ("disk", "direct") else self._plain["in"]
-        behind = not out and job != "network" and not fcntl.fcntl(written, fcntl.F_GETFL) & os.O_DIRECT
+        behind = not out and job != "network" and written == self._plain["in"]
         ahead = out and (job in BUFFERED or (job == "disk" and self._direct["out"] == self._plain["out"]))
         while (now := time.perf_counter()) < begin:
             time.sleep(begin - now)
