@@ -1,4 +1,4 @@
-"""The shape of the tree: files of at most 400 lines, folders of at most 16 files, names that are nouns."""
+"""The shape of the tree: files of at most 600 lines, folders of at most 20 files, names that are nouns."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ("app", "probes", "scenarios", "tests")
-MOST_LINES = 400
-SHORT_LINES = 60  # a shorter file needs a reason; how many there are is printed
-MOST_FILES = 16  # in a folder, besides __init__.py
+MAX_LINES = 600  # no minimum: a class is never cut in two for its length
+MAX_FILES = 20  # in a folder, besides __init__.py
 NO_NOUNS = {"utils", "util", "helpers", "helper", "common", "misc", "tools", "shared", "base_utils"}
 
 
@@ -27,16 +26,13 @@ def _sources() -> dict[Path, int]:
 
 
 def test_no_file_is_longer_than_can_be_read_at_once() -> None:
-    sources = _sources()
-    assert {str(path): lines for path, lines in sources.items() if lines > MOST_LINES} == {}
-    short = sum(1 for path, lines in sources.items() if path.name != "__init__.py" and lines < SHORT_LINES)
-    print(f"{short} of {len(sources)} files have fewer than {SHORT_LINES} lines")  # shown with -s
+    assert {str(path): lines for path, lines in _sources().items() if lines > MAX_LINES} == {}
 
 
 def test_no_floor_is_crowded() -> None:
     files = Counter(path.parent for path in _sources() if path.name != "__init__.py")
     assert files[Path("scenarios/storage")] > 1
-    assert {f"{folder}": count for folder, count in files.items() if count > MOST_FILES} == {}
+    assert {f"{folder}": count for folder, count in files.items() if count > MAX_FILES} == {}
 
 
 def test_each_file_and_folder_is_named_by_a_noun() -> None:
