@@ -1,6 +1,6 @@
-"""The whole suite on two CPUs: the real tests (they measure, kill, make disks) one after another in one process, the
-others and what is marked `beside` in three more. A part of the suite, named on the command line, runs in this
-process.
+"""The whole suite on two CPUs, in four processes. Real tests make their own disks, name spaces, terminals and state
+directories, so they run side by side. Only the CPUs cannot be made: tests marked `real("cpu")` run one after another
+in one process. A part of the suite, named on the command line, runs in this process.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ AGAIN, PAUSE_S = 4, 5  # runs more, of a test that is marked `noisy`; any other 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-# A collection for every 700 new objects is a tenth of the screens' time, and finds next to nothing.
-gc.set_threshold(10_000, 10, 10)
+# A collection for every 700 new objects is a tenth of the screens' time, and finds next to nothing. With the thousands
+# of tests that a process keeps, a full one takes half a second.
+gc.set_threshold(100_000, 20, 100)
 
 # Hundreds of children are started: where the environment forbids compiled modules each of them compiles 350 again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -90,8 +91,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for name in ("soak", "noisy"):
             mark = item.get_closest_marker(name)
             said = mark is None or (len(mark.args) == 1 and mark.args[0])
-            real = item.get_closest_marker("real") is not None
-            if not said or (mark and name == "noisy" and not real):
+            real = item.get_closest_marker("real")
+            if real is not None and real.args not in ((), ("cpu",)):
+                raise pytest.UsageError(f'{item.nodeid}: a real test needs nothing or "cpu" alone')
+            if not said or (mark and name == "noisy" and real is None):
                 raise pytest.UsageError(
                     f"{item.nodeid}: says why it is {name}; only a real test may be noisy"
                 )
@@ -131,33 +134,34 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadScopeScheduling
 
     @cache
-    def marks(file: str) -> dict[str, str]:
-        """Of each marked test of a file, and of all that it holds: ""."""
+    def real_marks(file: str) -> dict[str, str]:
+        """The `real` mark of each test of a file that has one; under "" that of the whole file."""
         text = (config.rootpath / file).read_text(encoding="utf-8")
         return {
-            "" if isinstance(node, ast.Assign) else node.name: " ".join(map(ast.unparse, marked))
+            "" if isinstance(node, ast.Assign) else node.name: mark
             for node in ast.parse(text if "mark.real" in text else "").body
-            if (marked := _marks(node))
+            for mark in map(ast.unparse, _marks(node))
+            if "mark.real" in mark
         }
 
-    def alone(file: str, test: str) -> bool:
-        both = marks(file).get("", "") + marks(file).get(test, "")
-        return "mark.real" in both and "mark.beside" not in both
+    def needs_cpus_alone(file: str, test: str) -> bool:
+        marks = real_marks(file)
+        return "'cpu'" in marks.get(test, marks.get("", ""))
 
-    class RealOnesTogether(LoadScopeScheduling):  # type: ignore[misc,unused-ignore]
+    class CpuTestsTogether(LoadScopeScheduling):  # type: ignore[misc,unused-ignore]
         def _split_scope(self, nodeid: str) -> str:
             file, _, test = nodeid.partition("::")
             if file.startswith("tests/test_"):
                 return "tests"  # they read the same modules: each is parsed once in a process
-            return "real" if alone(file, test.partition("[")[0]) else file
+            return "cpu" if needs_cpus_alone(file, test.partition("[")[0]) else file
 
         def _assign_work_unit(self, node: Any) -> None:
             """Files that take long go first, lest one process waits for the other at the end."""
-            first = min(self.workqueue, key=lambda scope: (scope != "real", not SLOW.search(scope)))
+            first = min(self.workqueue, key=lambda scope: (scope != "cpu", not SLOW.search(scope)))
             self.workqueue.move_to_end(first, last=False)
             super()._assign_work_unit(node)
 
-    return RealOnesTogether(config, log)
+    return CpuTestsTogether(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)

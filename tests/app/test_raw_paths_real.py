@@ -23,7 +23,7 @@ from tests.needs import need, one_always, some_always
 from tests.real.loop_disk import LoopDisk
 from tests.real.short_runs import NEEDS, OPTIONS
 
-pytestmark = [pytest.mark.real, pytest.mark.beside]
+pytestmark = [pytest.mark.real]
 
 RAW = os.fsdecode(b"r\xe9sul\\tats")
 # how it ends: 0, or with the status of a refusal

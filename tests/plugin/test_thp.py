@@ -184,7 +184,7 @@ def test_installed_it_is_offered_and_planned(installed: dict[str, str], tmp_path
 INSIDE = 'mount --bind "$1" "$2" && shift 2 && exec "$@"'
 
 
-@pytest.mark.real
+@pytest.mark.real("cpu")
 @pytest.mark.soak("installed it is planned; its run in a captured tree")
 @pytest.mark.noisy("what else runs decides whether the first interim look fits into the budget")
 def test_installed_it_runs_journalled_and_undone(installed: dict[str, str], tmp_path: Path) -> None:

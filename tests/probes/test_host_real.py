@@ -18,7 +18,7 @@ from probes.system.disk.topology import placement
 from probes.types import Absent, present
 from tests.needs import ROOT, need, not_here, program
 
-pytestmark = [pytest.mark.real, pytest.mark.beside]
+pytestmark = [pytest.mark.real]
 
 
 def run(*argv: str, **more: object) -> str:

@@ -12,7 +12,6 @@ from tests.real.written_paths import traced, written
 
 pytestmark = [
     pytest.mark.real,
-    pytest.mark.beside,
     needs(ROOT, program("strace")),
 ]
 

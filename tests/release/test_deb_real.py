@@ -15,7 +15,7 @@ from tests.app.launcher import environment
 from tests.needs import ROOT, needs, not_here, program
 from tests.release.packages import MAN, SHELLS, TMPFILES, UNITS, VENDORS, deb, staged
 
-pytestmark = [pytest.mark.real, pytest.mark.beside, pytest.mark.soak("what a bundle holds and starts")]
+pytestmark = [pytest.mark.real, pytest.mark.soak("what a bundle holds and starts")]
 
 
 @pytest.fixture

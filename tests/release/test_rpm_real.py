@@ -16,7 +16,6 @@ from tests.release.packages import MAN, RECIPES, SHELLS, TMPFILES, UNITS, rpm, s
 
 pytestmark = [
     pytest.mark.real,
-    pytest.mark.beside,
     pytest.mark.soak("what a bundle holds and starts"),
     needs(ROOT, program("rpmbuild", "rpm")),
 ]

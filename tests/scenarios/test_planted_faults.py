@@ -13,6 +13,7 @@ from scenarios.finding import Finding
 from scenarios.rules.known import written
 from scenarios.rules.rule_file import RuleText
 from scenarios.triage import all_rules, apply_rule
+from tests.every_case import assert_each
 from tests.fakes.hosts.server import CHANNELS, CPU, FEATURES, RINGS, Server
 from tests.scenarios import planted_classes as classes
 from tests.scenarios import planted_services as services
@@ -235,8 +236,11 @@ OF_TESTS |= {
 }  # storage/test_rules.py
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-def test_a_rule_has_a_planted_fault_a_trap_and_a_source(rule: RuleText) -> None:
+def test_each_rule_has_a_planted_fault_a_trap_and_a_source() -> None:
+    assert_each(RULES, check_cases_of_rule, name=lambda rule: rule.id)
+
+
+def check_cases_of_rule(rule: RuleText) -> None:
     """A trap: a host, lines of a healthy start, or a row that knows all that a row of a fault knows, and is fine."""
     assert rule.id in {of for of, _, _ in PLANTED} | OF_LINES | OF_TESTS
     rows = [

@@ -19,7 +19,7 @@ from tests.real.iosched_kill import kill_all, killed_while_switched, left_behind
 from tests.real.loop_disk import LoopDisk
 from tests.real.polled import within
 
-pytestmark = [pytest.mark.real, pytest.mark.beside]
+pytestmark = [pytest.mark.real]
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from tests.needs import one_always
 from tests.real.dead_mount import dead_mount
 
-pytestmark = [pytest.mark.real, pytest.mark.beside]
+pytestmark = [pytest.mark.real]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ def _pin(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.real
-@pytest.mark.beside
 def test_a_command_on_one_core() -> None:
     ran = _pin("--cores", "1", "--", sys.executable, "-c", CHILD)
     cpus = eval(ran.stdout)
@@ -27,7 +26,6 @@ def test_a_command_on_one_core() -> None:
 
 
 @pytest.mark.real
-@pytest.mark.beside
 @pytest.mark.parametrize(
     ("arguments", "status", "says"),
     [
@@ -44,7 +42,6 @@ def test_how_it_ends(arguments: tuple[str, ...], status: int, says: str) -> None
 
 
 @pytest.mark.real
-@pytest.mark.beside
 def test_the_command_gets_its_signals_as_a_shell_gives_them() -> None:
     ran = _pin("--cores", "1", "--", "grep", "^SigIgn", "/proc/self/status")
     ignored = int(ran.stdout.split()[1], 16)

@@ -25,7 +25,6 @@ def test_nothing_under_way_is_one_line(
 
 
 @pytest.mark.real
-@pytest.mark.beside
 def test_a_run_is_stopped_with_its_end_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("XDG_STATE_HOME", "XDG_RUNTIME_DIR"):
         folder = tmp_path / name

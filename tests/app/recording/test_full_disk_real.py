@@ -16,7 +16,7 @@ from tests.app.launcher import hostdx
 from tests.needs import TMPFS, need
 from tests.real.own_disk import unmount
 
-pytestmark = [pytest.mark.real, pytest.mark.beside]
+pytestmark = [pytest.mark.real]
 
 
 @pytest.fixture

@@ -216,7 +216,7 @@ def test_a_truncated_gz_keeps_what_can_be_read(tmp_path: Path, cut: int) -> None
         list(events_of(path))
 
 
-@pytest.mark.real
+@pytest.mark.real("cpu")
 def test_a_full_disk_costs_no_event(tmp_path: Path) -> None:
     """Written to a tmpfs of 16 KiB; when there is room again, what waited in memory follows."""
     import subprocess

@@ -14,7 +14,7 @@ from app.report.results.checkup import items
 from tests.app.launcher import hostdx, started
 from tests.needs import one_always
 
-pytestmark = [pytest.mark.real, pytest.mark.beside]
+pytestmark = [pytest.mark.real]
 ASKED = ("run", "checkup", "--only", "dstate", "--budget", "300")
 
 

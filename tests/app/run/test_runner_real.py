@@ -17,7 +17,7 @@ from app.recording.session import Session
 from tests.app.launcher import argv, environment, hostdx, started
 from tests.real.polled import within
 
-pytestmark = [pytest.mark.real, pytest.mark.beside]
+pytestmark = [pytest.mark.real]
 
 
 @pytest.fixture

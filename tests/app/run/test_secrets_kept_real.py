@@ -20,7 +20,6 @@ def files(directory: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.real
-@pytest.mark.beside
 def test_a_run_keeps_no_secret_of_its_command_line(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "attribute").write_text("old\n")
@@ -48,7 +47,6 @@ def test_a_run_keeps_no_secret_of_its_command_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.real
-@pytest.mark.beside
 def test_a_private_run_keeps_digests_only(tmp_path: Path) -> None:
     code = "tiger7"
     words = ("--cmd", f"sh -c 'echo {code} >&2; exit 1' {code}", "--variant", f"a: CODE={code}")

@@ -18,7 +18,7 @@ from probes.action import Action, private_directory
 from tests.needs import LOOP, ROOT, need, not_here, program
 from tests.real.own_disk import detach, unmount
 
-pytestmark = [pytest.mark.real, pytest.mark.beside]
+pytestmark = [pytest.mark.real]
 
 
 def applied(action: Action) -> JournalEntry:

@@ -110,7 +110,7 @@ def test_on_this_machine() -> None:
     assert lies_on(Host(), Path("/"), "/proc/sys/net/ipv4/ip_forward") == ""
 
 
-@pytest.mark.real
+@pytest.mark.real("cpu")
 @needs(KNOWN_DISK)
 def test_a_journal_on_a_loop_device_whose_file_lies_on_the_disk_under_test(tmp_path: Path) -> None:
     with TrimDisk(tmp_path, "ext4", gib=1) as disk:

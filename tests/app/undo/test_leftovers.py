@@ -123,7 +123,7 @@ def test_of_another_host_nothing_is_said(tmp_path: Path, capsys: pytest.CaptureF
     assert "an earlier run" not in said.out + said.err
 
 
-@pytest.mark.real
+@pytest.mark.real("cpu")
 def test_a_watch_runs_beside_what_is_left(capfd: pytest.CaptureFixture[str]) -> None:
     leave()
     assert run_command_line(("run", "dstate", "--seconds", "1", "--quiet")) == 0

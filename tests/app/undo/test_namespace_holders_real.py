@@ -17,7 +17,7 @@ from tests.needs import not_here
 from tests.real.network_state import namespaces_in_use
 from tests.real.polled import within
 
-pytestmark = [pytest.mark.real, pytest.mark.beside]
+pytestmark = [pytest.mark.real]
 
 
 async def test_the_holder_is_ended_and_a_bystander_is_not() -> None:

@@ -150,7 +150,7 @@ def test_the_place_is_told_from_another_one(tmp_path: Path) -> None:
     assert place_of(tmp_path / "missing") is None
 
 
-@pytest.mark.real
+@pytest.mark.real("cpu")
 def test_unmounted_kept_and_removed_when_it_is_mounted_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

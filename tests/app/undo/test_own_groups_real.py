@@ -20,7 +20,7 @@ from probes.types import Absent
 from scenarios.workload.group import group_action, place
 from tests.needs import ROOT, needs, not_here
 
-pytestmark = [pytest.mark.real, pytest.mark.beside]
+pytestmark = [pytest.mark.real]
 USER = 65534
 
 

@@ -18,7 +18,7 @@ from tests.needs import LOOP, ROOT, needs, one_always
 from tests.real.iosched_kill import kill_all
 from tests.real.trim_disk import TrimDisk
 
-pytestmark = [pytest.mark.real, pytest.mark.beside, needs(ROOT, LOOP)]
+pytestmark = [pytest.mark.real, needs(ROOT, LOOP)]
 USER = 65534
 # In folder argv[1] every private directory, and `data`, is time and again a link to argv[2], or itself.
 SWAPS = f"""

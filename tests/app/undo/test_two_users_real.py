@@ -28,7 +28,6 @@ from tests.real.trim_disk import TrimDisk
 
 pytestmark = [
     pytest.mark.real,
-    pytest.mark.beside,
     needs(ROOT),
 ]
 USER = 65534

@@ -177,7 +177,7 @@ def test_somebody_elses_journal_is_not_obeyed(tmp_path: Path) -> None:
         peek(link)
 
 
-@pytest.mark.real
+@pytest.mark.real("cpu")
 def test_on_a_full_disk_nothing_is_changed(tmp_path: Path) -> None:
     import subprocess
 

@@ -189,7 +189,7 @@ while True:
 
 
 @pytest.mark.noisy("on full CPUs a reader waits for these instead of the disk")
-@pytest.mark.real
+@pytest.mark.real("cpu")
 async def test_a_real_reader_waits_and_a_sleeper_does_not(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(os.urandom(1 << 20))

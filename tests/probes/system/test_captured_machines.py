@@ -36,6 +36,8 @@ DISKS = [
 ]
 NAMES = sorted({name for name, *_ in TOPOLOGY} | {name for name, _ in DISKS})
 
+pytestmark = pytest.mark.soak("small trees in the tests of each reader pin the same facts")
+
 
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Host]:

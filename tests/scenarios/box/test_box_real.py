@@ -19,7 +19,7 @@ from tests.real.iosched_kill import journals, ours
 from tests.real.polled import within
 from tests.real.trim_disk import TrimDisk
 
-pytestmark = [pytest.mark.real, pytest.mark.beside]
+pytestmark = [pytest.mark.real]
 
 SHORT = ("--workers", "2", "--yes", "--budget")
 KINDS = one_always("ext4", "xfs", "btrfs")

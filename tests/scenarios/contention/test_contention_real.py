@@ -17,7 +17,7 @@ from tests.app.launcher import hostdx, started
 from tests.needs import LOOP, ROOT, needs, program
 from tests.real.polled import within
 
-pytestmark = [pytest.mark.real, pytest.mark.beside]
+pytestmark = [pytest.mark.real]
 HOLDER = b"probes.bench.contention.server"
 
 

@@ -256,7 +256,7 @@ def busy() -> Iterator[int]:
 
 
 @pytest.mark.noisy("where the CPUs are full the job gets no more than it asked for")
-@pytest.mark.real
+@pytest.mark.real("cpu")
 async def test_a_planted_job(busy: int) -> None:
     from app.run.runner import Monotonic
 

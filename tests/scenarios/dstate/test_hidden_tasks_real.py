@@ -57,7 +57,7 @@ def own_proc(options: str) -> None:
             raise OSError(ctypes.get_errno(), "mount")
 
 
-@pytest.mark.real
+@pytest.mark.real("cpu")
 @needs(ROOT)
 @pytest.mark.parametrize("options", ["hidepid=1", "hidepid=2"])
 def test_nothing_is_well_where_others_tasks_are_hidden(options: str) -> None:

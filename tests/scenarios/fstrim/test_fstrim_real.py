@@ -26,7 +26,7 @@ from tests.real.loop_disk import LoopDisk
 from tests.real.polled import within
 from tests.real.trim_disk import TrimDisk, sh
 
-pytestmark = [pytest.mark.real, pytest.mark.beside]
+pytestmark = [pytest.mark.real]
 
 SHORT = ("--budget", "9", "--idle", "1")
 ONE_ROUND = ("--round", "--budget", "3")

@@ -22,7 +22,7 @@ from tests.real.network_state import namespaces_in_use
 from tests.real.polled import within
 from tests.real.trim_disk import TrimDisk
 
-pytestmark = [pytest.mark.real, pytest.mark.beside, needs(ROOT, NET_NAMESPACE, program("ip", "nsenter"))]
+pytestmark = [pytest.mark.real, needs(ROOT, NET_NAMESPACE, program("ip", "nsenter"))]
 STATION, TEXT = b"probes.bench.streams.station", b"hostdx_peer"
 SHORT = ("--streams", "2", "--size", "96M", "--yes", "--budget")
 SSH = '#!/bin/sh\nexec {ssh} -F {config} "$@"\n'

@@ -28,7 +28,7 @@ from tests.real.loop_disk import LoopDisk
 from tests.real.own_disk import sh, unmount
 from tests.real.polled import within
 
-pytestmark = [pytest.mark.real, pytest.mark.beside, needs(KNOWN_DISK)]
+pytestmark = [pytest.mark.real, needs(KNOWN_DISK)]
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from tests.real.loop_disk import LoopDisk
 from tests.real.own_disk import sh
 from tests.real.polled import within
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.real("cpu")
 ENDS_S = 60.0  # four bounds of 5 s, and what a busy host adds
 
 

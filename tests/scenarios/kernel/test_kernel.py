@@ -104,7 +104,7 @@ def test_the_fingerprint_names_each_fact_once() -> None:
 
 
 @pytest.mark.noisy("two rounds a side")
-@pytest.mark.real
+@pytest.mark.real("cpu")
 def test_a_run_records_every_load_and_a_planted_delay_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

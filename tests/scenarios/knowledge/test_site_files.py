@@ -43,7 +43,6 @@ def test_a_sites_own_rule_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.real
-@pytest.mark.beside
 @needs(ROOT)
 @pytest.mark.parametrize("whose", ["file", "folder", "writable"])
 def test_root_believes_no_file_that_others_could_write(tmp_path: Path, whose: str) -> None:

@@ -16,7 +16,7 @@ from tests.fakes.run import FakeRun
 from tests.needs import not_here
 
 
-@pytest.mark.real
+@pytest.mark.real("cpu")
 async def test_both_sides_are_measured_where_they_were_put(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

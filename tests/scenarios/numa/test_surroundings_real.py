@@ -23,7 +23,7 @@ from scenarios.numa.measurement.cpu import NO_CLOCK, Clocked, CpuBench
 from scenarios.numa.measurement.surroundings import Surveyor
 from tests.needs import NOT_INIT, needs, not_here
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.real("cpu")
 
 # Works until it was held back for a second, and says what the findings say of it.
 HELD = """

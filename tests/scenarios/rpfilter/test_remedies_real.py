@@ -11,7 +11,7 @@ import pytest
 from probes.system.firewall.firewalld import CONF
 from tests.needs import NET_NAMESPACE, need, not_here, program
 
-pytestmark = [pytest.mark.real, pytest.mark.beside]
+pytestmark = [pytest.mark.real]
 RULESETS = Path(__file__).parents[2] / "fixtures" / "rulesets" / "with"
 LOADS = {
     "nft": f"sed s/firewalld/mine/ {RULESETS}/firewalld-1.3.nft | nft -f -",

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from scenarios.rules.known import written
+from tests.every_case import assert_each
 
 RULES = {rule.id: rule for rule in written(Path("/nonexistent")).rules if rule.id.startswith("log.")}
 
@@ -22,11 +21,16 @@ def rules_of(line: str) -> set[str]:
     return named or {name for name, rule in RULES.items() if re.search(rule.log, line)}
 
 
-@pytest.mark.parametrize(("rule", "line"), FAULTS)
-def test_a_fault_is_found(rule: str, line: str) -> None:
-    assert rule in rules_of(line)
+def test_each_fault_is_found() -> None:
+    def check(fault: list[str]) -> None:
+        rule, line = fault
+        assert rule in rules_of(line)
+
+    assert_each(FAULTS, check)
 
 
-@pytest.mark.parametrize("line", INNOCENT)
-def test_a_line_of_every_start_is_no_fault(line: str) -> None:
-    assert rules_of(line) == set()
+def test_no_line_of_every_start_is_a_fault() -> None:
+    def check(line: str) -> None:
+        assert rules_of(line) == set()
+
+    assert_each(INNOCENT, check)

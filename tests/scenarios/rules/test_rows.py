@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from probes.host import Host
 from scenarios.rules.engine import answer_of, completed, finding, severity_of
 from scenarios.rules.expression import _FUNCTIONS, _LAZY
@@ -13,6 +11,7 @@ from scenarios.rules.known import written
 from scenarios.rules.rule_file import RuleText, rule_file
 from scenarios.rules.table import SubjectRow
 from scenarios.rules.words import FORMS
+from tests.every_case import assert_each
 
 WRITTEN = written(Path("/nonexistent"), tested=False)
 RULES = WRITTEN.rules
@@ -41,13 +40,16 @@ def test_the_page_s_rule_is_one_and_its_words_are_all(tmp_path: Path) -> None:
     found = rule_file(tmp_path / "page.toml")
     assert found.problems == ()
     [rule] = found.rules
-    test_the_rows_of_a_rule(rule, tmp_path)
+    check_rows(rule, tmp_path)
     assert f"`{' '.join((*_FUNCTIONS, *sorted(_LAZY, reverse=True)))}`" in page
     assert f"`{' '.join(FORMS)}`" in page
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-def test_the_rows_of_a_rule(rule: RuleText, tmp_path: Path) -> None:
+def test_the_rows_of_each_rule(tmp_path: Path) -> None:
+    assert_each(RULES, lambda rule: check_rows(rule, tmp_path), name=lambda rule: rule.id)
+
+
+def check_rows(rule: RuleText, tmp_path: Path) -> None:
     answers = {row.answer for row in rule.tests}
     assert {"found", "fine"} <= answers, "a rule without a row for each answer"
     for row in rule.tests:
@@ -60,7 +62,9 @@ def test_the_rows_of_a_rule(rule: RuleText, tmp_path: Path) -> None:
             assert "{" not in both.title and len(both.subjects) == 2
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-def test_where_nothing_is_known_nothing_is_found(rule: RuleText, tmp_path: Path) -> None:
-    answer, _ = answer_of(rule, filled(rule, {}, tmp_path))
-    assert answer in ("unknown", "not applicable")
+def test_where_nothing_is_known_nothing_is_found(tmp_path: Path) -> None:
+    def check(rule: RuleText) -> None:
+        answer, _ = answer_of(rule, filled(rule, {}, tmp_path))
+        assert answer in ("unknown", "not applicable")
+
+    assert_each(RULES, check, name=lambda rule: rule.id)

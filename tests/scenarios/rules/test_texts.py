@@ -15,6 +15,7 @@ from probes.units import latency
 from scenarios import registry
 from scenarios.finding import Finding, Remedy
 from scenarios.rules.texts import FindingText, Texts, texts
+from tests.every_case import assert_each
 
 ROOT = Path(__file__).parents[3] / "scenarios"
 FILES = {path.parent.name: texts(path.parent.name) for path in sorted(ROOT.glob("*/findings.toml"))}
@@ -67,8 +68,11 @@ def calls() -> Iterator[Call]:
 CALLS = list(calls())
 
 
-@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.where)
-def test_a_call_gives_what_its_templates_ask_and_no_more(call: Call) -> None:
+def test_each_call_gives_what_its_templates_ask_and_no_more() -> None:
+    assert_each(CALLS, check_call, name=lambda call: call.where)
+
+
+def check_call(call: Call) -> None:
     asked = [FILES[call.folder].asks(call.kind, name) for name in call.names]
     if not asked:
         return  # filled below, and where it is called
@@ -77,8 +81,12 @@ def test_a_call_gives_what_its_templates_ask_and_no_more(call: Call) -> None:
     assert call.given <= frozenset.union(*plain)
 
 
-@pytest.mark.parametrize(("folder", "kind", "name"), ENTRIES, ids=lambda part: part)
-def test_an_entry_is_filled_and_its_commands_are_read_by_a_shell(folder: str, kind: str, name: str) -> None:
+def test_each_entry_is_filled_and_its_commands_are_read_by_a_shell() -> None:
+    assert_each(ENTRIES, check_entry)
+
+
+def check_entry(entry: tuple[str, str, str]) -> None:
+    folder, kind, name = entry
     file = FILES[folder]
     fields = dict.fromkeys(file.asks(kind, name), 3)
     made = getattr(file, "evidence" if kind == "line" else kind)(name, **fields)
@@ -111,8 +119,11 @@ def _strings() -> tuple[set[str], set[str]]:
     return spoken, begun
 
 
-@pytest.mark.parametrize("folder", FILES)
-def test_no_entry_is_left_over(folder: str) -> None:
+def test_no_entry_is_left_over() -> None:
+    assert_each(FILES, check_all_entries_are_used)
+
+
+def check_all_entries_are_used(folder: str) -> None:
     spoken, begun = _strings()
     entries = FILES[folder].entries
     named = {name for made in entries.values() for name in getattr(made, "remedy", ())}

@@ -17,6 +17,7 @@ from scenarios.rules.rule_file import RuleText
 from scenarios.rules.settings import lines
 from scenarios.rules.texts import RemedyText
 from scenarios.rules.words import typed
+from tests.every_case import assert_each
 from tests.fakes.hosts.server import Server
 from tests.scenarios.rules.test_rows import filled
 from tests.scenarios.rules.test_texts import FILES
@@ -179,8 +180,12 @@ def test_a_setting_that_is_to_be_raised_is_never_lowered(
             assert all(a <= b for a, b in zip(numbers(was), numbers(now), strict=True)), (path, was, now)
 
 
-@pytest.mark.parametrize("rule", written(Path("/nonexistent"), tested=False).rules, ids=lambda rule: rule.id)
-def test_a_command_that_raises_is_above_what_undoes_it(rule: RuleText, tmp_path: Path) -> None:
+def test_each_command_that_raises_is_above_what_undoes_it(tmp_path: Path) -> None:
+    rules = written(Path("/nonexistent"), tested=False).rules
+    assert_each(rules, lambda rule: check_raising_commands(rule, tmp_path), name=lambda rule: rule.id)
+
+
+def check_raising_commands(rule: RuleText, tmp_path: Path) -> None:
     """In every row of its own: `ethtool -G eth0 rx 8192` is undone by less, and no number is fixed."""
     raising = [one for one in rule.remedy if RAISES.search(one.title)]
     for one in raising:
@@ -258,8 +263,11 @@ WRITTEN = [
 ]
 
 
-@pytest.mark.parametrize(("name", "text"), WRITTEN, ids=[name for name, _ in WRITTEN])
-def test_a_remedy_in_words_undoes_all_that_it_touches(name: str, text: RemedyText) -> None:
+def test_each_remedy_in_words_undoes_all_that_it_touches() -> None:
+    assert_each(WRITTEN, lambda entry: check_undo_of_words(entry[1]), name=lambda entry: entry[0])
+
+
+def check_undo_of_words(text: RemedyText) -> None:
     undone = {one for line in text.undo for one in touched(line)}
     assert {one for line in text.commands for one in touched(line)} <= undone
 

@@ -32,7 +32,7 @@ from tests.fakes.run import conduct
 from tests.needs import LOOP, need, not_here
 from tests.real.own_disk import detach, unmount
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.real("cpu")
 
 
 @contextmanager

@@ -20,7 +20,10 @@ from probes.types import Json
 from tests.needs import not_here
 from tests.scenarios.storage.test_storage_real import block_leaves, mounted_file
 
-pytestmark = [pytest.mark.real, pytest.mark.soak("courses of a fake disk, control groups of a captured host")]
+pytestmark = [
+    pytest.mark.real("cpu"),
+    pytest.mark.soak("courses of a fake disk, control groups of a captured host"),
+]
 V1, V2 = Path("/sys/fs/cgroup/blkio"), Path("/sys/fs/cgroup")
 
 

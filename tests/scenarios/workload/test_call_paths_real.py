@@ -24,7 +24,7 @@ from tests.fakes.run import FakeRun
 from tests.needs import ROOT, needs
 from tests.scenarios.workload.test_variant_bench_real import PYTHON
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.real("cpu")
 
 
 def perf_events() -> str:

@@ -41,7 +41,7 @@ from tests.fakes.run import FakeRun, conduct
 from tests.needs import TASKSTATS, needs, not_here
 from tests.scenarios.workload.test_variant_bench_real import PYTHON, runs
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.real("cpu")
 BIG, WRITTEN = 60 << 20, 8 << 20
 
 

@@ -23,7 +23,7 @@ from tests.real.trim_disk import TrimDisk
 from tests.scenarios.workload.test_known_truths_real import difference
 
 pytestmark = [
-    pytest.mark.real,
+    pytest.mark.real("cpu"),
     needs(ROOT),
 ]
 BLKIO = Path("/sys/fs/cgroup/blkio")

@@ -22,7 +22,7 @@ from scenarios.workload.variant_bench import CPU, SCORE, USER, WAITING, WALL, Co
 from scenarios.workload.variants import job
 from tests.fakes.run import FakeRun
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.real("cpu")
 
 PYTHON = str(Path(sys.executable).resolve())
 SPIN = f'{PYTHON} -S -c "import time\nwhile time.process_time() < 0.2: pass"'

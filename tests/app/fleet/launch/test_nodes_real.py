@@ -19,7 +19,6 @@ from tests.real.node_spaces import NodeSpaces
 
 pytestmark = [
     pytest.mark.real,
-    pytest.mark.beside,
     needs(ROOT, NET_NAMESPACE, MOUNT_NAMESPACE, program("ssh", "sshd", "nsenter"), module("ClusterShell")),
 ]
 NODES = {"node1": "", "node2": "", "node3": "sysctl -qw net.ipv4.tcp_sack=0"}

@@ -152,7 +152,6 @@ async def test_plan_consent_and_undo(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.real
-@pytest.mark.beside
 def test_what_reaches_a_terminal(tmp_path: Path) -> None:
     path = hostile.write(tmp_path / "r.jsonl", hostile.stream())
     places = {"XDG_STATE_HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path / "run")}

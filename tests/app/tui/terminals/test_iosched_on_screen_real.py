@@ -12,7 +12,7 @@ from tests.needs import KNOWN_DISK, needs, not_here
 from tests.real.iosched_kill import journals, kill_all, left_behind, ours
 from tests.real.loop_disk import LoopDisk
 
-pytestmark = [pytest.mark.real, pytest.mark.beside, needs(KNOWN_DISK)]
+pytestmark = [pytest.mark.real, needs(KNOWN_DISK)]
 
 
 def head(app: Terminal) -> str:

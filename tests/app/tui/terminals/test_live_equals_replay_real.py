@@ -18,7 +18,7 @@ from tests.fakes.terminals.terminal import Terminal
 from tests.real.iosched_kill import journals, kill_all, ours
 from tests.real.polled import within
 
-pytestmark = [pytest.mark.real, pytest.mark.beside]
+pytestmark = [pytest.mark.real]
 SIZES = ((80, 24), (120, 40))
 
 

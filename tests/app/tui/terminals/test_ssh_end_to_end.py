@@ -21,7 +21,6 @@ from tests.real.polled import within
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
 pytestmark = [
     pytest.mark.real,
-    pytest.mark.beside,
     needs(program("sshd", "ssh", "ssh-keygen")),
 ]
 WATCHED_S = 300  # longer than any login takes: the second one stops it

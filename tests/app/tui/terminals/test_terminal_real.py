@@ -32,7 +32,6 @@ def replayed(tmp_path: Path, recording: str = STORAGE, **env: str) -> Terminal:
 
 
 @pytest.mark.real
-@pytest.mark.beside
 @pytest.mark.parametrize(
     "env", [{"LC_ALL": "C"}, {"TERM": "linux"}, {"LC_ALL": "C", "NO_COLOR": "1"}], ids=str
 )
@@ -59,7 +58,6 @@ def test_a_terminal_without_unicode_gets_ascii_only(env: dict[str, str], tmp_pat
 
 
 @pytest.mark.real
-@pytest.mark.beside
 def test_a_profile_that_exports_a_size_does_not_hide_the_terminals(tmp_path: Path) -> None:
     places = {"XDG_STATE_HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path / "run")}
     exported = {"COLUMNS": "60", "LINES": "20"}
@@ -73,7 +71,6 @@ def test_a_profile_that_exports_a_size_does_not_hide_the_terminals(tmp_path: Pat
 
 
 @pytest.mark.real
-@pytest.mark.beside
 def test_termination_restores_the_terminal(tmp_path: Path) -> None:
     terminal = replayed(tmp_path)
     terminal.wait("live")
@@ -84,7 +81,6 @@ def test_termination_restores_the_terminal(tmp_path: Path) -> None:
 
 
 @pytest.mark.real
-@pytest.mark.beside
 def test_a_closed_window_ends_the_app_cleanly(tmp_path: Path) -> None:
     terminal = replayed(tmp_path, str(write(tmp_path / "r.jsonl", storage(cut="live"))))
     terminal.wait("live")
@@ -92,7 +88,6 @@ def test_a_closed_window_ends_the_app_cleanly(tmp_path: Path) -> None:
 
 
 @pytest.mark.real
-@pytest.mark.beside
 def test_told_to_end_while_nobody_reads_the_terminal(tmp_path: Path) -> None:
     """Its writer is stuck and the main thread waits for it: no handler of the loop would ever run."""
     terminal = replayed(tmp_path, str(write(tmp_path / "r.jsonl", storage(cut="live"))))
@@ -128,7 +123,6 @@ def test_a_terminal_that_is_gone_is_noticed() -> None:
 
 
 @pytest.mark.real
-@pytest.mark.beside
 def test_stopped_and_continued_it_starts_nothing_a_second_time(tmp_path: Path) -> None:
     terminal = replayed(tmp_path, str(write(tmp_path / "r.jsonl", storage(cut="live"))))
     terminal.wait("live")
@@ -150,7 +144,6 @@ def test_stopped_and_continued_it_starts_nothing_a_second_time(tmp_path: Path) -
 
 
 @pytest.mark.real
-@pytest.mark.beside
 def test_what_is_no_recording_is_one_line_and_no_screen(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text("not a recording\n")

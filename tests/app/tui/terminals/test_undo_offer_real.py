@@ -12,7 +12,7 @@ from tests.real.iosched_kill import ONLY_SWITCHED, journals, kill_all, left_behi
 from tests.real.loop_disk import LoopDisk
 from tests.scenarios.iosched.test_iosched_real import wait_for
 
-pytestmark = [pytest.mark.real, pytest.mark.beside, needs(KNOWN_DISK)]
+pytestmark = [pytest.mark.real, needs(KNOWN_DISK)]
 
 
 def refused_for_hanging_tasks(place: Path) -> bool:

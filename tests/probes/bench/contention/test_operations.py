@@ -61,7 +61,6 @@ def test_what_is_appended_stays_within_its_share(
 
 
 @pytest.mark.real
-@pytest.mark.beside
 @pytest.mark.parametrize("load", ["private", "append"])
 async def test_short_points_leave_nothing_that_adds_up(load: str, tmp_path: Path) -> None:
     (tmp_path / "side").mkdir()

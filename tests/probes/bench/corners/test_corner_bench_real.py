@@ -22,7 +22,7 @@ from tests.fakes.held import held
 from tests.needs import one_always
 from tests.real.trim_disk import TrimDisk
 
-pytestmark = [pytest.mark.real, pytest.mark.beside]
+pytestmark = [pytest.mark.real]
 
 SIZE = 32 << 20
 WORKERS = 2

@@ -76,7 +76,7 @@ def test_memory_on_a_node_that_is_there_and_on_one_that_is_not() -> None:
         bind(_map(1 << 20), 900)
 
 
-@pytest.mark.real
+@pytest.mark.real("cpu")
 @pytest.mark.parametrize(
     "work", ["integer", "floating", "large-numbers", "hash", "copy", "chase", "clock", "own-cache"]
 )
@@ -92,7 +92,7 @@ async def test_every_load_runs_where_it_is_put(work: str) -> None:
         await bench.close()
 
 
-@pytest.mark.real
+@pytest.mark.real("cpu")
 @pytest.mark.parametrize("work", ["loopback-stream", "loopback-ask"])
 async def test_both_ends_of_a_connection_are_where_they_are_put(work: str) -> None:
     bench = PlacementBench(1)
@@ -111,7 +111,7 @@ async def test_both_ends_of_a_connection_are_where_they_are_put(work: str) -> No
     assert within(lambda: not Path(f"/proc/{partner}").exists())
 
 
-@pytest.mark.real
+@pytest.mark.real("cpu")
 async def test_a_placement_that_cannot_be_is_refused() -> None:
     bench = PlacementBench(1)
     try:

@@ -36,7 +36,7 @@ from tests.real.own_disk import unmount
 from tests.real.polled import within
 
 pytestmark = [
-    pytest.mark.real,
+    pytest.mark.real("cpu"),
     needs(LOOP),
 ]
 MIB = 1 << 20

@@ -21,7 +21,7 @@ from tests.needs import NOT_INIT, ROOT, need, needs, not_here, program
 from tests.real.network_state import namespaces_in_use, network_state
 from tests.real.polled import within
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.real("cpu")
 NONE = Treatment(what="none", protocol="IPv6", catches=False)
 CHECK = Treatment(what="check", protocol="IPv6")
 ROUTES = RouteSet(ipv6=(("::/0", "eth0"), ("2001:db8::/32", "eth1")), ipv4=(("0.0.0.0/0", "eth0"),))

@@ -14,7 +14,7 @@ from probes.bench.run.perf_events import EVENTS, SOFTWARE, Clocks, Counters
 from probes.bench.run.topdown import Event
 from tests.needs import not_here
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.real("cpu")
 
 TASK_CLOCK = Event(SOFTWARE, 1)  # nanoseconds
 

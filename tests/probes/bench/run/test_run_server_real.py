@@ -19,7 +19,7 @@ from probes.bench.run.process_tree import children, descendants, state
 from probes.bench.run.supervised import JobRun, Order, Supervisors
 from tests.real.polled import within
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.real("cpu")
 
 # All that a process has from the one that made it.
 INHERITED = """

@@ -20,7 +20,7 @@ from probes.bench.run.supervised import JobRun, Order, Supervisors, TreeSample
 from tests.needs import TASKSTATS, need, needs, on_disk
 from tests.real.polled import within
 
-pytestmark = pytest.mark.real
+pytestmark = pytest.mark.real("cpu")
 
 SPIN = "import time\nuntil = {cpu_s}\nwhile time.process_time() < until: pass\n"
 

@@ -20,7 +20,7 @@ from probes.process_stat import own_stat
 from tests.needs import NET_NAMESPACE, ROOT, needs, program
 from tests.scenarios.fullstack.test_fullstack_real import STATION, processes
 
-pytestmark = [pytest.mark.real, pytest.mark.beside, needs(ROOT, NET_NAMESPACE, program("nsenter", "unshare"))]
+pytestmark = [pytest.mark.real, needs(ROOT, NET_NAMESPACE, program("nsenter", "unshare"))]
 LOOK = """mount -t sysfs none /sys; cd /sys/class/net
 for f in hdx[sr]/mtu hdx[sr]/queues/*/*ps_*; do echo $f $(cat $f); done"""
 

@@ -19,7 +19,7 @@ from probes.system.disk.topology import Placement, placement
 from tests.needs import ROOT, needs
 from tests.real.trim_disk import TrimDisk
 
-pytestmark = [pytest.mark.real, pytest.mark.beside, needs(ROOT)]
+pytestmark = [pytest.mark.real, needs(ROOT)]
 
 
 async def ratios(directory: Path) -> dict[Job, float]:

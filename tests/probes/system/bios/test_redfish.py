@@ -93,7 +93,6 @@ def emulators(
 
 
 @pytest.mark.real
-@pytest.mark.beside
 @pytest.mark.parametrize(
     ("vendor", "apbdis"), [("dell", "Disabled"), ("hpe", "Auto"), ("supermicro", "1"), ("lenovo", "P0")]
 )
@@ -108,7 +107,6 @@ def test_four_vendors(
 
 
 @pytest.mark.real
-@pytest.mark.beside
 def test_a_wrong_password_is_one_line(
     emulators: Callable[[str], str], authority: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,7 +116,6 @@ def test_a_wrong_password_is_one_line(
 
 
 @pytest.mark.real
-@pytest.mark.beside
 def test_a_certificate_of_nobody_that_is_trusted(emulators: Callable[[str], str]) -> None:
     _one_line(redfish_bios(emulators("dell"), wanted), "its certificate is not trusted")
 

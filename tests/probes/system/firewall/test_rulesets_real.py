@@ -10,7 +10,7 @@ from probes.system.firewall.ruleset_text import rules_from_text
 from probes.types import Absent
 from tests.needs import NET_NAMESPACE, need, program
 
-pytestmark = [pytest.mark.real, pytest.mark.beside]
+pytestmark = [pytest.mark.real]
 RULES = (
     'iifname "eth1" meta nfproto ipv6 fib saddr . mark . iif oif missing drop',
     "udp dport 53 fib saddr oif missing drop",

@@ -37,7 +37,7 @@ def others(seen: ProcessTable, parent: int) -> frozenset[int]:
 
 
 @pytest.mark.noisy("a fifth of a second of CPU time between two looks")
-@pytest.mark.real
+@pytest.mark.real("cpu")
 def test_a_parent_that_reaps_a_busy_child_is_not_named_for_it() -> None:
     host = Host()
     argv = [sys.executable, "-c", PARENT, CHILD]
@@ -61,7 +61,7 @@ def test_a_parent_that_reaps_a_busy_child_is_not_named_for_it() -> None:
 
 
 @pytest.mark.noisy("a fifth of a second of CPU time between two looks")
-@pytest.mark.real
+@pytest.mark.real("cpu")
 def test_a_parent_whose_children_come_and_go_in_between_is_named() -> None:
     host = Host()
     script = f"while :; do {sys.executable} -c '{BURN.format(seconds=0.2)}'; echo done; done"
@@ -80,7 +80,7 @@ def test_a_parent_whose_children_come_and_go_in_between_is_named() -> None:
     assert 0.35 < found.rate * (after.uptime_s - before.uptime_s) < 1.5
 
 
-@pytest.mark.real
+@pytest.mark.real("cpu")
 def test_a_look_asks_a_process_that_waits_for_the_disk_through_a_child() -> None:
     """vfork(2) keeps the caller in D state until its child ends or calls execve."""
     host = Host()

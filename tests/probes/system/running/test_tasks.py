@@ -126,7 +126,7 @@ def test_priorities_are_decoded(value: int, nice: int, expected: tuple[str, int]
     assert decoded(value, nice) == expected
 
 
-@pytest.mark.real
+@pytest.mark.real("cpu")
 def test_a_process_of_ours_with_idle_priority_is_found() -> None:
     code = (
         "import sys, psutil; psutil.Process().ionice(psutil.IOPRIO_CLASS_IDLE); "
