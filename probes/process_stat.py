@@ -101,6 +101,12 @@ def stat_at(host: Host, path: str) -> ProcessStat | None:
     return parse_stat(text) if isinstance(text, str) else None
 
 
+def is_running(pid: int) -> bool:
+    """Return False for a process of this machine that has ended, also while nobody has waited for it (state Z or X)."""
+    stat = own_stat(pid)
+    return stat is not None and not stat.ended
+
+
 def own_stat(pid: int | str = "self") -> ProcessStat | None:
     """Of a process of this machine, without `Host`'s checks; None for one that is gone."""
     try:

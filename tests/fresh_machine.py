@@ -1,10 +1,11 @@
 """Both of the README's commands on a bare Debian: what a newcomer's machine has, and nothing that was installed here.
 
-    python -m tests.fresh_machine [--release bookworm|trixie] [--user|--used]
+    python -m tests.fresh_machine [--release bookworm|trixie] [--user|--used] [--no-reaper]
 
 The bare system is made once by debootstrap (a minute, 400 MiB in $TMPDIR, else /var/tmp) and lies below an overlay for
 each run; the mounts and processes live in name spaces of their own and go with it. With --used: on a machine where root
 ran hostdx before. With --user: as a user without rights there.
+With --no-reaper: process 1 waits for the command alone, as in most containers, so orphans that ended stay zombies.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ COMMANDS = re.compile(r"^```\n(python3 -m venv [^\n]+)\n```$", re.MULTILINE)
 PASSED_ON = ("PIP_", "SSL_CERT", "REQUESTS_CA", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-# $1: the folder of this run, $2: the bare system, $3: the user, $4: used or new, the rest: the command.
+# $1: the folder of this run, $2: the bare system, $3: the user, $4: used or new, $5: what process 1 does with orphans,
+# the rest: the command.
 INSIDE = r"""
-run=$1 base=$2 user=$3 state=$4 r=$1/root; shift 4
+run=$1 base=$2 user=$3 state=$4 orphans=$5 r=$1/root; shift 5
 mkdir "$run/up" "$run/work" "$r" "$run/disk"
 mount -t overlay overlay -o "lowerdir=$base,upperdir=$run/up,workdir=$run/work" "$r"
 mount -t proc proc "$r/proc"
@@ -50,6 +52,9 @@ if [ "$state" = used ]; then
 fi
 who=
 [ "$user" = root ] || who="setpriv --reuid=$user --regid=$user --init-groups"
+if [ "$orphans" = kept ]; then
+  exec perl -e 'my $child = fork // die; exec @ARGV if !$child; waitpid $child, 0; exit $? >> 8' chroot "$r" $who "$@"
+fi
 chroot "$r" $who "$@" && exit 0 || exit $?  # this shell stays, as process 1, and takes the orphans
 """
 
@@ -81,7 +86,7 @@ def bare_system(release: str) -> Path:
     return root
 
 
-def ran(root: Path, user: str, state: str, command: str) -> int:
+def ran(root: Path, user: str, state: str, orphans: str, command: str) -> int:
     """Its exit status, on a machine of its own with a copy of this tree."""
     listed = ["git", "-c", "safe.directory=*", "ls-files", "-coz", "--exclude-standard"]
     files = subprocess.run(listed, cwd=ROOT_OF_THE_TREE, capture_output=True, check=True).stdout
@@ -102,7 +107,7 @@ def ran(root: Path, user: str, state: str, command: str) -> int:
         tree = Path(run, "tree.tar")
         pack = ["tar", "c", "--null", "--ignore-failed-read", "-f", str(tree), "-T", "-"]
         subprocess.run(pack, cwd=ROOT_OF_THE_TREE, input=files, check=True)
-        inside = ["bash", "-euc", INSIDE, "inside", run, str(root), user, state, *shell]
+        inside = ["bash", "-euc", INSIDE, "inside", run, str(root), user, state, orphans, *shell]
         alone = ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", *inside]
         with tree.open("rb") as packed:
             return subprocess.run(alone, stdin=packed).returncode
@@ -116,6 +121,7 @@ def main() -> int:
     )
     parser.add_argument("--used", action="store_true", help="where root ran hostdx before")
     parser.add_argument("--user", action="store_true", help="as a user, where root ran hostdx before")
+    parser.add_argument("--no-reaper", action="store_true", help="process 1 does not wait for orphans")
     asked = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # with what runs in the machine
     tools = program("debootstrap", "apt-get", "git", "unshare", "mount", "chroot", "tar")
@@ -134,10 +140,11 @@ def main() -> int:
         return 3
     worst = 0
     user, state = "admin" if asked.user else "root", "used" if asked.user or asked.used else "new"
+    orphans = "kept" if asked.no_reaper else "reaped"
     for command in commands:
-        print(f"== {asked.release}, {user}, {state}: {command}", flush=True)
+        print(f"== {asked.release}, {user}, {state}, orphans {orphans}: {command}", flush=True)
         began = time.monotonic()
-        status = ran(root, user, state, command)
+        status = ran(root, user, state, orphans, command)
         print(f"== exit status {status} after {time.monotonic() - began:.0f} s", flush=True)
         worst = max(worst, status)
     return worst

@@ -15,7 +15,7 @@ from typing import Any, cast
 from probes.bench.engine.spec import BlockReply, Spec
 from probes.bench.measured import BenchRefused
 from probes.children.own_module import own_module
-from probes.process_stat import own_stat
+from probes.process_stat import is_running
 
 HELLO_S = 30.0  # sixteen interpreters start on one busy core
 STUCK_S = 60.0  # an operation that takes longer hangs: better to say so than to wait for ever
@@ -150,7 +150,7 @@ class ForkServer:
     async def gone(self, seconds: float) -> bool:
         """Whether it and all its workers have ended, waited for at most `seconds`."""
         until = time.monotonic() + seconds
-        while await self.ended(seconds) is None or any(_runs(pid) for pid in self.pids):
+        while await self.ended(seconds) is None or any(is_running(pid) for pid in self.pids):
             if time.monotonic() >= until:
                 return False
             await asyncio.sleep(0.002)
@@ -280,9 +280,3 @@ class Crew:
     async def _renew(self, fds: tuple[int, ...]) -> None:
         await self.pool.close()
         self.pool = Pool(fds)
-
-
-def _runs(pid: int) -> bool:
-    """False as well for a process that has ended and that nobody has waited for (proc(5): state Z or X)."""
-    stat = own_stat(pid)
-    return stat is not None and not stat.ended

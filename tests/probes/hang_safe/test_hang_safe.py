@@ -12,6 +12,7 @@ import pytest
 
 from probes.hang_safe.client import GuardedReader, Hung
 from probes.host import Host
+from probes.process_stat import is_running
 from probes.types import Absent
 from tests.fakes.hosts.tree import Tree
 
@@ -22,11 +23,7 @@ def child_of(reader: GuardedReader) -> int:
 
 
 def gone(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    return False
+    return not is_running(pid)
 
 
 def test_the_same_answers_as_without_it(tree: Tree) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.process_stat import own_stat
+from probes.process_stat import is_running, own_stat
 from tests.app.launcher import hostdx, started
 from tests.needs import LOOP, ROOT, needs, program
 from tests.real.polled import within
@@ -65,7 +65,7 @@ def test_killed_in_memory_it_leaves_neither_mount_nor_loop_device_nor_process(tm
     finally:
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
-    assert within(lambda: not made & images() and not Path(f"/proc/{holder}/ns").exists(), 30)
+    assert within(lambda: not made & images() and not is_running(holder), 30)
     journal = tmp_path / "state/hostdx/journal"
     assert within(lambda: not list(journal.iterdir()), 30)
 

@@ -13,6 +13,7 @@ from probes.bench.engine.loads.chase import LINE, Chain, _successors
 from probes.bench.engine.loads.memory_policy import NoPolicy, bind, nodes_of
 from probes.bench.engine.pool import WorkerFailed
 from probes.bench.placement import Placement, PlacementBench, Seat
+from probes.process_stat import is_running
 from tests.needs import not_here
 from tests.real.polled import within
 
@@ -108,7 +109,7 @@ async def test_both_ends_of_a_connection_are_where_they_are_put(work: str) -> No
             await bench.slice(work, Placement("gone", "", (Seat((ALLOWED[0],), peer=(100_000,)),)), 0.005)
     finally:
         await bench.close()
-    assert within(lambda: not Path(f"/proc/{partner}").exists())
+    assert within(lambda: not is_running(int(partner)))
 
 
 @pytest.mark.real("cpu")

@@ -16,7 +16,7 @@ from probes.bench.measured import BenchRefused, NotApplicable
 from probes.bench.net.network import Network
 from probes.bench.net.route_set import RouteSet
 from probes.bench.net.rules import Treatment
-from probes.process_stat import own_stat
+from probes.process_stat import is_running, own_stat
 from tests.needs import NOT_INIT, ROOT, need, needs, not_here, program
 from tests.real.network_state import namespaces_in_use, network_state
 from tests.real.polled import within
@@ -190,7 +190,7 @@ def test_killed_with_the_parent() -> None:
         parent.kill()
         parent.wait()
         parent.stdout.close()
-    assert within(lambda: not Path(f"/proc/{holder}/ns").exists())
+    assert within(lambda: not is_running(holder))
     assert within(lambda: namespace not in namespaces_in_use())
 
 
