@@ -1,0 +1,84 @@
+"""Commands, their options and the keys of the screens stay as they are; a new one is a line more."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import walk_packages
+
+import click
+import pytest
+from textual.binding import Binding
+from textual.dom import DOMNode
+
+import app.tui
+from app.cli.commands import hostdx
+from probes.types import Json
+from scenarios import registry
+from tests.contract.frozen import assert_frozen
+
+
+def describe_parameter(parameter: click.Parameter) -> dict[str, Json]:
+    kind = parameter.type
+    described: dict[str, Json] = {
+        "names": [*parameter.opts, *parameter.secondary_opts],
+        "type": kind.name,
+        "required": parameter.required,
+        "multiple": parameter.multiple,
+        "nargs": parameter.nargs,
+    }
+    if isinstance(kind, click.Choice):
+        described["choices"] = [str(choice) for choice in kind.choices]
+    if isinstance(parameter, click.Option):
+        described["flag"] = parameter.is_flag
+        described["hidden"] = parameter.hidden
+    return described
+
+
+def describe_commands(command: click.Command, path: str) -> dict[str, Json]:
+    """Return every command below `command`, by what a person types, with its parameters."""
+    context = click.Context(command, info_name=path)
+    described: dict[str, Json] = {path: [describe_parameter(one) for one in command.get_params(context)]}
+    if isinstance(command, click.Group):
+        for name in sorted(command.list_commands(context)):
+            child = command.get_command(context, name)
+            assert child is not None
+            described |= describe_commands(child, f"{path} {name}")
+    return described
+
+
+def test_commands_and_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "entry_points", lambda group: [])  # of this tree alone
+    assert_frozen("commands", describe_commands(hostdx, "hostdx"))
+
+
+def test_options_of_scenarios() -> None:
+    options: dict[str, Json] = {
+        scenario.id: [
+            {
+                "name": option.name,
+                "kind": option.kind,
+                "multiple": option.multiple,
+                "choices": list(option.choices),
+                "default": str(option.default),
+            }
+            for option in scenario.options
+        ]
+        for scenario in (registry.load(name) for name in sorted(registry.names()))
+    }
+    assert_frozen("scenario-options", options)
+
+
+def test_keys() -> None:
+    """A list for each screen, for the app and for each part of a screen with keys of its own; how a class is called is
+    no promise."""
+    for module in walk_packages(app.tui.__path__, "app.tui."):
+        import_module(module.name)
+    classes, keys = [DOMNode], dict[str, Json]()
+    while classes:
+        one = classes.pop()
+        classes += one.__subclasses__()
+        if one.__module__.startswith("app.tui") and (own := one.__dict__.get("BINDINGS")):
+            bindings = [b if isinstance(b, Binding) else Binding(*b) for b in own]
+            keys[one.__name__] = sorted(b.key for b in bindings)
+    assert {"Shell", "HomeScreen"} & keys.keys(), "the screens were not found"
+    assert_frozen("keys", sorted(keys.values(), key=str))

@@ -1,0 +1,58 @@
+"""Events of a recording: every type, field and enumeration; each line of bundled and former recordings is one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.recording import store
+from app.recording.reader import events_of
+from probes.types import Json
+from scenarios import events as ev
+from scenarios.results.result import Result
+from tests.contract.frozen import assert_frozen, without_sentences
+from tests.contract.test_documents import FORMER
+
+
+def result_types() -> list[type[Result]]:
+    """Return the types of results that scenarios of this tree record, by name."""
+    for name in store.demos():  # reading one loads the types of its scenario
+        list(events_of(store.resolve(name)))
+    found, left = list[type[Result]](), [Result]
+    while left:
+        one = left.pop()
+        left += one.__subclasses__()
+        if one.__module__.startswith("scenarios.") and one.__struct_config__.tag:
+            found.append(one)
+    return sorted(found, key=lambda one: str(one.__struct_config__.tag))
+
+
+def test_types_and_fields_of_events() -> None:
+    """JSON Schema of all that a recording may hold; docstrings are for people and left out."""
+    _, schemas = msgspec.json.schema_components((ev.Common, *result_types()))
+    text: dict[str, Json] = json.loads(json.dumps(schemas))
+    frozen: dict[str, Json] = {}
+    for schema in text.values():
+        assert isinstance(schema, dict)
+        schema.pop("description", None)
+        schema.pop("title", None)
+        properties = schema.get("properties")
+        kind = properties.get("type") if isinstance(properties, dict) else None
+        if isinstance(kind, dict) and isinstance(kind.get("enum"), list):
+            frozen[str(kind["enum"])] = {"fields": without_sentences(schema)}
+    assert len(frozen) > 40
+    assert_frozen("events", json.loads(json.dumps(frozen, sort_keys=True)))
+
+
+RECORDINGS = [*map(store.resolve, store.demos()), *FORMER]
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+def test_each_line_of_a_recording_is_still_an_event(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    read = list(events_of(path))
+    assert len(read) == len(lines)
+    assert [event.why for event in read if isinstance(event, ev.LeftOut)] == []
