@@ -47,6 +47,7 @@ class Metric(msgspec.Struct, frozen=True, omit_defaults=True):
     better: Literal["more", "less"] = "more"
     judged: bool = True  # False: shown beside, never judged (p99)
     of: Literal["mean", "median", "max"] = "mean"  # which of an imported result's repetitions is its figure
+    invalid: str = ""  # why an imported figure is never compared: the tool's own words, or too little work
 
     def figure(self, values: Sequence[float]) -> float:
         """What a run's blocks come to."""

@@ -1,4 +1,10 @@
-"""iperf3's JSON (`-J`), TCP and UDP. `bits_per_second` is bits; what was sent and what arrived differ."""
+"""iperf3's JSON (`-J`) and `--json-stream`, TCP and UDP. `bits_per_second` is bits; what was sent and what arrived differ.
+
+With `--bidir` the way back has sums of its own: under "…_bidir_reverse", and in 3.7 under the same keys once more.
+"""
+
+import json
+from collections.abc import Iterator
 
 import msgspec
 
@@ -10,7 +16,11 @@ from probes.imports.numbers import integer, number
 from probes.imports.source import Source
 from probes.types import Json
 
-_MOST_POINTS = 4000  # kept for the drawing, evenly spread
+_MAX_POINTS = 4000  # kept for the drawing, evenly spread
+_BACK = "_bidir_reverse"
+# Every setting of the test is a condition, but how often iperf3 reported; under hostdx's names where it had them before.
+_NEUTRAL = frozenset({"interval", "protocol", "reverse"})
+_NAMED = {"num_streams": "streams", "blksize": "block size", "target_bitrate": "target bit rate", "bytes": "bytes to send"}
 
 
 class Iperf3(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -35,32 +45,47 @@ class Iperf3(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: str | None = None
 
 
-class _Interval(msgspec.Struct):
-    sum: Json = None
-
-
 class _Document(msgspec.Struct):
     start: dict[str, Json] = {}
-    intervals: list[_Interval] = []
+    intervals: list[dict[str, Json]] = []
     end: dict[str, Json] = {}
     error: Json = None
 
 
+class _Event(msgspec.Struct):
+    event: str
+    data: Json
+
+
+class _Way(msgspec.Struct):
+    """One direction of the test: its sums, and those of its intervals."""
+
+    name: str
+    sent: dict[str, Json]
+    received: dict[str, Json]
+    sums: list[dict[str, Json]]
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """Bit/s of each interval that counts."""
+        counted = (s for s in self.sums if not s.get("omitted"))
+        return tuple(rate for s in counted if (rate := number(s.get("bits_per_second"))) is not None)
+
+
 def recognised(source: Source) -> bool:
-    return source.has(b'"start"', b'"version"', b"iperf") or source.has(b'"start"', b'"intervals"')
+    known = source.has(b'"start"', b'"version"', b"iperf") or source.has(b'"start"', b'"intervals"')
+    return known or source.head.lstrip().startswith(b'{"event":')
 
 
 def parse(source: Source) -> Result:
-    documents = [found[2] for found in json_text.documents(source.data, _Document, "iperf3")]
+    documents = list(_documents(source))
     if not documents:
         raise Refused("iperf3: no JSON document in it", "run iperf3 with -J")
     document = documents[-1]
     start, end = document.start, document.end
     test = mapping(start.get("test_start"))
-    sums = [mapping(i.sum) for i in document.intervals]
-    rates = [r for s in sums if (r := number(s.get("bits_per_second"))) is not None and not s.get("omitted")]
-    sent = mapping(end.get("sum_sent")) or mapping(end.get("sum"))
-    got = mapping(end.get("sum_received")) or mapping(end.get("sum"))
+    ways = _ways(document, test)
+    first = ways[0]
     cpu = mapping(end.get("cpu_utilization_percent"))
     detail = Iperf3(
         version=json_text.text(start.get("version"), 60),
@@ -69,98 +94,171 @@ def parse(source: Source) -> Result:
         duration_s=number(test.get("duration")),
         reverse=bool(test.get("reverse")),
         intervals=len(document.intervals),
-        sent_bit_s=number(sent.get("bits_per_second")),
-        received_bit_s=number(got.get("bits_per_second")),
-        retransmits=integer(sent.get("retransmits")),
-        bytes=integer(got.get("bytes")),
-        lost_percent=number(got.get("lost_percent")),
-        jitter_ms=number(got.get("jitter_ms")),
+        sent_bit_s=number(first.sent.get("bits_per_second")),
+        received_bit_s=number(first.received.get("bits_per_second")),
+        retransmits=integer(first.sent.get("retransmits")),
+        bytes=integer(first.received.get("bytes")),
+        lost_percent=number(first.received.get("lost_percent")),
+        jitter_ms=number(first.received.get("jitter_ms")),
         cpu_local_percent=number(cpu.get("host_total")),
         cpu_remote_percent=number(cpu.get("remote_total")),
-        min_interval_bit_s=min(rates, default=None),
-        max_interval_bit_s=max(rates, default=None),
+        min_interval_bit_s=min(first.rates, default=None),
+        max_interval_bit_s=max(first.rates, default=None),
         error=json_text.text(document.error),
     )
     troubles = [Trouble(id="iperf3.error", said=detail.error)] if detail.error else []
-    if not detail.received_bit_s and not detail.sent_bit_s:
+    if not any(number(part.get("bits_per_second")) for way in ways for part in (way.sent, way.received)):
         if detail.error:
             raise Refused(f"iperf3: the test failed: {detail.error[:120]}", "repeat the test")
-        raise Refused("iperf3: no sum at its end", "the test was cut off: repeat it")
+        raise Refused("iperf3: no sum at its end", "the test did not end: import a finished one")
     if len(documents) > 1:
         troubles.append(Trouble(id="iperf3.several-runs", said=str(len(documents))))
-    if detail.retransmits:
-        troubles.append(Trouble(id="iperf3.retransmits", said=str(detail.retransmits)))
+    for way in ways:
+        if count := integer(way.sent.get("retransmits")):
+            subject = way.name if len(ways) > 1 else ""
+            troubles.append(Trouble(id="iperf3.retransmits", subject=subject, said=str(count)))
+    congestion = json_text.text(end.get("sender_tcp_congestion"), 40)
     facts = noted(
         ("protocol", detail.protocol),
         ("streams", detail.streams),
         ("duration", detail.duration_s, "s"),
         ("other end", json_text.text(mapping(start.get("connecting_to")).get("host"))),
-        ("congestion control", json_text.text(end.get("sender_tcp_congestion"), 40)),
+        ("congestion control", congestion),
+        ("CPU used", _share(detail.cpu_local_percent), ""),
+        ("CPU used at the other end", _share(detail.cpu_remote_percent), ""),
     )
     words = str(start.get("system_info", "")).split()
     linux = len(words) > 2 and words[0] == "Linux"
     facts += noted(("release", words[2]), subject="kernel") if linux else []
-    points = []
-    for one in sums[:: -(-len(sums) // _MOST_POINTS) or 1]:
-        at, rate = number(one.get("end")), number(one.get("bits_per_second"))
-        if at is not None and rate is not None:
-            points.append(Point(series="throughput", at_s=at, value=rate / 8, unit="B/s"))
+    conditions = _conditions(test, start) | ({"congestion control": congestion} if congestion else {})
     return Result(
         kind="iperf3", tool="iperf3", version=(detail.version or "").removeprefix("iperf ") or None,
         host=words[1][:120] if linux else None,
-        began=epoch(number(mapping(start.get("timestamp")).get("timesecs"))),
-        seconds=number(sent.get("seconds")), measures=tuple(_measures(detail, tuple(rates))),
-        facts=tuple(facts), contradictions=tuple(_contradictions(sent, got, sums)),
-        troubles=tuple(troubles), points=tuple(points),
+        began=epoch(number(mapping(start.get("timestamp")).get("timesecs"))), seconds=number(first.sent.get("seconds")),
+        measures=tuple(m for way in ways for m in _measures(way, detail, conditions)),
+        facts=tuple(facts), contradictions=tuple(c for way in ways for c in _contradictions(way)),
+        troubles=tuple(troubles), points=tuple(p for way in ways for p in _points(way, len(ways))),
         recomputed=("rate from bytes and seconds", "bytes from the intervals"), detail=detail,
     )  # fmt: skip
 
 
-def _measures(detail: Iperf3, rates: tuple[float, ...]) -> list[Measure]:
-    workload = f"iperf3 {detail.protocol or 'TCP'} {'receive' if detail.reverse else 'send'}"
-    conditions = {"streams": str(detail.streams)} if detail.streams else {}
-    seconds = detail.duration_s or 0.0
-    made = []
-    for metric, bits in (
-        ("bandwidth received", detail.received_bit_s),
-        ("bandwidth sent", detail.sent_bit_s),
-    ):
-        if bits:
-            runs = tuple(r / 8 for r in rates[:1000]) if metric == "bandwidth sent" else ()
-            made.append(
-                Measure(
-                    workload=workload, metric=metric, value=bits / 8, unit="B/s", seconds=seconds, runs=runs,
-                    judged=metric == "bandwidth received", conditions=conditions,
-                )
-            )  # fmt: skip
+def _documents(source: Source) -> Iterator[_Document]:
+    """Every test in the file, whatever form it was written in."""
+    if source.head.lstrip().startswith(b'{"event":'):
+        yield from _streamed(source)
+        return
+    for start, end, document in json_text.documents(source.data, _Document, "iperf3"):
+        twice = "sum_sent" in document.end and source.data.count(b'"sum_sent":', start, end) > 1
+        yield _with_both_ways(source.data[start:end]) if twice else document
+
+
+def _streamed(source: Source) -> Iterator[_Document]:
+    """`--json-stream`: an event a line; "end" closes a test."""
+    document = _Document()
+    for _, _, event in json_text.documents(source.data, _Event, "iperf3"):
+        if event.event == "start":
+            document = _Document(start=mapping(event.data))
+        elif event.event == "interval":
+            document.intervals.append(mapping(event.data))
+        elif event.event == "error":
+            document.error = event.data
+        elif event.event == "end":
+            document.end = mapping(event.data)
+            yield document
+            document = _Document()
+    if document.intervals or document.error:
+        yield document
+
+
+def _with_both_ways(data: bytes) -> _Document:
+    """3.7 writes the sums of the way back under the keys of the way there, once more."""
+    if len(data) > json_text.UNTYPED_LIMIT:
+        raise Refused("iperf3: both ways have the same keys in it", "run iperf3 3.12 or newer")
+
+    def rename_second(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+        named: dict[str, Json] = {}
+        for key, value in pairs:
+            named[f"{key}{_BACK}" if key in named else key] = value
+        return named
+
+    return msgspec.convert(json.loads(data, object_pairs_hook=rename_second), _Document)
+
+
+def _ways(document: _Document, test: dict[str, Json]) -> list[_Way]:
+    """The way that was tested; with `--bidir` the way there and the way back."""
+    protocol = json_text.text(test.get("protocol"), 20) or "TCP"
+    end = document.end
+
+    def way(name: str, suffix: str) -> _Way:
+        both = mapping(end.get(f"sum{suffix}"))
+        return _Way(
+            name=f"iperf3 {protocol} {name}",
+            sent=mapping(end.get(f"sum_sent{suffix}")) or both,
+            received=mapping(end.get(f"sum_received{suffix}")) or both,
+            sums=[mapping(interval.get(f"sum{suffix}")) for interval in document.intervals],
+        )
+
+    back = way("receive", _BACK)
+    if back.sent or back.received:
+        return [way("send", ""), back]
+    return [way("receive" if test.get("reverse") else "send", "")]
+
+
+def _share(percent: float | None) -> float | None:
+    return percent / 100 if percent is not None else None
+
+
+def _conditions(test: dict[str, Json], start: dict[str, Json]) -> dict[str, str]:
+    """Every setting that is not at zero, and the sizes of segments and buffers that were asked for."""
+    asked = test | {name: start.get(name) for name in ("sock_bufsize", "tcp_mss")}
+    return {
+        _NAMED.get(name, name.replace("_", " "))[:60]: text
+        for name, value in asked.items()
+        if name not in _NEUTRAL and value and (text := json_text.text(value, 80)) is not None
+    }
+
+
+def _points(way: _Way, ways: int) -> Iterator[Point]:
+    for one in way.sums[:: -(-len(way.sums) // _MAX_POINTS) or 1]:
+        at, rate = number(one.get("end")), number(one.get("bits_per_second"))
+        if at is not None and rate is not None:
+            series = f"throughput, {way.name}" if ways > 1 else "throughput"
+            yield Point(series=series, at_s=at, value=rate / 8, unit="B/s")
+
+
+def _measures(way: _Way, detail: Iperf3, conditions: dict[str, str]) -> Iterator[Measure]:
+    seconds, runs = detail.duration_s or 0.0, tuple(rate / 8 for rate in way.rates[:1000])
+    invalid = f"iperf3 reports an error: {detail.error}"[:200] if detail.error else ""
+    lost, jitter = number(way.received.get("lost_percent")), number(way.received.get("jitter_ms"))
+    received, sent = number(way.received.get("bits_per_second")), number(way.sent.get("bits_per_second"))
     for metric, value, unit in (
-        ("retransmits", detail.retransmits, ""),
-        ("packets lost", detail.lost_percent / 100 if detail.lost_percent is not None else None, ""),
-        ("jitter", detail.jitter_ms / 1000 if detail.jitter_ms is not None else None, "s"),
+        ("bandwidth received", received and received / 8, "B/s"),
+        ("bandwidth sent", sent and sent / 8, "B/s"),
+        ("retransmits", number(way.sent.get("retransmits")), ""),
+        ("packets lost", _share(lost), ""),
+        ("jitter", jitter / 1000 if jitter is not None else None, "s"),
     ):
-        if value is not None:
-            made.append(
-                Measure(
-                    workload=workload, metric=metric, value=float(value), unit=unit, better="less",
-                    seconds=seconds, judged=False, conditions=conditions,
-                )
-            )  # fmt: skip
-    return made
+        is_rate = unit == "B/s"
+        if value is None or (is_rate and not value):
+            continue
+        yield Measure(
+            workload=way.name, metric=metric, value=value, unit=unit, better="more" if is_rate else "less",
+            seconds=seconds, runs=runs if metric == "bandwidth sent" else (), invalid=invalid,
+            judged=metric == "bandwidth received", conditions=conditions,
+        )  # fmt: skip
 
 
-def _contradictions(
-    sent: dict[str, Json], got: dict[str, Json], sums: list[dict[str, Json]]
-) -> list[Contradiction]:
+def _contradictions(way: _Way) -> list[Contradiction]:
     found: list[Contradiction] = []
-    for name, part in (("sum_sent", sent), ("sum_received", got)):
+    for name, part in (("sum_sent", way.sent), ("sum_received", way.received)):
         rate, moved, seconds = (number(part.get(k)) for k in ("bits_per_second", "bytes", "seconds"))
         if rate and moved and seconds:
             found += compared(
                 "iperf3.rate", name, rate / 8, moved / seconds, "bytes ÷ seconds", 0.01, unit="B/s"
             )
-    parts = [number(s.get("bytes")) for s in sums if not s.get("omitted")]
+    parts = [number(s.get("bytes")) for s in way.sums if not s.get("omitted")]
     total = sum(p for p in parts if p is not None)
-    both = sorted(v for v in (number(sent.get("bytes")), number(got.get("bytes"))) if v)
+    both = sorted(v for v in (number(way.sent.get("bytes")), number(way.received.get("bytes"))) if v)
     if both and total and not (both[0] * 0.98 <= total <= both[-1] * 1.02):
         found.append(
             Contradiction(

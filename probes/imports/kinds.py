@@ -28,6 +28,7 @@ from probes.imports.storage import (
     mdtest_ranks,
 )
 from probes.imports.sysstat import iostat, pidstat, sar, sysstat_json, vmstat
+from probes.imports.validity import apply_validity
 
 
 class Kind(NamedTuple):
@@ -66,6 +67,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("stream", "STREAM output", stream.recognised, stream.parse),
     Kind("stress-ng", "stress-ng YAML or metrics", stress_ng.recognised, stress_ng.parse),
     Kind("perf-json", "perf stat -j", perf_stat.json_recognised, perf_stat.parse_json),
+    Kind("perf-text", "perf stat output", perf_stat.text_recognised, perf_stat.parse_text),
     Kind("perf-csv", "perf stat -x", perf_stat.csv_recognised, perf_stat.parse_csv),
     Kind("mlc", "Intel MLC output", mlc.recognised, mlc.parse),
     Kind("numactl", "numactl -H", numactl.recognised, numactl.parse),
@@ -73,6 +75,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("elbencho-table", "elbencho's table of results", elbencho.table_recognised, elbencho.parse_table),
     Kind("elbencho", "elbencho JSON", elbencho.recognised, elbencho.parse),
     Kind("elbencho-csv", "elbencho CSV", elbencho.csv_recognised, elbencho.parse_csv),
+    Kind("elbencho-live", "elbencho live CSV", elbencho.live_recognised, elbencho.parse_live),
     Kind("hpl", "HPL output", hpl.recognised, hpl.parse),
     Kind("hpcg", "HPCG result", hpl.hpcg_recognised, hpl.parse_hpcg),
     Kind("osu", "OSU MPI benchmark", message_sizes.osu_recognised, message_sizes.parse_osu),
@@ -102,7 +105,7 @@ def parse(source: Source, kind: Kind | None = None) -> Result:
     if chosen is None:
         raise refuse.unknown(source)
     try:
-        result = chosen.parse(source)
+        result = apply_validity(chosen.parse(source))
         version = noted((result.tool, result.version), subject="tool")
         return msgspec.structs.replace(result, facts=(*result.facts, *version))
     except Refused:

@@ -29,6 +29,7 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `runs` are the repetitions the value stands for, in the value's unit, `of` which of them it is. `seconds` is how
     long it ran. `judged`: False for a value shown beside the others (a metric of the tool's own definition).
     `conditions` are what the load was, each spelled one way: results with other conditions are of another load.
+    `invalid`: why the tool itself calls the figure invalid, or why it cannot be judged; such a figure is never compared.
     """
 
     workload: str
@@ -41,6 +42,7 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     of: Of = "mean"
     judged: bool = True
     conditions: dict[str, str] = {}
+    invalid: str = ""
 
 
 class Noted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -63,6 +65,14 @@ class Missing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     name: str
     reason: str
+
+
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Numeric fields of the file that are not imported: what they are, how many, and why."""
+
+    name: str
+    reason: str
+    fields: int = 1
 
 
 class Contradiction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -131,6 +141,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     troubles: tuple[Trouble, ...] = ()
     points: tuple[Point, ...] = ()
     recomputed: tuple[str, ...] = ()  # what was recomputed from the parts and agrees or is contradicted
+    left_out: tuple[LeftOut, ...] = ()
     detail: msgspec.Struct | None = None
 
     @property

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from scenarios.compare.conditions import Unlike, distinct, unlike_loads, without
+from scenarios.compare.conditions import InvalidLoad, Unlike, distinct, invalid_loads, unlike_loads, without
 from scenarios.compare.differences import Fingerprints, fingerprints
 from scenarios.compare.effects import Effect, effects
 from scenarios.compare.faults import KnownFault, known_faults, release_of
@@ -40,6 +40,7 @@ class ComparedRecordings(msgspec.Struct, frozen=True, kw_only=True):
     """`order`: the runs by date, "ABBA". `only_a`, `only_b`: loads that the other side has not.
 
     `unlike`: loads that both have, under other conditions; they are among the effects only with `anyway`.
+    `invalid`: loads of single runs that are never among the effects.
     """
 
     a: RecordedSide
@@ -52,6 +53,7 @@ class ComparedRecordings(msgspec.Struct, frozen=True, kw_only=True):
     order: str
     unlike: tuple[Unlike, ...] = ()
     anyway: bool = False
+    invalid: tuple[InvalidLoad, ...] = ()
     only_a: tuple[FigureKey, ...] = ()
     only_b: tuple[FigureKey, ...] = ()
     pattern: Pattern | None = None
@@ -87,6 +89,7 @@ def compared(
         order="".join(side for _, side in runs),
         unlike=unlike,
         anyway=anyway,
+        invalid=(*invalid_loads(a), *invalid_loads(b)),
         only_a=tuple(sorted(left - right)),
         only_b=tuple(sorted(right - left)),
         pattern=matching(found),

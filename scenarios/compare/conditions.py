@@ -7,7 +7,7 @@ import msgspec
 from probes.units import listed
 from scenarios.compare.run_summary import FigureKey, Take
 
-UNKNOWN = "unknown"
+UNKNOWN = "not given"
 MOST_SHOWN = 6  # conditions of one load, and values of one condition
 
 
@@ -48,6 +48,22 @@ def unlike_loads(a: Sequence[Take], b: Sequence[Take]) -> tuple[Unlike, ...]:
             keys = (*known.keys, key) if known else (key,)
             found[title, str(differing)] = Unlike(keys=keys, title=title, differing=differing)
     return tuple(found.values())
+
+
+class InvalidLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """A load of one run whose figures are never compared: the tool calls them invalid, or it worked too shortly."""
+
+    run: str
+    load: str
+    reason: str
+
+
+def invalid_loads(runs: Sequence[Take]) -> tuple[InvalidLoad, ...]:
+    return tuple(
+        InvalidLoad(run=run.name, load=load, reason=reason)
+        for run in runs
+        for load, reason in {key.workload: reason for key, reason in run.invalid.items()}.items()
+    )
 
 
 def without(runs: Sequence[Take], unlike: Sequence[Unlike]) -> list[Take]:

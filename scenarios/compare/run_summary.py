@@ -78,6 +78,7 @@ class Take(msgspec.Struct, frozen=True, kw_only=True):
     disturbed: int = 0  # groups that were disturbed, and are not in the figures
     groups: int = 0
     left_out: int = 0  # lines with a number out of its range, and facts beyond MOST_FACTS
+    invalid: dict[FigureKey, str] = {}  # figures that are never compared, and why
     findings: tuple[str, ...] = ()  # ids
     looked: bool = False  # the rules were asked
 
@@ -215,6 +216,12 @@ def take(
         disturbed=len(disturbed),
         groups=len(groups),
         left_out=left_out,
+        invalid={
+            FigureKey(w.id, m.name): m.invalid
+            for w in (plan.workloads if plan is not None else ())
+            for m in w.metrics
+            if m.invalid
+        },
         findings=tuple(findings),
         looked=looked,
     )

@@ -179,6 +179,7 @@ def imported(result: Result, name: str) -> Take:
         absent=frozenset(),
         figures=figures,
         loads=loads,
+        invalid={FigureKey(m.workload, m.metric): m.invalid for m in result.measures if m.invalid},
     )
 
 

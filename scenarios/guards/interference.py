@@ -46,13 +46,15 @@ class Others(NamedTuple):
     """CPUs and bytes a second of other processes; `io` is None where some cannot be read and the rest did nothing.
 
     hidden  not all processes of this machine show: both are at least so many.
-    for_us  CPUs that the kernel's threads used for loop devices of ours.
+    for_us  CPUs that the kernel's threads used for us: for loop devices of ours, and to end our own I/O.
+    io_for_us  bytes a second that those threads moved.
     """
 
     cpus: float
     io: float | None
     hidden: bool = False
     for_us: float = 0.0
+    io_for_us: float = 0.0
 
 
 class Excess(NamedTuple):
@@ -96,6 +98,8 @@ def surroundings(
     earlier, later = before.host.disks, after.host.disks
     through = sum(later[one].bytes - earlier[one].bytes for one in loops if one in later and one in earlier)
     own_read, own_written = (max(0, b - a) for a, b in zip(before.ours_io, after.ours_io, strict=True))
+    if others is not None:
+        own_written += int(others.io_for_us * seconds)
     own_bytes = max(own_read + own_written, measured.bytes if measured is not None else 0)
     attributed = None
     if others is not None and others.io is not None and read is not None:

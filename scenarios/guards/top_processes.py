@@ -10,7 +10,14 @@ from typing import Literal
 
 from probes.host import Host
 from probes.system.pulse import Counters, pulse, read_counters
-from probes.system.running.culprit import Resource, busiest, loop_workers, ranking, used_by_others
+from probes.system.running.culprit import (
+    Resource,
+    busiest,
+    completion_workers,
+    loop_workers,
+    ranking,
+    used_by_others,
+)
 from probes.system.running.processes import ProcessTable, family_of, io_bytes, look, own_family
 from probes.system.running.tasks import tasks_hidden
 from scenarios import events as ev
@@ -51,14 +58,19 @@ class Culprits:
         if self._began is None or not (suspected or self._affordable):
             return None
         self._ended = self._look()
-        workers = loop_workers(self._loops, self._began, self._ended)
+        workers = self._workers(self._began, self._ended)
         cpus, io = used_by_others(self._began, self._ended, self._ours())
-        for_us = 0.0
+        for_us = io_for_us = 0.0
         if workers:
             not_for_us = frozenset(self._ended.processes.keys() - workers)
             for_us = sum((one.rate for one in ranking(self._began, self._ended, "cpu", not_for_us)), 0.0)
+            io_for_us = sum((one.rate for one in ranking(self._began, self._ended, "io", not_for_us)), 0.0)
         hidden = tasks_hidden(self._run.host) is not None
-        return Others(cpus, (io or None) if hidden else io, hidden, for_us)
+        return Others(cpus, (io or None) if hidden else io, hidden, for_us, io_for_us)
+
+    def _workers(self, before: ProcessTable, after: ProcessTable) -> frozenset[int]:
+        """The kernel's threads that work for us: for our loop devices, and those that end our own I/O."""
+        return loop_workers(self._loops, before, after) | completion_workers(before, after, self._ours())
 
     def _ours(self) -> frozenset[int]:
         return frozenset(own_family(self._run.host)) if self._run.host.live else frozenset()
@@ -82,7 +94,7 @@ class Culprits:
         if not wanted or before is None:
             return {}
         now = self._ended or self._look()
-        ours = self._ours() | loop_workers(self._loops, before, now)
+        ours = self._ours() | self._workers(before, now)
         named: dict[str, Culprit] = {}
         for kind in wanted:
             resource: Resource = "cpu" if kind == "cpu" else "io"

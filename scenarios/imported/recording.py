@@ -74,7 +74,7 @@ def _plan(files: Sequence[Imported], order: Sequence[Snapshot]) -> Plan:
         for m in snapshot.measures:
             metrics = workloads.setdefault(m.workload, {})
             metrics.setdefault(
-                m.metric, Metric(m.metric, m.unit, m.better, m.judged, m.of if single else "mean")
+                m.metric, Metric(m.metric, m.unit, m.better, m.judged, m.of if single else "mean", m.invalid)
             )
             conditions.setdefault(m.workload, m.conditions)
     kinds = ", ".join(dict.fromkeys(f.result.tool for f in files))

@@ -37,6 +37,11 @@ from scenarios.storage.targets import (
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DEFAULT_BUDGET_S = 60.0
 MOST_SIDES_OF_MANY = 6  # with 64 places: two files each, and 1024 descriptors are the usual limit
+LINKS_TITLE = "create/stat/delete of hard links"
+LINKS_NOTE = (
+    "create/stat/delete makes links to one file in all directories: where inodes are kept, real files would get slower "
+    "from group to group; how fast a job creates files is not measured and not rated"
+)
 JOB_S = 10.0  # how long a job's own I/O wait is watched before our load starts
 SINGLE_BLOCKS_AT_LEAST = 4
 
@@ -117,8 +122,11 @@ class StorageSetup:
         return places(self.size_bytes, spinning=spinning)
 
     def links(self, host: Host) -> bool:
-        """Whether names are made instead of files where names and inodes are measured, on all sides alike."""
-        return any(keeps_inodes(host, one.place) for one in self.targets)
+        """Whether links to one file are made instead of files, on all sides alike.
+
+        Only a comparison may do so: it needs the same work in every group, and a rating the work of a job.
+        """
+        return len(self.targets) > 1 and any(keeps_inodes(host, one.place) for one in self.targets)
 
     @property
     def files_bytes(self) -> int:
@@ -203,6 +211,10 @@ def make(
     targets, size = layout.targets, layout.size_bytes
     variants: list[Variant] = [variant(host, one) for one in targets]
     loads = workloads(size, targets[0].directory, len(targets)) if targets else ()
+    if layout.links(host):
+        loads = tuple(
+            msgspec.structs.replace(load, title=LINKS_TITLE) if load.id == "metadata" else load for load in loads
+        )
     if on_one_file_system(layout.shared, len(targets)):
         loads = tuple(msgspec.structs.replace(load, one_file_system=not load.control) for load in loads)
     budget = options.number("budget") or DEFAULT_BUDGET_S
@@ -215,6 +227,7 @@ def make(
     job_s = JOB_S if watches_job else 0.0
     notes = [f"{one.letter}: {note}" for one in targets for note in layout.suitable[one.letter].notes]
     notes += [sentence(one) for one in layout.shared]
+    notes += [LINKS_NOTE] if layout.links(host) else []
     if len(targets) == 1:
         notes.append(alone(targets[0]))
         notes += [

@@ -317,7 +317,9 @@ def conclude(
     caps = throttles_of(run.host, first, courses, withheld)
     levels = sustained(levels, caps)
     run.emit(Levels(t=run.time(), value=tuple(levels)))
-    findings = [*link_findings(layout.targets, levels), *class_findings(levels, layout.targets), *ebs]
+    # links are made for a comparison; a job makes files
+    rated = [v for v in levels if v.workload != "metadata"] if layout.links(run.host) else levels
+    findings = [*link_findings(layout.targets, levels), *class_findings(rated, layout.targets), *ebs]
     findings += [
         *throttle_findings(run.host, first, caps),
         *cpu_pauses(courses, withheld, {load for cap in caps for load in cap.loads}),
@@ -325,7 +327,7 @@ def conclude(
     if single or same_device(layout.targets):
         findings += hints(run.host, first, levels)
         others = [*known, *findings]
-        findings += first_answer(run.host, first, levels, others, watched_s(courses, withheld), single=single)
+        findings += first_answer(run.host, first, rated, others, watched_s(courses, withheld), single=single)
     findings += drift_findings(verdicts, [one.directory for one in layout.targets])
     learned = lesson(verdicts)
     for finding in (*findings, *((learned,) if learned else ())):

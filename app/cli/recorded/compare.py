@@ -138,6 +138,8 @@ def _sides(
 
 
 def _why_not(found: ComparedRecordings) -> str:
+    if found.invalid and not found.unlike:
+        return f"{found.invalid[0].load} in {found.invalid[0].run} is invalid: {found.invalid[0].reason}"
     if not found.unlike:
         return "no load in common; `hostdx recordings` says what each measured"
     first = found.unlike[0]

@@ -71,6 +71,9 @@ def headline(found: ComparedRecordings) -> str:
         if found.unlike:
             first = found.unlike[0]
             return f"Nothing can be compared: {first.title} is not comparable: {first.said}."
+        if found.invalid:
+            first_invalid = found.invalid[0]
+            return f"Nothing can be compared: {first_invalid.load} is invalid: {first_invalid.reason}."
         return "Nothing can be compared: the two sides have no load in common."
     speeds, memory = ([e for e in judged if is_cost(e.metric) is cost] for cost in (False, True))
     parts = _changed(speeds, "loads")

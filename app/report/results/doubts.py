@@ -4,6 +4,7 @@ from probes.units import counted, listed, percent
 from scenarios.compare.comparison import ComparedRecordings
 
 _MOST_UNLIKE = 60
+_MAX_SHOWN = 6
 
 
 def doubts(found: ComparedRecordings) -> list[str]:
@@ -13,6 +14,12 @@ def doubts(found: ComparedRecordings) -> list[str]:
         lines.append(
             f"Compared though they are not the same load ({several}): what differs is not the host's alone."
         )
+    elif found.unlike:
+        several = "; ".join(f"{one.title}: {one.said}" for one in found.unlike[:_MAX_SHOWN])
+        lines.append(f"Not compared, because the loads are not alike (A / B): {several}.")
+    if found.invalid:
+        several = "; ".join(f"{one.load} in {one.run}: {one.reason}" for one in found.invalid[:_MAX_SHOWN])
+        lines.append(f"Not compared, because the figures are invalid: {several}.")
     for side, text in ((found.a, "A"), (found.b, "B")):
         if side.twins:
             lines.append(

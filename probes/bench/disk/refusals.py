@@ -227,7 +227,7 @@ def notes(host: Host, placed: Placement, workloads: Sequence[str] = IDS) -> Iter
         if "metadata" in workloads and keeps_inodes(host, placed):
             yield (
                 f"ext4 on {placed.device} has no journal and passes over inodes that were freed in the last minutes: "
-                "create/stat/delete makes and deletes names there (links to one file), on all sides alike"
+                "creating files gets slower there with every file that was just deleted"
             )
 
 

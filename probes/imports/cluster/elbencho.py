@@ -16,7 +16,7 @@ from msgspec import structs
 from probes.imports import json_text
 from probes.imports.dates import iso
 from probes.imports.json_text import mapping, text
-from probes.imports.model import Contradiction, Measure, Refused, Result, Trouble, compared, noted
+from probes.imports.model import Contradiction, Measure, Point, Refused, Result, Trouble, compared, noted
 from probes.imports.numbers import MIB, number
 from probes.imports.source import Source
 from probes.types import Json
@@ -30,17 +30,11 @@ _PRINTED = {"Throughput MiB/s": ("bandwidth", MIB), "IOPS": ("IOPS", 1), "Files/
             "Dirs/s": ("entries", 1)}  # fmt: skip
 _KINDS = {"IOPS": ("IOPS", "more"), "bandwidth": ("B/s", "more"), "entries": ("1/s", "more"),
           "latency": ("s", "less"), "entry latency": ("s", "less")}  # fmt: skip
-_CONDITIONS = (
-    "hosts",
-    "threads",
-    "dirs",
-    "files",
-    "file size",
-    "block size",
-    "direct IO",
-    "random",
-    "IO depth",
-)
+# Every column before the operation tells what was asked for; the date and the label do not.
+_NEUTRAL = frozenset({"ISO date", "label"})
+_OF_JSON = {"direct_io": "direct IO", "io_depth": "IO depth", "random_offsets": "random"}
+_NEUTRAL_OF_JSON = frozenset({"version", "command", "label", "csv_file", "json_file", "log_level"})
+_TIME_LIMIT = re.compile(r"[\"\s]--timelimit[\"\s=]+(\d{1,9})")
 
 
 class Phase(NamedTuple):
@@ -89,6 +83,37 @@ def parse_table(source: Source) -> Result:
     return structs.replace(found, troubles=troubles)
 
 
+def live_recognised(source: Source) -> bool:
+    return source.head.startswith(b"Label,Phase,RuntimeMS,")
+
+
+def parse_live(source: Source) -> Result:
+    """`--livecsv`: what was done until then. A phase's figures are those of its last line, over its whole time."""
+    rows = [row for row in csv.DictReader(source.lines()) if row.get("Rank") == "Total"]
+    last: dict[str, tuple[float, float]] = {}
+    points: list[Point] = []
+    for row in rows[:_MOST]:
+        at, moved, rate = (number(row.get(name)) for name in ("RuntimeMS", "DoneBytes", "MiB/s"))
+        phase = (row.get("Phase") or "?")[:40].lower()
+        if at and moved is not None:
+            last[phase] = (at / 1000, moved)
+        if at and rate is not None:
+            points.append(Point(series=f"elbencho {phase}", at_s=at / 1000, value=rate * MIB, unit="B/s"))
+    measures = [
+        Measure(
+            workload=f"elbencho {phase}", metric="bandwidth", value=moved / seconds, unit="B/s", seconds=seconds
+        )
+        for phase, (seconds, moved) in last.items()
+        if moved
+    ]
+    if not measures:
+        raise Refused("elbencho: no value in its live statistics", "run elbencho with --csvfile FILE")
+    return Result(
+        kind="elbencho-live", tool="elbencho", measures=tuple(measures), points=tuple(points),
+        troubles=(Trouble(id="elbencho.live"),),
+    )  # fmt: skip
+
+
 def _of_table(lines: Sequence[str]) -> Iterator[Phase]:
     """A row a figure; a new operation in the first column begins a phase. 1.x has its times in milliseconds."""
     name, elapsed_s = "", 0.0
@@ -111,8 +136,11 @@ def _of_table(lines: Sequence[str]) -> Iterator[Phase]:
 
 def _of_json(each: dict[str, Json]) -> Iterator[Phase]:
     config, last = mapping(each.get("config")), mapping(each.get("last_done"))
-    named = {name: config.get(name.replace(" ", "_").lower()) for name in _CONDITIONS}
-    named["random"] = config.get("random_offsets")
+    named = {
+        _OF_JSON.get(key, key.replace("_", " ")): value
+        for key, value in config.items()
+        if key not in _NEUTRAL_OF_JSON
+    } | _time_limit(config.get("command"))
     latency = mapping(last.get("latency"))
     for mixed in ("", "rwmix_read"):
         part, io, entries = (
@@ -137,6 +165,9 @@ def _of_csv(source: Source) -> Iterator[Phase]:
             columns = fields
             continue
         row: dict[str, str] = dict(zip(columns, fields, strict=False))
+        asked = columns[: columns.index("operation")] if "operation" in columns else []
+        named: dict[str, Json] = {name: row.get(name) for name in asked if name not in _NEUTRAL}
+        named |= _time_limit(row.get("command"))
         for mixed in ("", "rwmix read "):
             rate, mib = number(row.get(f"{mixed}MiB/s [last]")), number(row.get(f"{mixed}MiB [last]"))
             read = {
@@ -146,9 +177,14 @@ def _of_csv(source: Source) -> Iterator[Phase]:
                 "entry latency": _us(row.get(f"{mixed}Ent lat us [avg]")),
             }  # fmt: skip
             yield _phase(
-                row.get("operation"), mixed, {name: row.get(name) for name in _CONDITIONS}, read,
+                row.get("operation"), mixed, named, read,
                 number(row.get("time ms [last]")), mib and mib * MIB, row.get("ISO date"), row.get("version"),
             )  # fmt: skip
+
+
+def _time_limit(command: Json) -> dict[str, Json]:
+    found = _TIME_LIMIT.search(command) if isinstance(command, str) else None
+    return {"time limit": f"{found[1]} s"} if found else {}
 
 
 def _us(value: Json) -> float | None:
@@ -157,7 +193,7 @@ def _us(value: Json) -> float | None:
 
 
 def _phase(
-    name: Json, mixed: str, named: dict[str, Json] | dict[str, str | None], read: dict[str, float | None],
+    name: Json, mixed: str, named: dict[str, Json], read: dict[str, float | None],
     elapsed_ms: float | None, moved: float | None, began: Json, version: Json,
 ) -> Phase:  # fmt: skip
     words = {"true": "1", "false": "0"}

@@ -15,6 +15,7 @@ from probes.units import size as sized
 
 _OSU = re.compile(r"^# OSU (.{1,80}?)(?: v(\S{1,20}))?\s*$")
 _OSU_HEAD = re.compile(r"^# Size\s+(.{1,300})$")
+_OSU_BESIDE = re.compile(r"^(P[\d.]+|Min|Max)\b.*\(us\)")
 _OSU_SHAPE = re.compile(r"\[ (pairs|window size): (\d{1,9}) \]", re.ASCII)
 _NCCL_HEAD = re.compile(
     r"^#\s+nThread (\d{1,9}) nGpus (\d{1,9}) minBytes (\d{1,18}) maxBytes (\d{1,18})(?: step: (\S{1,30}))?",
@@ -52,18 +53,25 @@ def parse_osu(source: Source) -> Result:
         elif columns and (fields := line.split()) and (size := integer(fields[0])) is not None:
             if len(measures) >= _MOST_ROWS:
                 break
-            value = number(fields[1]) if len(fields) > 1 else None
-            if value is not None and value > 0:
-                measure = _osu_measure(f"{name}, {sized(size, 6)}", columns[0], value)
-                measures.append(msgspec.structs.replace(measure, conditions=shape))
+            row = dict(zip(columns, fields[1:], strict=False))
+            failed = "validation failed" if row.get("Validation", "").lower() == "fail" else ""
+            for place, (column, text) in enumerate(row.items()):
+                if (value := number(text)) and (place == 0 or _OSU_BESIDE.search(column)):
+                    measure = _osu_measure(f"{name}, {sized(size, 6)}", column, value, beside=place > 0)
+                    measures.append(msgspec.structs.replace(measure, conditions=shape, invalid=failed))
     if not measures:
         raise Refused("OSU: no row of a size in it", "import the benchmark's whole output")
     return Result(kind="osu", tool="OSU Micro-Benchmarks", version=version, measures=tuple(measures))
 
 
-def _osu_measure(workload: str, column: str, value: float) -> Measure:
+def _osu_measure(workload: str, column: str, value: float, *, beside: bool) -> Measure:
+    """`beside`: a percentile or an extreme, beside the average that is judged."""
     if "(us)" in column:
-        return Measure(workload=workload, metric="latency", value=value / 1e6, unit="s", better="less")
+        named = _OSU_BESIDE.search(column) if beside else None
+        metric = f"{named[1].lower()} latency" if named else "latency"
+        return Measure(
+            workload=workload, metric=metric, value=value / 1e6, unit="s", better="less", judged=not beside
+        )
     if "MB/s" in column:
         return Measure(workload=workload, metric="bandwidth", value=value * 1e6, unit="B/s")
     return Measure(workload=workload, metric=column.strip(), value=value, unit="1/s")

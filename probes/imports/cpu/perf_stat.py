@@ -1,11 +1,14 @@
-"""`perf stat -j` (one JSON object a line) and `perf stat -x,`: counts summed over the intervals.
+"""`perf stat`: `-j` (one JSON object a line), `-x,` and the normal text: counts summed over the intervals.
 
 A counter can be "<not counted>" or "<not supported>"; other locales print a decimal comma; lines without a counter
-hold a metric only; the measured command's own output may stand before them.
+hold a metric only; the measured command's own output may stand before them. An ordinary user's events end in ":u", and
+on a hybrid CPU each kind of core has events of its own: `cpu_core/cycles/`.
 """
 
 import csv
 import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -15,9 +18,25 @@ from probes.imports.source import Source
 from probes.types import Json
 
 _CSV = re.compile(r"^\s*(?:\d+[.,]\d+;|\d+\.\d+,)?\s*(?:[\d.,]+|<not (?:counted|supported)>)[,;]")
-_MOST_EVENTS = 2000
-_LONGEST = 200  # what a line begins with tells the kind
-_TIMES_MS = ("task-clock", "cpu-clock")
+_TEXT = re.compile(
+    r"^\s+(\d[\d.,\s\u202f\u00a0']*|<not (?:counted|supported)>)\s+(?:(msec|Joules|ns|%|MiB|C)\s+)?"
+    r"([A-Za-z][\w./:=,-]{0,100})(?=\s|$)(?:.*\(\s*([\d.,]+)%\))?"
+)
+_ELAPSED = re.compile(r"^\s+(\d[\d.,\s\u202f\u00a0]*)\s+seconds time elapsed")
+_BEGINS = b"Performance counter stats for"
+_EVENT = re.compile(r"^(?:([\w-]+)/)?([\w.-]+?)/?(?::[ukhGHpPSDIe]+)?$")
+_KNOWN = ("task-clock", "cycles", "instructions", "context-switches", "page-faults", "branches")
+_MAX_EVENTS = 2000
+_MAX_LINE_START = 200  # what a line begins with tells the kind
+_MAX_INTERVALS = 1_000_000
+_UNITS = {"msec": ("s", 1e-3), "Joules": ("J", 1.0), "ns": ("s", 1e-9)}
+_UNITS_OF = {"task-clock": "msec", "cpu-clock": "msec"}  # where the line does not say
+_Better: TypeAlias = Literal["more", "less"]
+_RATIOS: tuple[tuple[str, str, str, _Better], ...] = (
+    ("instructions per cycle", "instructions", "cycles", "more"),
+    ("branch misses per branch", "branch-misses", "branches", "less"),
+    ("cache misses per reference", "cache-misses", "cache-references", "less"),
+)
 
 
 class _Line(msgspec.Struct):
@@ -40,63 +59,92 @@ class PerfStat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     metric_only_lines: int = 0
 
 
+class _Count(NamedTuple):
+    event: str
+    value: float | None
+    unit: str = ""
+    running: float | None = None
+    at_s: float | None = None
+
+
+class _Counts:
+    """The counts summed over the intervals."""
+
+    def __init__(self) -> None:
+        self.totals: dict[str, float | None] = {}
+        self.units: dict[str, str] = {}
+        self.running: dict[str, float] = {}
+        self.intervals: set[float] = set()
+        self.lines = self.bad = self.metrics = self.not_counted = 0
+        self.elapsed_s: float | None = None
+
+    def add_all(self, counts: Iterator[_Count]) -> None:
+        for count in counts:
+            self.lines += 1
+            self.add(count)
+
+    def add(self, count: _Count) -> None:
+        name = count.event[:120]
+        if count.at_s is not None and len(self.intervals) < _MAX_INTERVALS:
+            self.intervals.add(count.at_s)
+        if name not in self.totals and len(self.totals) >= _MAX_EVENTS:
+            return
+        before = self.totals.get(name)
+        self.totals[name] = before if count.value is None else (before or 0.0) + count.value
+        self.units[name] = count.unit
+        if count.value is None:
+            self.not_counted += 1
+        elif count.running is not None:
+            self.running[name] = min(self.running.get(name, count.running), count.running)
+
+
 def json_recognised(source: Source) -> bool:
     return source.has(b'"counter-value"', b'"event"')
 
 
 def csv_recognised(source: Source) -> bool:
     lines = [line.decode("latin-1") for line in source.head.split(b"\n", 60)[:60]]
-    hits = [line for line in lines if _CSV.match(line[:_LONGEST])]
-    known = ("task-clock", "cycles", "instructions", "context-switches", "page-faults", "branches")
-    return len(hits) >= 2 and any(name in line for line in hits for name in known)
+    hits = [line for line in lines if _CSV.match(line[:_MAX_LINE_START])]
+    return len(hits) >= 2 and any(name in line for line in hits for name in _KNOWN)
 
 
-class _Counts:
-    def __init__(self) -> None:
-        self.totals: dict[str, float | None] = {}
-        self.running: dict[str, float] = {}
-        self.intervals: set[float] = set()
-        self.not_counted = 0
-
-    def add(self, event: str, value: float | None, running: float | None) -> None:
-        name = event[:120]
-        if name not in self.totals and len(self.totals) >= _MOST_EVENTS:
-            return
-        before = self.totals.get(name)
-        self.totals[name] = before if value is None else (before or 0.0) + value
-        if value is None:
-            self.not_counted += 1
-        elif running is not None:
-            self.running[name] = min(self.running.get(name, running), running)
+def text_recognised(source: Source) -> bool:
+    return _BEGINS in source.head
 
 
 def parse_json(source: Source) -> Result:
-    decoder = msgspec.json.Decoder(_Line)
     counts = _Counts()
-    lines = bad = metrics = 0
+    counts.add_all(_json_counts(source, counts))
+    counts.lines += counts.bad + counts.metrics
+    return _result("perf-json", counts)
+
+
+def _json_counts(source: Source, counts: _Counts) -> Iterator[_Count]:
+    decoder = msgspec.json.Decoder(_Line)
     for line in source.lines():
         text = line.strip().rstrip(",")
         if not text.startswith("{"):
             continue
-        lines += 1
         try:
             item = decoder.decode(text.encode("utf-8", "backslashreplace"))
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-            bad += 1
+            counts.bad += 1
             continue
-        if not isinstance(item.event, str) or item.value is None:
-            metrics += 1
-            continue
-        at = _decimal(item.interval)
-        if at is not None and len(counts.intervals) < 1_000_000:
-            counts.intervals.add(at)
-        counts.add(item.event, _decimal(item.value), number(item.running))
-    return _result("perf-json", counts, lines, bad, metrics)
+        if isinstance(item.event, str) and item.value is not None:
+            unit = item.unit if isinstance(item.unit, str) else ""
+            at_s = _decimal(item.interval)
+            yield _Count(item.event, _decimal(item.value), unit, number(item.running), at_s)
+        else:
+            counts.metrics += 1
 
 
 def parse_csv(source: Source) -> Result:
     counts = _Counts()
-    lines = 0
+    counts.add_all(_csv_counts(source))
+    return _result("perf-csv", counts)
+
+
+def _csv_counts(source: Source) -> Iterator[_Count]:
     for line in source.lines():
         if not _CSV.match(line):
             continue
@@ -106,21 +154,42 @@ def parse_csv(source: Source) -> Result:
         except (csv.Error, StopIteration):
             continue
         # -I puts the time first; then value, unit, event, run time, share of it
-        if (
-            len(fields) > 4
-            and number(fields[0]) is not None
-            and _is_value(fields[1])
-            and not _is_value(fields[2])
-        ):
-            at = number(fields[0])
-            if at is not None and len(counts.intervals) < 1_000_000 and fields[3]:
-                counts.intervals.add(at)
-            fields = fields[1:]
-        if len(fields) < 3 or not fields[2]:
-            continue
-        lines += 1
-        counts.add(fields[2], _decimal(fields[0]), _decimal(fields[4]) if len(fields) > 4 else None)
-    return _result("perf-csv", counts, lines, 0, 0)
+        at_s = None
+        timed = len(fields) > 4 and _is_value(fields[1]) and not _is_value(fields[2])
+        if timed and number(fields[0]) is not None:
+            at_s, fields = number(fields[0]) if fields[3] else None, fields[1:]
+        if len(fields) > 2 and fields[2]:
+            running = _decimal(fields[4]) if len(fields) > 4 else None
+            yield _Count(fields[2], _decimal(fields[0]), fields[1], running, at_s)
+
+
+def parse_text(source: Source) -> Result:
+    counts = _Counts()
+    counts.add_all(_text_counts(source, counts))
+    return _result("perf-text", counts)
+
+
+def _text_counts(source: Source, counts: _Counts) -> Iterator[_Count]:
+    begun = False
+    for line in source.lines():
+        begun = begun or _BEGINS.decode() in line
+        if begun and (found := _ELAPSED.match(line)):
+            counts.elapsed_s = _grouped(found[1])
+        elif begun and (found := _TEXT.match(line)) and not line.rstrip().endswith((" user", " sys")):
+            yield _Count(found[3], _grouped(found[1], is_count=not found[2]), found[2] or "", _decimal(found[4]))
+
+
+def _grouped(text: str, *, is_count: bool = False) -> float | None:
+    """`1,234,567`, `7 397,74`, `1.234.567` and `9,658.05`: a mark that comes twice, or before another, groups digits.
+
+    A count has no decimals: its only mark groups digits, too.
+    """
+    digits = re.sub(r"[^\d.,]", "", text)
+    marks = [mark for mark in digits if mark in ".,"]
+    if len(set(marks)) == 1 and (len(marks) > 1 or is_count):
+        return number(digits.replace(marks[0], ""))
+    whole, mark, decimals = digits.rpartition(marks[-1]) if marks else (digits, "", "")
+    return number(re.sub(r"[.,]", "", whole) + (f".{decimals}" if mark else ""))
 
 
 def _is_value(text: str) -> bool:
@@ -128,54 +197,68 @@ def _is_value(text: str) -> bool:
 
 
 def _decimal(value: Json) -> float | None:
-    return (
-        number(value.replace(",", ".")) if isinstance(value, str) and value.count(",") == 1 else number(value)
-    )
+    is_comma = isinstance(value, str) and value.count(",") == 1
+    return number(value.replace(",", ".") if is_comma and isinstance(value, str) else value)
 
 
-def _result(kind: str, counts: _Counts, lines: int, bad: int, metrics: int) -> Result:
-    totals = counts.totals
-    if not any(v is not None for v in totals.values()):
+def _core_and_event(event: str) -> tuple[str, str]:
+    """`cpu_core/cycles/` → ("cpu_core", "cycles"); `cycles:u` → ("", "cycles"); what has another form stays whole."""
+    found = _EVENT.match(event)
+    return (found[1] or "", found[2]) if found else ("", event)
+
+
+def _result(kind: str, counts: _Counts) -> Result:
+    if not any(v is not None for v in counts.totals.values()):
         raise Refused(
             "perf stat: no event was counted", "run it where the counters are available, or as root"
         )
-    measures = []
-    for event, value in totals.items():
-        if value is None:
-            continue
-        time = event.partition(":")[0] in _TIMES_MS
-        measures.append(
-            Measure(
-                workload="perf stat", metric=event, value=value / 1000 if time else value, unit="s" if time else "",
-                better="less", judged=False,
-            )
-        )  # fmt: skip
-    for name, above, below, better in (
-        ("instructions per cycle", "instructions", "cycles", "more"),
-        ("branch misses per branch", "branch-misses", "branches", "less"),
-        ("cache misses per reference", "cache-misses", "cache-references", "less"),
-    ):
-        top, bottom = totals.get(above), totals.get(below)
-        if top is not None and bottom:
-            measures.append(
-                Measure(
-                    workload="perf stat", metric=name, value=top / bottom, unit="",
-                    better="more" if better == "more" else "less",
-                )
-            )  # fmt: skip
     shared = {e: r for e, r in counts.running.items() if r < 99.5}
     troubles = [
         Trouble(id="perf.multiplexed", subject=e, said=f"{r:g}") for e, r in list(shared.items())[:20]
     ]
-    if bad:
-        troubles.append(Trouble(id="perf.bad-lines", said=str(bad)))
+    if counts.bad:
+        troubles.append(Trouble(id="perf.bad-lines", said=str(counts.bad)))
     last = max(counts.intervals, default=None)
     return Result(
-        kind=kind, tool="perf stat", seconds=last, measures=tuple(measures), troubles=tuple(troubles),
-        missing=tuple(Missing(name=e, reason="not supported or not counted") for e, v in totals.items() if v is None),
+        kind=kind, tool="perf stat", seconds=last or counts.elapsed_s,
+        measures=(*_counted(counts), *_ratios(counts.totals)), troubles=tuple(troubles),
+        missing=tuple(
+            Missing(name=e, reason="not supported or not counted") for e, v in counts.totals.items() if v is None
+        ),
         recomputed=("totals over the intervals", "ratios from the counts"),
         detail=PerfStat(
-            lines=lines, bad_lines=bad, intervals=len(counts.intervals), last_interval_s=last, totals=totals,
-            not_counted=counts.not_counted, metric_only_lines=metrics,
+            lines=counts.lines, bad_lines=counts.bad, intervals=len(counts.intervals), last_interval_s=last,
+            totals=counts.totals, not_counted=counts.not_counted, metric_only_lines=counts.metrics,
         ),
     )  # fmt: skip
+
+
+def _counted(counts: _Counts) -> Iterator[Measure]:
+    """Every count, and the mean power of every energy."""
+    for event, value in counts.totals.items():
+        if value is None:
+            continue
+        printed = counts.units[event] or _UNITS_OF.get(_core_and_event(event)[1], "")
+        unit, factor = _UNITS.get(printed, ("", 1.0))
+        yield Measure(
+            workload="perf stat", metric=event, value=value * factor, unit=unit, better="less", judged=False
+        )
+        if unit == "J" and counts.elapsed_s:
+            power = value / counts.elapsed_s
+            yield Measure(workload="perf stat", metric=f"{event} power", value=power, unit="W", better="less", judged=False)
+
+
+def _ratios(totals: dict[str, float | None]) -> Iterator[Measure]:
+    """For each kind of core; its name is told where there are several."""
+    cores: dict[str, dict[str, float]] = {}
+    for event, value in totals.items():
+        core, name = _core_and_event(event)
+        if value is not None:
+            cores.setdefault(core, {}).setdefault(name, value)
+    counted = {core: events for core, events in cores.items() if any(a in events and events.get(b) for _, a, b, _ in _RATIOS)}
+    for core, events in counted.items():
+        for name, above, below, better in _RATIOS:
+            if above in events and events.get(below):
+                metric = f"{name} ({core})" if len(counted) > 1 and core else name
+                value = events[above] / events[below]
+                yield Measure(workload="perf stat", metric=metric, value=value, unit="", better=better)

@@ -9,6 +9,7 @@ import msgspec
 from probes import units
 from probes.imports.model import Contradiction, compared
 from probes.imports.numbers import KIB, integer, number, size
+from probes.imports.formats import fio_settings
 from probes.imports.storage import fio_json
 
 DIRECTIONS = ("read", "write", "trim", "mixed")
@@ -29,6 +30,14 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     lat_mean_ns: float | None = None
     percentiles_ns: dict[str, float] = {}  # "50", "99", "99.9": as in the file, without its zeros
     bins: int = 0
+
+
+class SyncLatency(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How long the job waited for its syncs (fsync, fdatasync, sync_file_range), in ns."""
+
+    count: int | None = None
+    mean_ns: float | None = None
+    percentiles_ns: dict[str, float] = {}
 
 
 class FioJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -52,6 +61,9 @@ class FioJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     elapsed_s: float | None = None
     hostname: str | None = None
     rates: dict[str, Rate] = {}
+    sync: SyncLatency | None = None
+    other_options: dict[str, str] = {}  # those that change the load, besides the ones above
+    invalid: str = ""  # why fio itself calls the job's figures invalid
 
 
 def job(entry: fio_json.JsonJob, common: Mapping[str, object], *, whole: bool = True) -> FioJob:
@@ -63,6 +75,8 @@ def job(entry: fio_json.JsonJob, common: Mapping[str, object], *, whole: bool = 
         return next((str(options[n])[:80] for n in names if n in options), None)
 
     rates = {d: r for d in DIRECTIONS if (r := _rate(getattr(entry, d), whole)) is not None}
+    if len(rates) > 1:
+        rates.pop("mixed", None)  # unified_rw_reporting=both: the sum of the others
     return FioJob(
         name=str(entry.jobname)[:200],
         group=integer(entry.groupid) or 0,
@@ -81,7 +95,58 @@ def job(entry: fio_json.JsonJob, common: Mapping[str, object], *, whole: bool = 
         elapsed_s=number(entry.elapsed),
         hostname=str(entry.hostname)[:200] if entry.hostname else None,
         rates=rates,
+        sync=_sync(entry.sync),
+        other_options=_other_options(options),
+        invalid=_invalid(entry),
     )
+
+
+def _other_options(options: Mapping[str, object]) -> dict[str, str]:
+    """Every option that is not neutral, under fio's main name, one value spelled one way."""
+    settings = fio_settings()
+    others: dict[str, str] = {}
+    for given, value in sorted(options.items()):
+        name = settings.alias.get(given, given)[:60]
+        text = str(value).strip()[:80] or "1"  # an option without a value is switched on
+        is_neutral = name in settings.neutral or name.startswith(settings.neutral_beginnings)
+        if is_neutral or (name in settings.zero_is_off and text in ("0", "none", "false")):
+            continue
+        others[name] = _spell(text)
+    return others
+
+
+def _spell(text: str) -> str:
+    """`4096` and `4k` alike; a word as it is."""
+    value = size(text)
+    return str(value) if value is not None else text.lower()
+
+
+def _invalid(entry: fio_json.JsonJob) -> str:
+    steady = entry.steadystate
+    if steady is not None and steady.attained in (0, False):
+        return f"steady state not attained: {str(steady.criterion)[:40]} reached, {str(steady.ss)[:40]} asked for"
+    return f"fio ended with error {integer(entry.error)}" if integer(entry.error) else ""
+
+
+def _sync(syncs: fio_json.Syncs | None) -> SyncLatency | None:
+    latency = (syncs.lat_ns or syncs.lat) if syncs is not None else None
+    if syncs is None or latency is None:
+        return None
+    count = integer(syncs.total_ios) or integer(latency.N)
+    to_ns = 1.0 if syncs.lat_ns is not None else 1000.0
+    mean = _mean(latency, to_ns)
+    if not count or mean is None:
+        return None
+    return SyncLatency(count=count, mean_ns=mean, percentiles_ns=_percentiles(latency, to_ns))
+
+
+def _percentiles(latency: fio_json.Latency, to_ns: float) -> dict[str, float]:
+    percentiles: dict[str, float] = {}
+    for key, value in latency.percentile.items():
+        rank, ns = _rank(key), number(value)
+        if rank and ns is not None and len(percentiles) < 40:
+            percentiles[rank] = ns * to_ns
+    return percentiles
 
 
 def _mix(reads: str | None, writes: str | None) -> str | None:
@@ -95,8 +160,9 @@ def conditions(job: FioJob) -> dict[str, str]:
 
     Empty where the file has no options at all.
     """
+    syncs = {"syncs": "yes"} if job.sync is not None else {}  # where no option tells it
     if not job.options_known:
-        return {}
+        return syncs
     pattern = job.rw or "read"
     if pattern in ("rw", "readwrite", "randrw") and job.options_whole:
         pattern = f"{pattern.replace('readwrite', 'rw')} {job.mix or '50'} % read"
@@ -108,8 +174,8 @@ def conditions(job: FioJob) -> dict[str, str]:
         "engine": job.ioengine or "default",
     }
     if not job.options_whole:
-        return named
-    return named | {
+        return named | syncs
+    return named | job.other_options | {
         "direct": "1" if job.direct in ("1", "true") else "0",
         "size": _sized(job.size) if job.size else "not given",
         "runtime": _timed(job.runtime) if job.runtime else "not given",
@@ -143,11 +209,7 @@ def _rate(part: fio_json.Direction | None, whole: bool) -> Rate | None:
     to_ns = part.to_ns
     if not whole:
         ranked = None
-    percentiles: dict[str, float] = {}
-    for key, value in (ranked.percentile if ranked is not None else {}).items():
-        rank, ns = _rank(key), number(value)
-        if rank and ns is not None and len(percentiles) < 40:
-            percentiles[rank] = ns * to_ns
+    percentiles = _percentiles(ranked, to_ns) if ranked is not None else {}
     bins = ranked.bins if ranked is not None else msgspec.Raw(b"")
     return Rate(
         iops=iops,

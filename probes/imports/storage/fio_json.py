@@ -58,6 +58,20 @@ class Direction(msgspec.Struct, frozen=True):
         return 1.0 if self.nanoseconds else 1000.0
 
 
+class Syncs(msgspec.Struct, frozen=True):
+    """fsync, fdatasync and sync_file_range of a job, all together."""
+
+    total_ios: Json = None
+    lat: Latency | None = None
+    lat_ns: Latency | None = None
+
+
+class SteadyState(msgspec.Struct, frozen=True):
+    ss: Json = None
+    attained: Json = None
+    criterion: Json = None
+
+
 class JsonJob(msgspec.Struct, frozen=True):
     """One job, or one client's job."""
 
@@ -71,6 +85,8 @@ class JsonJob(msgspec.Struct, frozen=True):
     write: Direction | None = None
     trim: Direction | None = None
     mixed: Direction | None = None
+    sync: Syncs | None = None
+    steadystate: SteadyState | None = None
 
 
 class Head(msgspec.Struct, frozen=True):

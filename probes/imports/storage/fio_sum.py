@@ -6,7 +6,7 @@ import msgspec
 
 from probes.imports.model import Contradiction, Measure, compared
 from probes.imports.numbers import KIB
-from probes.imports.storage.fio_job import ALL_CLIENTS, FioJob, Rate, conditions, contradictions
+from probes.imports.storage.fio_job import ALL_CLIENTS, FioJob, Rate, SyncLatency, conditions, contradictions
 
 MOST_JOBS = 1000  # kept whole
 _MOST_PLACES = 1000
@@ -24,7 +24,9 @@ class SummedJob(msgspec.Struct):
     has_bandwidth: bool = False
     seconds: float = 0.0
     rate: Rate | None = None
+    sync: SyncLatency | None = None
     conditions: dict[str, str] = {}
+    invalid: str = ""
 
 
 class Sums:
@@ -66,6 +68,8 @@ class Sums:
             place = self.places[key] = SummedJob()
         place.entries += 1
         place.rate = rate if place.entries == 1 else None
+        place.sync = job.sync if place.entries == 1 else _add_syncs(place.sync, job.sync)
+        place.invalid = place.invalid or job.invalid
         for name, value in conditions(job).items():
             known = place.conditions.setdefault(name, value)
             if value not in known.split(", "):
@@ -95,9 +99,16 @@ class Sums:
                 own.append(_measure(workload, "IOPS", place.iops, "IOPS", place.seconds))
             if place.has_bandwidth:
                 own.append(_measure(workload, "bandwidth", place.kib_s * KIB, "B/s", place.seconds))
+            # a sync belongs to what was written, where anything was
+            waits = place.sync if direction != "read" or (name, group, "write") not in self.places else None
+            if waits is not None:
+                own += _sync_latencies(workload, waits, place.seconds)
             if place.rate is not None:
-                own += _latencies(workload, place.rate, place.seconds)
-            made += [msgspec.structs.replace(m, conditions=place.conditions) for m in own]
+                synced, direct = waits is not None, place.conditions.get("direct") == "1"
+                own += _latencies(workload, place.rate, place.seconds, synced=synced, direct=direct)
+            made += [
+                msgspec.structs.replace(m, conditions=place.conditions, invalid=place.invalid) for m in own
+            ]
         return made
 
     def client_sums(self) -> list[Contradiction]:
@@ -122,14 +133,43 @@ def _measure(workload: str, metric: str, value: float, unit: str, seconds: float
     return Measure(workload=workload, metric=metric, value=value, unit=unit, seconds=seconds)
 
 
-def _latencies(workload: str, rate: Rate, seconds: float) -> list[Measure]:
-    named: list[tuple[str, float | None]] = [("mean latency", rate.clat_mean_ns or rate.lat_mean_ns)]
-    named += [(f"p{rank} latency", rate.percentiles_ns.get(rank)) for rank in _RANKS]
+def _latencies(workload: str, rate: Rate, seconds: float, *, synced: bool, direct: bool) -> list[Measure]:
+    """Where the job syncs, the caller waits for the sync: the latency of its operations is not the one to judge."""
+    what = "latency" if not synced else "latency without the sync" if direct else "page-cache copy"
+    mean = rate.clat_mean_ns or rate.lat_mean_ns
+    return _ranked(workload, what, mean, rate.percentiles_ns, seconds, judged=not synced)
+
+
+def _sync_latencies(workload: str, sync: SyncLatency, seconds: float) -> list[Measure]:
+    made = _ranked(workload, "sync latency", sync.mean_ns, sync.percentiles_ns, seconds, judged=True)
+    if sync.count:
+        made.append(
+            Measure(workload=workload, metric="syncs", value=sync.count, unit="", seconds=seconds, judged=False)
+        )
+    return made
+
+
+def _ranked(
+    workload: str, what: str, mean: float | None, ranks: dict[str, float], seconds: float, *, judged: bool
+) -> list[Measure]:
+    """The mean, and beside it the percentiles, which are never judged."""
+    named = [(f"mean {what}", mean), *((f"p{rank} {what}", ranks.get(rank)) for rank in _RANKS)]
     return [
         Measure(
             workload=workload, metric=name, value=ns / 1e9, unit="s", better="less", seconds=seconds,
-            judged=name == "mean latency",
+            judged=judged and name.startswith("mean"),
         )
         for name, ns in named
         if ns is not None
     ]  # fmt: skip
+
+
+def _add_syncs(known: SyncLatency | None, more: SyncLatency | None) -> SyncLatency | None:
+    """Their mean, weighted by the counts; the percentiles of two jobs have no common one."""
+    if known is None or more is None or known.mean_ns is None or more.mean_ns is None:
+        return known or more
+    counts = (known.count or 0, more.count or 0)
+    if not sum(counts):
+        return None
+    mean = (known.mean_ns * counts[0] + more.mean_ns * counts[1]) / sum(counts)
+    return SyncLatency(count=sum(counts), mean_ns=mean)

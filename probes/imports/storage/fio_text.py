@@ -7,12 +7,14 @@ KB are KiB. IOPS are printed in three or four digits; the operations and the run
 import re
 from collections import Counter
 
+import msgspec
+
 from probes.imports.dates import iso
 from probes.imports.model import Refused, Result, Trouble
 from probes.imports.numbers import GIB, KIB, MIB, close
 from probes.imports.source import Source
 from probes.imports.storage.fio import Fio, facts_of, messages_in, troubles_of
-from probes.imports.storage.fio_job import FioJob, Rate
+from probes.imports.storage.fio_job import FioJob, Rate, SyncLatency
 from probes.imports.storage.fio_sum import summed
 
 _RESULT = re.compile(
@@ -27,9 +29,10 @@ _OLD_RATE = re.compile(
     r"^\s+(read|write|trim)\s*: io=.*?, bw=([\d.]+)([KMGT]?)B/s, iops=([\d.]+)([kMG]?)\s*, runt=\s*(\d{1,12})msec"
 )
 _LATENCY = re.compile(r"^\s+(clat|lat) \(([num]?sec)\s*\)?:.*?avg=\s*([\d.]+)(K?),")
-_PERCENTILES = re.compile(r"^\s+(?:clat|lat) percentiles \(([num]?sec)\):")
+_SYNC = re.compile(r"^\s+sync \(([num]?sec)\s*\)?:.*?avg=\s*([\d.]+)([kK]?),")
+_PERCENTILES = re.compile(r"^\s+(?:clat|lat|sync) percentiles \(([num]?sec)\):")
 _RANK = re.compile(r"([\d.]+)th=\[\s*(\d+)\]")
-_ISSUED = re.compile(r"^\s+issued (?:rwts?|rwt)?\s*: total=(?:r=)?(\d+)[,/](?:w=)?(\d+)[,/](?:d=)?(\d+)")
+_ISSUED = re.compile(r"^\s+issued (?:rwts?|rwt)?\s*: total=(?:r=)?(\d+)[,/](?:w=)?(\d+)[,/](?:d=)?(\d+)(?:,(\d+))?")
 _VERSION = re.compile(r"^fio-(\S{1,40})$")
 _NS = {"nsec": 1.0, "usec": 1e3, "msec": 1e6, "sec": 1e9}
 _KIB = {"": 1 / KIB, "K": 1.0, "M": MIB / KIB, "G": GIB / KIB, "T": float(GIB)}
@@ -46,6 +49,12 @@ class _Part:
         self.lat: float | None = None
         self.percentiles: dict[str, float] = {}
         self.operations: int | None = None
+
+    def add_latency(self, kind: str, ns: float) -> None:
+        if kind == "clat":
+            self.clat = ns
+        else:
+            self.lat = ns
 
     def rate(self) -> Rate:
         """With all digits of the IOPS, where operations and run time agree with what is printed."""
@@ -66,7 +75,11 @@ class _Read:
         self.name, self.group, self.jobs, self.error = found[1], int(found[2]), int(found[3]), int(found[4])
         self.ended = found[5].strip()
         self.parts: dict[str, _Part] = {}
+        self.sync_ns: float | None = None
+        self.syncs: int | None = None
+        self.sync_percentiles: dict[str, float] = {}
         self._now: _Part | None = None
+        self._ranks: dict[str, float] | None = None  # where the percentiles that follow belong
         self._unit = 0.0
 
     def line(self, line: str) -> None:
@@ -77,29 +90,29 @@ class _Read:
             kib = float(found[2]) * _KIB[found[3]]
             self._begin(found[1], float(found[4]) * _THOUSANDS[found[5]], kib, int(found[6]))
         elif (found := _ISSUED.match(line)) is not None:
-            for direction, count in zip(("read", "write", "trim"), found.groups(), strict=True):
+            for direction, count in zip(("read", "write", "trim"), found.groups()[:3], strict=True):
                 if direction in self.parts:
                     self.parts[direction].operations = int(count)
-            self._now = None
-        elif self._now is not None:
-            self._detail(self._now, line)
+            self._now, self.syncs = None, int(found[4] or 0) or None
+        elif found := _SYNC.match(line):
+            self.sync_ns = float(found[2]) * (1000 if found[3] else 1) * _NS[found[1]]
+            self._now, self._ranks = None, self.sync_percentiles
+        else:
+            self._detail(line)
 
     def _begin(self, direction: str, iops: float, kib_s: float, runtime_ms: int) -> None:
         self._now = self.parts[direction] = _Part(iops, kib_s, float(runtime_ms))
+        self._ranks = self._now.percentiles
         self._unit = 0.0
 
-    def _detail(self, part: _Part, line: str) -> None:
-        if found := _LATENCY.match(line):
-            mean = float(found[3]) * (1000 if found[4] else 1) * _NS[found[2]]
-            if found[1] == "clat":
-                part.clat = mean
-            else:
-                part.lat = mean
+    def _detail(self, line: str) -> None:
+        if self._now is not None and (found := _LATENCY.match(line)):
+            self._now.add_latency(found[1], float(found[3]) * (1000 if found[4] else 1) * _NS[found[2]])
         elif found := _PERCENTILES.match(line):
             self._unit = _NS[found[1]]
-        elif self._unit and line.lstrip().startswith("|"):
+        elif self._ranks is not None and self._unit and line.lstrip().startswith("|"):
             for rank, value in _RANK.findall(line):
-                part.percentiles[f"{float(rank):g}"] = float(value) * self._unit
+                self._ranks[f"{float(rank):g}"] = float(value) * self._unit
         else:
             self._unit = 0.0
 
@@ -150,13 +163,16 @@ def _job(one: _Read, planned: re.Match[str] | None, numjobs: int) -> FioJob:
     job = FioJob(
         name=one.name, group=one.group, error=one.error, numjobs=numjobs,
         rates={direction: part.rate() for direction, part in one.parts.items()},
+        sync=SyncLatency(count=one.syncs, mean_ns=one.sync_ns, percentiles_ns=one.sync_percentiles)
+        if one.sync_ns
+        else None,
+        invalid=f"fio ended with error {one.error}" if one.error else "",
     )  # fmt: skip
     if planned is None:
         return job
-    return FioJob(
-        name=job.name, group=job.group, error=job.error, numjobs=job.numjobs, rates=job.rates, rw=planned[2],
-        bs=_block(planned[3], planned[2]), ioengine=planned[4], iodepth=int(planned[5]), options_known=True,
-        options_whole=False,
+    return msgspec.structs.replace(
+        job, rw=planned[2], bs=_block(planned[3], planned[2]), ioengine=planned[4], iodepth=int(planned[5]),
+        options_known=True, options_whole=False,
     )  # fmt: skip
 
 

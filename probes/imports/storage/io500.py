@@ -268,6 +268,7 @@ def _measures(phases: dict[str, Phase], again: score.Scores, version: str | None
             unit="B/s" if p.unit == "GiB/s" else "IOPS",
             seconds=p.seconds or 0.0,
             conditions=conditions,
+            invalid="[INVALID] in the result" if p.invalid else "",
         )
         for p in phases.values()
         if p.value > 0

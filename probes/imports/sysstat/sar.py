@@ -11,7 +11,7 @@ from probes.imports.numbers import plain
 from probes.imports.source import Source
 from probes.imports.sysstat.sysstat_table import Header, Sysstat, Tables, floats, header, result
 
-_TIME = re.compile(r"^(?:(\d\d):(\d\d):(\d\d)(?: ([AP]M))?|Average:|Summary:)\s+(.*)$")
+_TIME = re.compile(r"^(?:(\d\d):(\d\d):(\d\d)(?: ([AP]M))?|[^\W\d]\w*[.\s\u00a0]{0,2}:)\s+(.*)$")
 _KEYS = {
     "CPU": "", "DEV": "disk:", "IFACE": "net:", "INTR": "irq:", "TTY": "tty:", "FAN": "fan:", "TEMP": "temp:",
     "IN": "in:", "BUS": "usb:",

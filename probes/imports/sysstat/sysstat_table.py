@@ -23,7 +23,13 @@ _SCALES: dict[str, tuple[str, float, str]] = {
     "kB_read/s": ("read rate", KIB, "B/s"), "kB_wrtn/s": ("write rate", KIB, "B/s"),  # without /s: of the interval
     "rd_sec": ("read rate", 512, "B/s"), "wr_sec": ("write rate", 512, "B/s"),
     "r_await": ("read latency", 1e-3, "s"), "w_await": ("write latency", 1e-3, "s"), "await": ("latency", 1e-3, "s"),
-    "util": ("utilisation", 0.01, ""),
+    "util": ("utilisation", 0.01, ""), "kB": ("rate", KIB, "B/s"), "MB": ("rate", MIB, "B/s"),  # iostat -s
+    "f_await": ("flush latency", 1e-3, "s"), "d_await": ("discard latency", 1e-3, "s"),
+    "f": ("flushes", 1, "1/s"), "d": ("discards", 1, "1/s"),
+    "dkB": ("discard rate", KIB, "B/s"), "dMB": ("discard rate", MIB, "B/s"),
+    "aqu-sz": ("queue length", 1, ""), "avgqu-sz": ("queue length", 1, ""), "aqusz": ("queue length", 1, ""),
+    "rareq-sz": ("read size", KIB, "B"), "wareq-sz": ("write size", KIB, "B"), "areq-sz": ("request size", KIB, "B"),
+    "avgrq-sz": ("request size", 512, "B"), "rareqsz": ("read size", KIB, "B"),
     "rxkB": ("receive rate", KIB, "B/s"), "txkB": ("send rate", KIB, "B/s"),
 }  # fmt: skip
 _CPU = {"usr": "user", "user": "user", "us": "user", "sys": "system", "system": "system", "sy": "system",

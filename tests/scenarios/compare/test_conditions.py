@@ -62,7 +62,7 @@ def test_what_one_file_does_not_say_may_be_anything() -> None:
     old = json.loads(made.fio(made.fio_job()))
     del old["jobs"][0]["job options"]
     [unlike] = compared([fio("a")], [read(json.dumps(old), "b")]).unlike
-    assert unlike.differing["iodepth"] == (("16",), ("unknown",))
+    assert unlike.differing["iodepth"] == (("16",), ("not given",))
 
 
 def ior(name: str, **changed: str) -> Take:

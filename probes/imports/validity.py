@@ -1,0 +1,58 @@
+"""Which figures of a result cannot be judged: by the tool's own words, by how long they ran, by what memory can serve."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from probes import units
+from probes.imports.model import Measure, Result, Trouble
+
+MIN_WORK_SECONDS = 0.05
+MAX_READ_OVER_WRITE = 20  # no disk and no file server reads so many times faster than it writes
+_MAX_SUBJECTS = 40
+
+
+def apply_validity(result: Result) -> Result:
+    """The result with a trouble for each load that is invalid, too short or read from memory.
+
+    Invalid figures and those of less than 50 ms of work are not judged, so that nothing compares them.
+    """
+    measures = tuple(map(_unjudged, result.measures))
+    troubles = list(result.troubles)
+    told = {trouble.subject for trouble in troubles}  # where the tool's own trouble names the load, that is enough
+    for identifier, flagged in (("invalid", _invalid(measures)), ("too-short", _too_short(measures)),
+                                ("from-memory", _from_memory(measures))):  # fmt: skip
+        new = {subject: reason for subject, reason in flagged if subject not in told}
+        troubles += [Trouble(id=identifier, subject=s, said=t) for s, t in list(new.items())[:_MAX_SUBJECTS]]
+    return msgspec.structs.replace(result, measures=measures, troubles=tuple(troubles))
+
+
+def _unjudged(measure: Measure) -> Measure:
+    if not measure.judged or not (measure.invalid or _is_short(measure)):
+        return measure
+    return msgspec.structs.replace(measure, judged=False, invalid=measure.invalid or _short_words(measure))
+
+
+def _is_short(measure: Measure) -> bool:
+    return 0 < measure.seconds < MIN_WORK_SECONDS
+
+
+def _short_words(measure: Measure) -> str:
+    return f"{units.elapsed(measure.seconds * 1e9)} of work"
+
+
+def _invalid(measures: tuple[Measure, ...]) -> Iterator[tuple[str, str]]:
+    return ((m.workload, m.invalid) for m in measures if m.invalid and not _is_short(m))
+
+
+def _too_short(measures: tuple[Measure, ...]) -> Iterator[tuple[str, str]]:
+    return ((m.workload, _short_words(m)) for m in measures if _is_short(m))
+
+
+def _from_memory(measures: tuple[Measure, ...]) -> Iterator[tuple[str, str]]:
+    """A read of what the same run wrote: the two loads have the same name but for the word, and a bandwidth each."""
+    rates = {m.workload: m.value for m in measures if m.metric == "bandwidth" and m.unit == "B/s"}
+    for workload, rate in rates.items():
+        wrote = rates.get(workload.replace("read", "write")) if "read" in workload else None
+        if wrote and rate > MAX_READ_OVER_WRITE * wrote:
+            yield workload, f"{units.rate(rate)} read, {units.rate(wrote)} written: {rate / wrote:.0f} times"
