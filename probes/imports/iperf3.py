@@ -5,6 +5,7 @@ With `--bidir` the way back has sums of its own: under "…_bidir_reverse", and 
 
 import json
 from collections.abc import Iterator
+from statistics import fmean
 
 import msgspec
 
@@ -64,6 +65,7 @@ class _Way(msgspec.Struct):
     sent: dict[str, Json]
     received: dict[str, Json]
     sums: list[dict[str, Json]]
+    round_trips_us: list[float | None] = []
 
     @property
     def rates(self) -> tuple[float, ...]:
@@ -188,6 +190,8 @@ def _ways(document: _Document, test: dict[str, Json]) -> list[_Way]:
     """The way that was tested; with `--bidir` the way there and the way back."""
     protocol = json_text.text(test.get("protocol"), 20) or "TCP"
     end = document.end
+    streams = end.get("streams")
+    senders = [mapping(mapping(stream).get("sender")) for stream in (streams if isinstance(streams, list) else [])]
 
     def way(name: str, suffix: str) -> _Way:
         both = mapping(end.get(f"sum{suffix}"))
@@ -196,6 +200,9 @@ def _ways(document: _Document, test: dict[str, Json]) -> list[_Way]:
             sent=mapping(end.get(f"sum_sent{suffix}")) or both,
             received=mapping(end.get(f"sum_received{suffix}")) or both,
             sums=[mapping(interval.get(f"sum{suffix}")) for interval in document.intervals],
+            round_trips_us=[
+                number(stream.get("mean_rtt")) for stream in senders if bool(stream.get("sender", True)) != bool(suffix)
+            ],
         )
 
     back = way("receive", _BACK)
@@ -229,6 +236,7 @@ def _points(way: _Way, ways: int) -> Iterator[Point]:
 def _measures(way: _Way, detail: Iperf3, conditions: dict[str, str]) -> Iterator[Measure]:
     seconds, runs = detail.duration_s or 0.0, tuple(rate / 8 for rate in way.rates[:1000])
     invalid = f"iperf3 reports an error: {detail.error}"[:200] if detail.error else ""
+    round_trips = [t for t in way.round_trips_us if t]
     lost, jitter = number(way.received.get("lost_percent")), number(way.received.get("jitter_ms"))
     received, sent = number(way.received.get("bits_per_second")), number(way.sent.get("bits_per_second"))
     for metric, value, unit in (
@@ -237,6 +245,7 @@ def _measures(way: _Way, detail: Iperf3, conditions: dict[str, str]) -> Iterator
         ("retransmits", number(way.sent.get("retransmits")), ""),
         ("packets lost", _share(lost), ""),
         ("jitter", jitter / 1000 if jitter is not None else None, "s"),
+        ("mean round trip", fmean(round_trips) / 1e6 if round_trips else None, "s"),
     ):
         is_rate = unit == "B/s"
         if value is None or (is_rate and not value):

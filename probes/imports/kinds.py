@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from probes.imports import iperf3, refuse
+from probes.imports.accounting import with_left_out
 from probes.imports.cluster import elbencho, hpl, message_sizes
 from probes.imports.cpu import hwloc, mlc, numactl, perf_stat, stream, stress_ng, sysbench, unixbench
 from probes.imports.hep import hep_suite, hepscore, prmon
@@ -105,7 +106,7 @@ def parse(source: Source, kind: Kind | None = None) -> Result:
     if chosen is None:
         raise refuse.unknown(source)
     try:
-        result = apply_validity(chosen.parse(source))
+        result = with_left_out(apply_validity(chosen.parse(source)), chosen.id, source)
         version = noted((result.tool, result.version), subject="tool")
         return msgspec.structs.replace(result, facts=(*result.facts, *version))
     except Refused:

@@ -10,6 +10,11 @@ from probes.imports.model import Measure, Result, Trouble
 MIN_WORK_SECONDS = 0.05
 MAX_READ_OVER_WRITE = 20  # no disk and no file server reads so many times faster than it writes
 _MAX_SUBJECTS = 40
+# Troubles by which an importer has said already that figures are invalid.
+_SAY_INVALID = frozenset(
+    "io500.phase-invalid fio.error iperf3.error hpl.failed hpcg.invalid nccl.wrong hepscore.status hepscore.workload-log "
+    "hepscore.not-measured stream.not-validated".split()
+)
 
 
 def apply_validity(result: Result) -> Result:
@@ -19,10 +24,10 @@ def apply_validity(result: Result) -> Result:
     """
     measures = tuple(map(_unjudged, result.measures))
     troubles = list(result.troubles)
-    told = {trouble.subject for trouble in troubles}  # where the tool's own trouble names the load, that is enough
+    told = {trouble.id for trouble in troubles}
     for identifier, flagged in (("invalid", _invalid(measures)), ("too-short", _too_short(measures)),
                                 ("from-memory", _from_memory(measures))):  # fmt: skip
-        new = {subject: reason for subject, reason in flagged if subject not in told}
+        new = dict(flagged) if identifier != "invalid" or not told & _SAY_INVALID else {}
         troubles += [Trouble(id=identifier, subject=s, said=t) for s, t in list(new.items())[:_MAX_SUBJECTS]]
     return msgspec.structs.replace(result, measures=measures, troubles=tuple(troubles))
 

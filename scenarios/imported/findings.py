@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from probes import units
+from probes.imports.accounting import accounts
 from probes.imports.model import Contradiction, Measure, Trouble
 from probes.imports.storage.io500_table import Io500Table
 from scenarios.compare.snapshot import Imported
@@ -12,6 +13,8 @@ from scenarios.rules.texts import texts
 SAYS = texts("imported")
 
 _MOST_EVIDENCE = 20
+NOT_IMPORTED, RECOGNISED = "import.not-imported", "import.recognised"
+_MAX_NAMED = 12  # groups of fields in one line
 _HEADLINE = 3  # measures named in the summary
 
 
@@ -23,7 +26,31 @@ def findings(file: Imported) -> list[Finding]:
         for items in (result.contradictions, result.troubles)
         for id_, found in _grouped(items).items()
     ]
-    return [*made, summary(file)]
+    return [*made, *_accounted(file), summary(file)]
+
+
+def _accounted(file: Imported) -> list[Finding]:
+    """What of the file is not imported; of free text, whose fields nobody can list, what was recognised in it."""
+    result = file.result
+    if result.left_out:
+        named = [
+            one.name if one.fields == 1 else f"{one.name} ({units.counted(one.fields, 'field')})"
+            for one in result.left_out
+        ]
+        evidence = [
+            Evidence(f"{name}: {one.reason}", file.name)
+            for name, one in zip(named[:_MOST_EVIDENCE], result.left_out, strict=False)
+        ]
+        return [
+            SAYS.finding(
+                "not-imported", id=NOT_IMPORTED, subject=file.name, what=units.listed(named, _MAX_NAMED),
+                evidence=evidence,
+            )
+        ]  # fmt: skip
+    if result.kind in accounts() or not result.measures:
+        return []
+    metrics = list(dict.fromkeys(m.metric for m in result.measures))
+    return [SAYS.finding("recognised", id=RECOGNISED, subject=file.name, what=units.listed(metrics, _MAX_NAMED))]
 
 
 def note(identifier: str, text: str, *, count: str = "") -> Finding:

@@ -20,7 +20,7 @@ from scenarios import events as ev
 from scenarios.compare.bounding_box import points_of
 from scenarios.compare.snapshot import Imported
 from scenarios.finding import Finding
-from scenarios.imported.findings import findings
+from scenarios.imported.findings import NOT_IMPORTED, RECOGNISED, findings
 from scenarios.imported.pile import Pile, piled
 
 _LINES = 4  # of a finding's evidence
@@ -128,7 +128,9 @@ def _say(file: Imported, path: Path | None) -> None:
     led = f" (a link to {link.resolve()})" if link.is_symlink() else ""
     out(printable(f"{file.name}{led}: {summed.title}{where}"))
     for finding in found:
-        if finding.severity != "ok":
+        if finding.id in (NOT_IMPORTED, RECOGNISED):
+            out(printable(f"  {finding.title}"))
+        elif finding.severity != "ok":
             out(printable(f"  {finding.severity}: {_told(finding)}"))
 
 

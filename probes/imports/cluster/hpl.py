@@ -21,17 +21,17 @@ def recognised(source: Source) -> bool:
 
 def parse(source: Source) -> Result:
     rows: list[re.Match[str]] = []
-    version, failed = None, 0
+    version, failed = None, set[int]()
     for line in source.lines():
         if (found := _ROW.match(line)) and len(rows) < _MOST_ROWS:
             rows.append(found)
         elif (found := _VERSION.match(line)) and version is None:
             version = found[1]
         else:
-            failed += line.rstrip().endswith("FAILED")
+            failed |= {len(rows) - 1} if line.rstrip().endswith("FAILED") else set()
     measures: list[Measure] = []
     contradicted: list[Contradiction] = []
-    for found in rows:
+    for row, found in enumerate(rows):
         order, block, p, q = (int(found[i]) for i in range(2, 6))
         seconds, gflops = number(found[6]), number(found[7])
         if not seconds or not gflops:
@@ -41,7 +41,7 @@ def parse(source: Source) -> Result:
         measures.append(
             Measure(
                 workload=f"{prefix}hpl", metric="rate", value=gflops * 1e9, unit="FLOP/s", seconds=seconds,
-                conditions=named,
+                conditions=named, invalid="its residual check FAILED" if row in failed else "",
             )
         )  # fmt: skip
         gives = (2 / 3 * order**3 + 3 / 2 * order**2) / seconds
@@ -52,7 +52,7 @@ def parse(source: Source) -> Result:
     return Result(
         kind="hpl", tool="HPL", version=version, measures=tuple(measures), seconds=sum(m.seconds for m in measures),
         contradictions=tuple(contradicted[:100]), recomputed=("rate from N and time",),
-        troubles=(Trouble(id="hpl.failed", said=str(failed)),) if failed else (),
+        troubles=(Trouble(id="hpl.failed", said=str(len(failed))),) if failed else (),
     )  # fmt: skip
 
 
@@ -75,5 +75,10 @@ def parse_hpcg(source: Source) -> Result:
     invalid = rating[1] == "INVALID"
     return Result(
         kind="hpcg", tool="HPCG", troubles=(Trouble(id="hpcg.invalid"),) if invalid else (),
-        measures=(Measure(workload="hpcg", metric="rate", value=value * 1e9, unit="FLOP/s", conditions=named),),
+        measures=(
+            Measure(
+                workload="hpcg", metric="rate", value=value * 1e9, unit="FLOP/s", conditions=named,
+                invalid="HPCG calls its result INVALID" if invalid else "",
+            ),
+        ),
     )  # fmt: skip

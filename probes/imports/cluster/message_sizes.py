@@ -117,7 +117,11 @@ def parse_nccl(source: Source) -> Result:
                 measures.append(_nccl_measure(f"nccl {sized(size, 6)}", rate, run | row))
     if not measures:
         raise Refused("nccl-tests: no row in it", "import the test's whole output")
-    return Result(kind="nccl", tool="nccl-tests", measures=tuple(measures), troubles=tuple(troubles))
+    wrong = f"{troubles[0].said} values out of bounds" if troubles else ""
+    return Result(
+        kind="nccl", tool="nccl-tests", troubles=tuple(troubles),
+        measures=tuple(msgspec.structs.replace(m, invalid=wrong) for m in measures),
+    )  # fmt: skip
 
 
 def _nccl_measure(workload: str, gb_s: float, conditions: dict[str, str]) -> Measure:

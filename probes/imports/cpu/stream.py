@@ -34,7 +34,7 @@ def parse(source: Source) -> Result:
     runs: dict[str, list[float]] = {}
     times: dict[str, float] = {}
     size = threads = version = None
-    element, validates = 8, False
+    element, validates, failed = 8, False, False
     for line in source.lines():
         if found := _ROW.match(line):
             rate, least = number(found[2]), number(found[4])
@@ -53,6 +53,8 @@ def parse(source: Source) -> Result:
             element = int(found[1])
         elif "Solution Validates" in line:
             validates = True
+        elif "Failed Validation" in line:
+            failed = True
     if not rates:
         raise Refused("STREAM: no rate in it", "import the benchmark's whole output")
     found_all: list[Contradiction] = []
@@ -63,6 +65,7 @@ def parse(source: Source) -> Result:
             found_all += compared("stream.rate", name, rate * 1e6, gives * 1e6, rule, slack, unit="B/s")
     facts = noted(("threads", threads), ("array elements", size))
     conditions = (("threads", threads), ("array elements", size))
+    not_validated = "its own check of the arrays failed" if failed else ""
     detail = Stream(
         mb_s=rates,
         threads=threads,
@@ -77,6 +80,7 @@ def parse(source: Source) -> Result:
                 workload=f"stream {n}", metric="bandwidth", value=median(all_runs[:1000]) * 1e6, unit="B/s",
                 of="median", runs=tuple(v * 1e6 for v in all_runs[:1000]) if len(all_runs) > 1 else (),
                 conditions={what: str(value) for what, value in conditions if value is not None},
+                invalid="" if validates else not_validated,
             )
             for n, all_runs in runs.items()
         ),

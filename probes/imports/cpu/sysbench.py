@@ -17,6 +17,8 @@ _LATENCY = re.compile(r"^\s*(min|avg|max|\d+(?:\.\d+)?(?:st|nd|rd|th) percentile
 _PER_SECOND = re.compile(r"\(\s*(\S+) per (?:sec|second)\.?\)")
 _INTERVAL = re.compile(r"^\[\s*\S+s\s*\] ")
 _MOVED = re.compile(r"^\s*\S+ Mi?B transferred \((\S+) Mi?B/sec\)")
+_STARTED = re.compile(r".{0,60}\bThreads started!|Done\.|General statistics|Total operations|.{1,40} speed:|OLTP test stat")
+_NEUTRAL = re.compile(r"running |random number|initializing|debug|report|threads started|warning|\W*$|fatal|verbosity")
 _MOST_RUNS = 10_000
 
 
@@ -37,6 +39,8 @@ class SysbenchRun(msgspec.Struct, kw_only=True, omit_defaults=True):
     lat_ms: dict[str, float] = {}
     errors: float = 0.0
     interval_lines: int = 0
+    options: dict[str, str] = {}  # what the run printed before it started its threads
+    started: bool = False
 
 
 class Sysbench(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -85,6 +89,11 @@ def parse(source: Source) -> Result:
 
 
 def _line(run: SysbenchRun, line: str) -> None:
+    if not run.started:
+        run.started = _STARTED.match(line.strip()) is not None
+        if not run.started:
+            _option(run, line.strip())
+            return
     if _INTERVAL.match(line):
         run.interval_lines += 1
     elif found := _LATENCY.match(line):
@@ -98,12 +107,20 @@ def _line(run: SysbenchRun, line: str) -> None:
         _pair(run, found[1].strip().lower(), found[2])
 
 
+def _option(run: SysbenchRun, line: str) -> None:
+    """Everything that is printed before the threads start is a condition, but for what changes no load."""
+    found = _PAIR.match(line)
+    name, value = (found[1].strip().lower(), found[2]) if found else (line.rstrip(".").lower(), "yes")
+    if name == "number of threads":
+        run.threads = truncated(value)
+    elif line and not _NEUTRAL.match(name) and len(run.options) < 60:
+        run.options[name[:60]] = value[:60]
+
+
 def _pair(run: SysbenchRun, name: str, value: str) -> None:
     rate = _PER_SECOND.search(value[:200])
     per_second = number(rate[1]) if rate else None
     match name:
-        case "number of threads":
-            run.threads = truncated(value)
         case "total time" | "time elapsed":
             run.total_s = number(value.removesuffix("s"))
         case "total number of events":
@@ -130,12 +147,13 @@ def _measures(run: SysbenchRun, prefix: str) -> list[Measure]:
         ("transactions", run.tps, "1/s"), ("queries", run.qps, "1/s"), ("operations", run.ops_s, "1/s"),
         ("events", run.events_s, "1/s"), ("bandwidth", run.mib_s and run.mib_s * MIB, "B/s"),
         ("read IOPS", run.rates.get("reads/s"), "IOPS"), ("write IOPS", run.rates.get("writes/s"), "IOPS"),
+        ("syncs", run.rates.get("fsyncs/s"), "1/s"),
         ("read rate", run.rates.get("read, mib/s", 0.0) * MIB, "B/s"),
         ("write rate", run.rates.get("written, mib/s", 0.0) * MIB, "B/s"),
     ]  # fmt: skip
     if not any(value for _, value, _ in named) and run.events and seconds:
         named.append(("events", run.events / seconds, "1/s"))
-    conditions = {"threads": str(run.threads)} if run.threads is not None else {}
+    conditions = ({"threads": str(run.threads)} if run.threads is not None else {}) | run.options
     made = [
         Measure(workload=workload, metric=n, value=v, unit=u, seconds=seconds, conditions=conditions)
         for n, v, u in named

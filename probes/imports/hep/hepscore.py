@@ -182,7 +182,8 @@ def judged(detail: HepScore) -> tuple[list[Measure], list[Contradiction], list[T
     elif detail.score is not None:
         measures.append(
             Measure(
-                workload=name, metric="score", value=detail.score, unit="", conditions=_all_conditions(detail.workloads)
+                workload=name, metric="score", value=detail.score, unit="", conditions=_all_conditions(detail.workloads),
+                invalid=f"its status is {detail.status}" if _has_failed(detail.status) else "",
             )
         )  # fmt: skip
         if detail.recomputed is None:
@@ -193,8 +194,8 @@ def judged(detail: HepScore) -> tuple[list[Measure], list[Contradiction], list[T
                 "weighted geometric mean of the workloads' median runs × scaling",
                 1e-5, 2e-4 * max(1.0, detail.scaling or 1.0) / 2,
             )  # fmt: skip
-    if detail.status is not None and detail.status.lower() != "success":
-        troubles.append(Trouble(id="hepscore.status", subject=name, said=detail.status))
+    if _has_failed(detail.status):
+        troubles.append(Trouble(id="hepscore.status", subject=name, said=detail.status or ""))
     for w in detail.workloads:
         if w.normalised is not None:
             values = tuple(r.value for r in w.runs if r.value is not None)
@@ -203,6 +204,7 @@ def judged(detail: HepScore) -> tuple[list[Measure], list[Contradiction], list[T
                 Measure(
                     workload=w.name, metric="score", value=w.normalised, unit="", runs=values, of="median",
                     seconds=seconds, conditions=_conditions(w),
+                    invalid=next((f"its log says {r.log}"[:120] for r in w.runs if r.log not in (None, "ok")), ""),
                 )
             )  # fmt: skip
         troubles += [
@@ -216,6 +218,10 @@ def judged(detail: HepScore) -> tuple[list[Measure], list[Contradiction], list[T
             troubles.append(Trouble(id="hepscore.runs-missing", subject=w.name, said=f"{len(w.runs)}"))
         found += _stored_medians(w)
     return measures, found, troubles[:100]
+
+
+def _has_failed(status: str | None) -> bool:
+    return status is not None and status.lower() != "success"
 
 
 def _all_conditions(workloads: Sequence[HepWorkload]) -> dict[str, str]:

@@ -9,8 +9,24 @@ import msgspec
 from probes import units
 from probes.imports.model import Contradiction, compared
 from probes.imports.numbers import KIB, integer, number, size
-from probes.imports.formats import fio_settings
+from probes.imports.formats import load_format
 from probes.imports.storage import fio_json
+
+
+
+class FioSettings(msgspec.Struct, frozen=True):
+    """`neutral`: options that change no load, by name or by its beginning. `zero_is_off`: 0 is as much as no option."""
+
+    neutral: frozenset[str]
+    neutral_beginnings: tuple[str, ...]
+    zero_is_off: frozenset[str]
+    alias: dict[str, str]
+
+
+@lru_cache(maxsize=1)
+def fio_settings() -> FioSettings:
+    return load_format("fio.toml", FioSettings)
+
 
 DIRECTIONS = ("read", "write", "trim", "mixed")
 _RATE_SLACK = 0.01  # relative: fio rounds run times to a millisecond

@@ -9,6 +9,7 @@ import re
 import msgspec
 
 from probes import units
+from probes.imports.command_options import command_options
 from probes.imports.dates import iso
 from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble, compared, noted
 from probes.imports.numbers import MIB, close, number, size, truncated
@@ -22,6 +23,10 @@ _STONEWALL = re.compile(r"stonewalling pairs accessed min: (\d+) max: (\d+)")
 _OPERATIONS = ("write", "read")
 _MOST_RUNS = 10_000
 _MOST_ROWS = 10_000
+# Of the block "Options", and of the command line: what names the test, or says only how it is reported.
+_NEUTRAL = frozenset({"test filename", "type", "nodes", "TestID", "Path", "FS", "ref", "verbose"})
+_NEUTRAL_OPTIONS = frozenset({"-w", "-r", "-k", "-v", "-vv", "-vvv", "-vvvv", "-Q"})
+_TOLD_OPTIONS = frozenset({"-o", "-t", "-b", "-s", "-a", "-i", "-D", "-O", "-f", "-d", "-G"})
 _COLUMNS = {
     "bw(MiB/s)": "mib_s", "IOPS": "iops", "Latency(s)": "latency_s", "open(s)": "open_s", "wr/rd(s)": "io_s",
     "close(s)": "close_s", "total(s)": "total_s", "iter": "iter",
@@ -62,6 +67,7 @@ class IorRun(msgspec.Struct, kw_only=True, omit_defaults=True):
     max: dict[str, float] = {}  # "write": MiB/s, with all its decimals
     max_ops: dict[str, float] = {}
     stonewall_pairs: tuple[int, int] | None = None
+    options: dict[str, str] = {}  # what else was asked for, by the name that IOR gives it
     finished: bool = False
     warnings: int = 0
     errors: int = 0
@@ -96,6 +102,7 @@ class _Reader:
         self.run = run
         self._columns: list[str] = []
         self._summary: list[str] = []
+        self._in_options = False
 
     def read(self, line: str) -> None:
         text = line.strip()
@@ -105,6 +112,8 @@ class _Reader:
             # of the text: "WARNING:", "ior WARNING:", "ERROR" of MPI or of IOR itself
             run.warnings += "WARNING" in text
             run.errors += "ERROR" in text
+        if text.rstrip(": ") in ("Options", "Summary", "Results"):
+            self._in_options = not text.startswith("Results")
         if word == "access" and "bw(MiB/s)" in text:
             self._columns, self._summary = text.split(), []
         elif word == "Operation" and "Max(MiB)" in text:
@@ -173,6 +182,8 @@ class _Reader:
                 run.aggregate_bytes = size(value)
             case "stonewallingTime" | "stonewallingtime":
                 run.stonewall_s = number(value)
+            case _ if self._in_options and value and name not in _NEUTRAL and len(run.options) < 100:
+                run.options[name[:60]] = value[:80]
 
 
 def result(runs: list[IorRun], kind: str) -> Result:
@@ -246,7 +257,14 @@ def _conditions(run: IorRun) -> dict[str, str]:
         ("transfer size", run.transfer_bytes and units.size(run.transfer_bytes)),
         ("block size", run.block_bytes and units.size(run.block_bytes, 6)),
     )  # fmt: skip
-    return {name: str(value) for name, value in named if value}
+    options = command_options(run.command, _NEUTRAL_OPTIONS, _TOLD_OPTIONS)
+    stonewall = {"stonewall": f"{run.stonewall_s:g} s"} if run.stonewall_s else {}
+    return (
+        {name: str(value) for name, value in named if value}
+        | run.options
+        | stonewall
+        | ({"options": options} if options else {})
+    )
 
 
 def contradictions(run: IorRun, prefix: str = "") -> list[Contradiction]:

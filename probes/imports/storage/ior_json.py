@@ -12,6 +12,12 @@ from probes.types import Json
 
 _CSV_HEAD = b"access,bw(MiB/s)"
 _MOST = 10_000
+# Parameters that say how IOR reports, what it calls the test and where its file lies, or stand under hostdx's names.
+_NEUTRAL = frozenset(
+    "testID refnum testFileName verbose showHints quitOnError outlierThreshold dryRun setTimeStampSignature maxTimeDuration "
+    "keepFileWithError keepFile repetitions deadlineForStonewall api transferSize blockSize segmentCount hintsFileName "
+    "nodes tasksPerNode options platform memoryPerTask memoryPerNode summaryFile".split()
+)
 
 
 def recognised(source: Source) -> bool:
@@ -50,6 +56,11 @@ def parse(source: Source) -> Result:
             repetitions=integer(parameters.get("repetitions")),
             stonewall_s=number(parameters.get("deadlineForStonewall")) or None,
             finished="Finished" in document,
+            options={
+                str(name)[:60]: str(value)[:80]
+                for name, value in list(parameters.items())[:200]
+                if name not in _NEUTRAL and isinstance(value, str | int | float) and value not in (0, "", "0")
+            },
         )
         run.rows = [row for item in _flat(test.get("Results")) if (row := _row(item)) is not None]
         _add_summary(run, document.get("summary"), test.get("TestID"))

@@ -8,6 +8,7 @@ import re
 
 import msgspec
 
+from probes.imports.command_options import command_options
 from probes.imports.dates import iso
 from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble, compared, noted
 from probes.imports.numbers import number
@@ -21,6 +22,9 @@ _SUMMARY = re.compile(
 )
 _ROW = re.compile(r"^\s*([A-Z][a-z]+(?: [a-z]+)*)\s*:?\s+(\S+)\s+(\S+)\s+(\S+)\s+(\S+)\s*$")
 _MOST_RUNS = 10_000
+# Which phases run, how much is printed, and where the directory lies.
+_NEUTRAL_OPTIONS = frozenset({"-C", "-T", "-r", "-E", "-v", "-vv", "-vvv", "-k"})
+_TOLD_OPTIONS = frozenset({"-d", "-n", "-I", "-i", "-x", "-o", "-G", "-a"})
 
 
 class Stat(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,6 +123,8 @@ def _result(runs: list[MdtestRun]) -> Result:
         conditions = {"ranks": str(run.tasks), "nodes": str(run.nodes)}
         if run.items is not None:
             conditions["items"] = f"{run.items} {run.item_kind}"
+        if options := command_options(run.command, _NEUTRAL_OPTIONS, _TOLD_OPTIONS):
+            conditions["options"] = options
         for name, stat in run.rate.items():
             seconds = run.time[name].max if name in run.time else 0.0
             measures.append(

@@ -5,35 +5,32 @@ kB of sysstat are 1024 bytes, sectors 512 bytes. The first report of iostat, mps
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 
 from probes.imports.dates import iso
+from probes.imports.formats import load_format
 from probes.imports.model import Contradiction, Measure, Point, Refused, Result, Trouble, noted
-from probes.imports.numbers import KIB, MIB, number
+from probes.imports.numbers import number
 
 _HEADER = re.compile(r"^(\S+) (\S+) \((.+?)\)\s+(\S+)\s+_(\S+?)_\s+\((\d{1,9}) CPU\)")
 _MOST_SUBJECTS = 5000
 _MOST_POINTS = 4000
-_SCALES: dict[str, tuple[str, float, str]] = {
-    # column as printed, without %, /s → metric, factor, unit
-    "r": ("read IOPS", 1, "IOPS"), "w": ("write IOPS", 1, "IOPS"), "tps": ("IOPS", 1, "IOPS"),
-    "rkB": ("read rate", KIB, "B/s"), "wkB": ("write rate", KIB, "B/s"),
-    "rMB": ("read rate", MIB, "B/s"), "wMB": ("write rate", MIB, "B/s"),
-    "kB_read/s": ("read rate", KIB, "B/s"), "kB_wrtn/s": ("write rate", KIB, "B/s"),  # without /s: of the interval
-    "rd_sec": ("read rate", 512, "B/s"), "wr_sec": ("write rate", 512, "B/s"),
-    "r_await": ("read latency", 1e-3, "s"), "w_await": ("write latency", 1e-3, "s"), "await": ("latency", 1e-3, "s"),
-    "util": ("utilisation", 0.01, ""), "kB": ("rate", KIB, "B/s"), "MB": ("rate", MIB, "B/s"),  # iostat -s
-    "f_await": ("flush latency", 1e-3, "s"), "d_await": ("discard latency", 1e-3, "s"),
-    "f": ("flushes", 1, "1/s"), "d": ("discards", 1, "1/s"),
-    "dkB": ("discard rate", KIB, "B/s"), "dMB": ("discard rate", MIB, "B/s"),
-    "aqu-sz": ("queue length", 1, ""), "avgqu-sz": ("queue length", 1, ""), "aqusz": ("queue length", 1, ""),
-    "rareq-sz": ("read size", KIB, "B"), "wareq-sz": ("write size", KIB, "B"), "areq-sz": ("request size", KIB, "B"),
-    "avgrq-sz": ("request size", 512, "B"), "rareqsz": ("read size", KIB, "B"),
-    "rxkB": ("receive rate", KIB, "B/s"), "txkB": ("send rate", KIB, "B/s"),
-}  # fmt: skip
-_CPU = {"usr": "user", "user": "user", "us": "user", "sys": "system", "system": "system", "sy": "system",
-        "iowait": "iowait", "wa": "iowait", "steal": "steal", "st": "steal", "idle": "idle", "id": "idle"}  # fmt: skip
+_MAX_MEASURES = 2000
+
+
+class SysstatColumns(msgspec.Struct, frozen=True):
+    """By column without % and /s: metric, factor and unit of a device's and of the host's, the metric of the CPUs'."""
+
+    cpu: dict[str, str]
+    device: dict[str, tuple[str, float, str]]
+    host: dict[str, tuple[str, float, str]]
+
+
+@lru_cache(maxsize=1)
+def known_columns() -> SysstatColumns:
+    return load_format("sysstat.toml", SysstatColumns)
 
 
 class Stat(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -153,14 +150,14 @@ class Tables:
         for name, value in values.items():
             if _drawn(name):
                 if not self.full:
-                    metric = _CPU[_bare(name)]
+                    metric = known_columns().cpu[_bare(name)]
                     self.points.append(Point(series=f"CPU {metric}", at_s=at_s, value=value / 100, unit=""))
                 else:
                     self.left_out += 1
 
 
 def _drawn(column: str) -> bool:
-    return _CPU.get(_bare(column)) in ("user", "system", "iowait", "steal")
+    return known_columns().cpu.get(_bare(column)) in ("user", "system", "iowait", "steal")
 
 
 def _bare(column: str) -> str:
@@ -177,37 +174,47 @@ def floats(values: Mapping[str, object]) -> dict[str, float]:
 
 
 def measures(tables: Mapping[str, Mapping[str, Mapping[str, Stat]]]) -> list[Measure]:
-    """Means over the samples, of the CPUs together and of every disk and interface that did something."""
+    """Means over the samples, of the host, its CPUs together, and every disk and interface that did something."""
     made: list[Measure] = []
-    for subjects in tables.values():
+    for activity, subjects in tables.items():
         for subject, columns in subjects.items():
-            if subject in ("all", "-1", "cpu"):
-                made += _of_cpu(columns)
-            elif ":" in subject and any(s.mean or s.last for s in columns.values()) and len(made) < 2000:
-                made += _of_device(subject, columns)
+            idle = ":" in subject and not any(s.mean or s.last for s in columns.values())
+            if idle or len(made) >= _MAX_MEASURES:
+                continue
+            for column, stat in columns.items():
+                if (named := _named(activity, subject, column)) is not None:
+                    workload, metric, factor, unit = named
+                    less = unit in ("s", "") or workload == "CPU"
+                    made.append(
+                        Measure(
+                            workload=workload, metric=metric, value=stat.mean * factor, unit=unit, judged=False,
+                            better="less" if less else "more",
+                        )
+                    )  # fmt: skip
     return made
 
 
-def _of_cpu(columns: Mapping[str, Stat]) -> Iterable[Measure]:
-    for column, stat in columns.items():
-        metric = _CPU.get(_bare(column))
-        if metric is not None:
-            yield Measure(
-                workload="CPU", metric=f"{metric} share", value=stat.mean / 100, unit="", judged=False,
-                better="less",
-            )  # fmt: skip
+def _named(activity: str, subject: str, column: str) -> tuple[str, str, float, str] | None:
+    """Workload, metric, factor and unit of a column; None where it is not imported."""
+    known, bare = known_columns(), _bare(column)
+    if subject in ("all", "-1", "cpu") and bare in known.cpu:
+        return ("CPU", f"{known.cpu[bare]} share", 0.01, "")
+    if ":" in subject:
+        found = known.device.get(column) or known.device.get(bare)
+        return (subject, *found) if found and not subject.startswith("cpu:") else None
+    found = known.host.get(bare) if subject in ("", "cpu") and "-percent" not in column and "%" not in column else None
+    return ("host", *found) if found else None
 
 
-def _of_device(subject: str, columns: Mapping[str, Stat]) -> Iterable[Measure]:
-    for column, stat in columns.items():
-        named = _SCALES.get(column) or _SCALES.get(_bare(column))
-        if named is not None:
-            metric, factor, unit = named
-            less = unit in ("s", "")
-            yield Measure(
-                workload=subject, metric=metric, value=stat.mean * factor, unit=unit, judged=False,
-                better="less" if less else "more",
-            )  # fmt: skip
+def columns_left_out(tables: Mapping[str, Mapping[str, Mapping[str, Stat]]]) -> tuple[str, ...]:
+    """`memory/kbcached`: the columns that are imported of no subject."""
+    imported: dict[str, bool] = {}
+    for activity, subjects in tables.items():
+        for subject, columns in subjects.items():
+            for column in columns:
+                name = f"{activity}/{column}"
+                imported[name] = imported.get(name, False) or _named(activity, subject, column) is not None
+    return tuple(name for name, known in imported.items() if not known)
 
 
 def averages(tables: Mapping[str, Mapping[str, Mapping[str, Stat]]]) -> list[Contradiction]:
@@ -216,7 +223,7 @@ def averages(tables: Mapping[str, Mapping[str, Mapping[str, Stat]]]) -> list[Con
     for activity, subjects in tables.items():
         for subject, columns in subjects.items():
             for column, stat in columns.items():
-                if stat.average is None or stat.count < 2 or not _CPU.get(_bare(column)):
+                if stat.average is None or stat.count < 2 or _bare(column) not in known_columns().cpu:
                     continue
                 if not stat.least - 0.02 <= stat.average <= stat.most + 0.02:
                     found.append(

@@ -1,0 +1,149 @@
+"""What an import did with every numeric field of its file: imported, a condition, or left out with a reason.
+
+`formats/accounts.toml` declares it for each kind. Fields of JSON are paths ("jobs/read/iops": lists add no part), those of
+a table its columns. A field that no declaration names is left out as unknown, and a test fails on it. Free text has no
+fields that could be listed: there the import names what it recognised.
+"""
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from probes.imports import json_text
+from probes.imports.formats import load_format
+from probes.imports.model import LeftOut, Refused, Result
+from probes.imports.numbers import number
+from probes.imports.source import Source
+from probes.imports.sysstat.sysstat_table import Sysstat, columns_left_out
+
+Use: TypeAlias = Literal["imported", "condition", "left out", "unknown"]
+MAX_LISTED_BYTES = 8 << 20  # of JSON: as Python objects it takes some ten times its length
+UNKNOWN_REASON = "hostdx does not know the field"
+_MAX_FIELDS = 5000
+_MAX_ROWS = 1000  # of a table: further rows have the same columns
+
+
+class Omission(msgspec.Struct, frozen=True):
+    """Fields that are left out together."""
+
+    name: str
+    reason: str
+    fields: tuple[str, ...]
+
+
+class Account(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
+    """What becomes of a kind's fields. `*` stands for one part of a path, `**` for any number of parts.
+
+    `form`: "json", or "csv" with a heading, or "columns" of a table that the importer has read itself. An empty field stands for none.
+    """
+
+    form: Literal["json", "csv", "columns"] = "json"
+    heading: str = ""  # what the heading of a CSV begins with; "": it is the first line
+    delimiter: str = ","
+    imported: tuple[str, ...] = ()
+    condition: tuple[str, ...] = ()
+    left_out: tuple[Omission, ...] = ()
+
+    def use_of(self, field: str) -> tuple[Use, Omission | None]:
+        """What is done with a field, and with what it is left out. The more special declaration stands first."""
+        for omission in self.left_out:
+            if _matches(omission.fields, field):
+                return "left out", omission
+        if _matches(self.condition, field):
+            return "condition", None
+        return ("imported", None) if _matches(self.imported, field) else ("unknown", None)
+
+
+@lru_cache(maxsize=1)
+def accounts() -> dict[str, Account]:
+    """By kind. A kind without an entry is free text."""
+    return load_format("accounts.toml", dict[str, Account])
+
+
+def with_left_out(result: Result, kind: str, source: Source) -> Result:
+    """The result with what of its file is left out."""
+    account = accounts().get(kind)
+    if account is None:
+        return result
+    if account.form == "json" and source.size > MAX_LISTED_BYTES:
+        too_large = LeftOut(name="fields of a large file", reason="what is left out of more than 8 MiB is not listed")
+        return msgspec.structs.replace(result, left_out=(*result.left_out, too_large))
+    groups: dict[tuple[str, str], int] = {}
+    for field in fields(source, account, result):
+        use, omission = account.use_of(field)
+        if use == "left out" and omission is not None:
+            key = (omission.name, omission.reason)
+        elif use == "unknown":
+            key = (field, UNKNOWN_REASON)
+        else:
+            continue
+        groups[key] = groups.get(key, 0) + 1
+    found = tuple(LeftOut(name=name, reason=reason, fields=n) for (name, reason), n in groups.items())
+    return msgspec.structs.replace(result, left_out=(*result.left_out, *found))
+
+
+def fields(source: Source, account: Account, result: Result) -> list[str]:
+    """The numeric fields of the file, each once."""
+    if account.form == "columns":
+        return list(_columns_of(result))[:_MAX_FIELDS]
+    found: dict[str, None] = {}
+    for field, _ in _csv_values(source, account) if account.form == "csv" else _json_values(source):
+        if len(found) >= _MAX_FIELDS:
+            break
+        found[field] = None
+    return list(found)
+
+
+def _json_values(source: Source) -> Iterator[tuple[str, float]]:
+    try:
+        for _, _, document in json_text.documents(source.data, object, source.name):
+            yield from _leaves(document, "")
+    except Refused:
+        return  # the importer says what is broken
+
+
+def _leaves(value: object, path: str) -> Iterator[tuple[str, float]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _leaves(inner, f"{path}/{key}" if path else str(key))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _leaves(inner, path)
+    elif not isinstance(value, bool) and (read := number(value)) is not None:
+        yield path, read
+
+
+def _csv_values(source: Source, account: Account) -> Iterator[tuple[str, float]]:
+    heading: Sequence[str] = ()
+    try:
+        for row, cells in enumerate(csv.reader(source.lines(), delimiter=account.delimiter)):
+            is_heading = ",".join(cells).startswith(account.heading) if account.heading else not row
+            if is_heading:
+                heading = [cell.strip() for cell in cells]
+            elif row > _MAX_ROWS:
+                return
+            for name, cell in zip(heading, cells, strict=False):
+                if (read := number(cell)) is not None:
+                    yield name, read
+    except csv.Error:
+        return
+
+
+def _columns_of(result: Result) -> Iterator[str]:
+    """`memory/kbcached`: of sysstat's tables those columns that gave no figure."""
+    if isinstance(result.detail, Sysstat):
+        yield from columns_left_out(result.detail.tables)
+
+
+@lru_cache(maxsize=4096)
+def _pattern(declared: str) -> re.Pattern[str]:
+    parts = {"**": ".+", "*": "[^/]*"}
+    return re.compile("".join(parts.get(p) or re.escape(p) for p in re.split(r"(\*\*|\*)", declared)))
+
+
+def _matches(declared: Sequence[str], field: str) -> bool:
+    return any(_pattern(one).fullmatch(field) for one in declared)

@@ -1,0 +1,28 @@
+"""The options of a command line as one condition: what the tool was asked for and prints nowhere else."""
+
+from collections.abc import Collection
+
+_MAX_LENGTH = 200
+
+
+def command_options(command: str | None, neutral: Collection[str], told: Collection[str]) -> str:
+    """The command's options in a fixed order, without `neutral` ones, those `told` elsewhere with their value, and paths.
+
+    "" where there is no command or no such option.
+    """
+    words = [word.strip("\"'") for word in (command or "").split()[1:]]
+    kept: list[str] = []
+    skip = False
+    for word in words:
+        is_option = word.startswith("-") and not word[1:2].isdigit()
+        if skip and not is_option:
+            skip = False
+            continue
+        skip = word in told
+        if word in neutral or word in told or "/" in word:
+            continue
+        if is_option or not kept:
+            kept.append(word)
+        else:  # an option's value stays with it
+            kept[-1] += f" {word}"
+    return " ".join(sorted(word for word in kept if word.startswith("-")))[:_MAX_LENGTH]
