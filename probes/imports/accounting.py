@@ -1,8 +1,8 @@
 """What an import did with every numeric field of its file: imported, a condition, or left out with a reason.
 
-`formats/accounts.toml` declares it for each kind. Fields of JSON are paths ("jobs/read/iops": lists add no part), those of
-a table its columns. A field that no declaration names is left out as unknown, and a test fails on it. Free text has no
-fields that could be listed: there the import names what it recognised.
+`formats/accounts.toml` declares it for each kind. Fields of JSON are paths ("jobs/read/iops": lists add no part), those
+of a table its columns. A field that no declaration names is left out as unknown, and a test fails on it. Free text has
+no fields that could be listed: there the import names what it recognised.
 """
 
 import csv
@@ -38,7 +38,7 @@ class Omission(msgspec.Struct, frozen=True):
 class Account(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """What becomes of a kind's fields. `*` stands for one part of a path, `**` for any number of parts.
 
-    `form`: "json", or "csv" with a heading, or "columns" of a table that the importer has read itself. An empty field stands for none.
+    `form`: "json", or "csv" with a heading, or "columns" of a table that the importer has read itself.
     """
 
     form: Literal["json", "csv", "columns"] = "json"
@@ -51,11 +51,11 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     def use_of(self, field: str) -> tuple[Use, Omission | None]:
         """What is done with a field, and with what it is left out. The more special declaration stands first."""
         for omission in self.left_out:
-            if _matches(omission.fields, field):
+            if matches(omission.fields, field):
                 return "left out", omission
-        if _matches(self.condition, field):
+        if matches(self.condition, field):
             return "condition", None
-        return ("imported", None) if _matches(self.imported, field) else ("unknown", None)
+        return ("imported", None) if matches(self.imported, field) else ("unknown", None)
 
 
 @lru_cache(maxsize=1)
@@ -70,7 +70,9 @@ def with_left_out(result: Result, kind: str, source: Source) -> Result:
     if account is None:
         return result
     if account.form == "json" and source.size > MAX_LISTED_BYTES:
-        too_large = LeftOut(name="fields of a large file", reason="what is left out of more than 8 MiB is not listed")
+        too_large = LeftOut(
+            name="fields of a large file", reason="what is left out of more than 8 MiB is not listed"
+        )
         return msgspec.structs.replace(result, left_out=(*result.left_out, too_large))
     groups: dict[tuple[str, str], int] = {}
     for field in fields(source, account, result):
@@ -145,5 +147,5 @@ def _pattern(declared: str) -> re.Pattern[str]:
     return re.compile("".join(parts.get(p) or re.escape(p) for p in re.split(r"(\*\*|\*)", declared)))
 
 
-def _matches(declared: Sequence[str], field: str) -> bool:
+def matches(declared: Sequence[str], field: str) -> bool:
     return any(_pattern(one).fullmatch(field) for one in declared)

@@ -6,9 +6,8 @@ _MAX_LENGTH = 200
 
 
 def command_options(command: str | None, neutral: Collection[str], told: Collection[str]) -> str:
-    """The command's options in a fixed order, without `neutral` ones, those `told` elsewhere with their value, and paths.
-
-    "" where there is no command or no such option.
+    """The command's options in a fixed order, without paths and `neutral` ones, and those `told` elsewhere with their
+    values. "" where there is no command or no such option.
     """
     words = [word.strip("\"'") for word in (command or "").split()[1:]]
     kept: list[str] = []

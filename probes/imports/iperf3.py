@@ -1,4 +1,4 @@
-"""iperf3's JSON (`-J`) and `--json-stream`, TCP and UDP. `bits_per_second` is bits; what was sent and what arrived differ.
+"""iperf3's JSON (`-J`) and `--json-stream`, TCP and UDP. `bits_per_second` is bits; sent and received bytes differ.
 
 With `--bidir` the way back has sums of its own: under "…_bidir_reverse", and in 3.7 under the same keys once more.
 """
@@ -19,9 +19,14 @@ from probes.types import Json
 
 _MAX_POINTS = 4000  # kept for the drawing, evenly spread
 _BACK = "_bidir_reverse"
-# Every setting of the test is a condition, but how often iperf3 reported; under hostdx's names where it had them before.
+# Every setting of the test is a condition, but how often iperf3 reported.
 _NEUTRAL = frozenset({"interval", "protocol", "reverse"})
-_NAMED = {"num_streams": "streams", "blksize": "block size", "target_bitrate": "target bit rate", "bytes": "bytes to send"}
+_NAMED = {
+    "num_streams": "streams",
+    "blksize": "block size",
+    "target_bitrate": "target bit rate",
+    "bytes": "bytes to send",
+}
 
 
 class Iperf3(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -191,7 +196,9 @@ def _ways(document: _Document, test: dict[str, Json]) -> list[_Way]:
     protocol = json_text.text(test.get("protocol"), 20) or "TCP"
     end = document.end
     streams = end.get("streams")
-    senders = [mapping(mapping(stream).get("sender")) for stream in (streams if isinstance(streams, list) else [])]
+    senders = [
+        mapping(mapping(stream).get("sender")) for stream in (streams if isinstance(streams, list) else [])
+    ]
 
     def way(name: str, suffix: str) -> _Way:
         both = mapping(end.get(f"sum{suffix}"))
@@ -201,7 +208,9 @@ def _ways(document: _Document, test: dict[str, Json]) -> list[_Way]:
             received=mapping(end.get(f"sum_received{suffix}")) or both,
             sums=[mapping(interval.get(f"sum{suffix}")) for interval in document.intervals],
             round_trips_us=[
-                number(stream.get("mean_rtt")) for stream in senders if bool(stream.get("sender", True)) != bool(suffix)
+                number(stream.get("mean_rtt"))
+                for stream in senders
+                if bool(stream.get("sender", True)) != bool(suffix)
             ],
         )
 

@@ -29,7 +29,7 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `runs` are the repetitions the value stands for, in the value's unit, `of` which of them it is. `seconds` is how
     long it ran. `judged`: False for a value shown beside the others (a metric of the tool's own definition).
     `conditions` are what the load was, each spelled one way: results with other conditions are of another load.
-    `invalid`: why the tool itself calls the figure invalid, or why it cannot be judged; such a figure is never compared.
+    `invalid`: why the tool calls the figure invalid, or why it cannot be judged; such a figure is never compared.
     """
 
     workload: str

@@ -1,7 +1,12 @@
 """Why a file is not imported. No content of it is quoted: its name may lead to what only root reads."""
 
 import re
+from functools import lru_cache
+from typing import Literal
 
+import msgspec
+
+from probes.imports.formats import load_format
 from probes.imports.model import Refused
 from probes.imports.source import Source
 from probes.units import size
@@ -18,54 +23,35 @@ _NAMED: tuple[tuple[bytes, str, str], ...] = (
     (b"\x7fELF", "is a program", "import its output"),
     (b"%PDF", "is a PDF", "import the text or JSON it was made from"),
 )
-_HINTS = (
-    (b"No NUMA available on this system", "the host has one memory node: there is nothing to import"),
-    (b"Machine (", "run lstopo --of xml FILE"),
-    (b"Connecting to host", "run iperf3 with -J"),
-)
-# Known, and not read: the program by what only it prints.
-_NOT_READ: tuple[tuple[re.Pattern[bytes], str], ...] = (
-    (
-        re.compile(
-            rb"Version\s+\d\.\d+\S*\s+-+Sequential Output-+|^(?:name,)?1\.9\d[a-z]?,1\.9\d", re.MULTILINE
-        ),
-        "bonnie++",
-    ),
-    (re.compile(rb"Iozone: Performance Test of File I/O"), "IOzone"),
-    (re.compile(rb"\d+\+\d+ records out\s"), "dd"),
-    (re.compile(rb"Timing (?:buffered|cached|O_DIRECT) (?:disk )?reads:"), "hdparm"),
-    (re.compile(rb"dbench version \d"), "dbench"),
-    (re.compile(rb"Filebench Version"), "Filebench"),
-    (re.compile(rb"(?:TCP|UDP) (?:STREAM|RR|REQUEST/RESPONSE) TEST from"), "netperf"),
-    (re.compile(rb"^transaction type: ", re.MULTILINE), "pgbench"),
-    (re.compile(rb"^pgbench \(|^starting vacuum\.\.\.", re.MULTILINE), "pgbench"),
-    (re.compile(rb"^Vdbench distribution:|Vdbench summary report", re.MULTILINE), "Vdbench"),
-    (re.compile(rb"^sockperf(?:\[\w+\])?: ", re.MULTILINE), "sockperf"),
-    (re.compile(rb"^--- .{1,200} ioping statistics ---|^\d.{0,20} <<< .{1,200} request=\d", re.MULTILINE), "ioping"),
-    (re.compile(rb"^Total time run:\s+[\d.]+[\s\S]{0,200}^Total (?:writes|reads) made:", re.MULTILINE), "rados bench"),
-    (re.compile(rb"SPEC(?:int|fp|rate|speed|\(R\)|r)?[\w(). ]{0,20}CPU ?(?:2006|2017|20\d\d)|^spec\.cpu20", re.MULTILINE), "SPEC CPU"),
-    (re.compile(rb"Phoronix Test Suite v?\d|<PhoronixTestSuite>|phoronix-test-suite"), "Phoronix Test Suite"),
-)
+_HINTS = ((b"No NUMA available on this system", "the host has one memory node: there is nothing to import"),)
 _FIO_TEXT = re.compile(rb"^\S.{0,200}: \(g(?:roupid)?=\d+", re.MULTILINE)
 _JSON = re.compile(rb"\s*(?:\{\s*[\"}]|\[\s*[\[{\"\d\]-])")
 _SYSSTAT_BINARY = (b"\x96\xd5", b"\xd5\x96")
 
 
-# What tells the state of a host or a disk and measures nothing that could be compared.
-_STATES: tuple[tuple[re.Pattern[bytes], str], ...] = (
-    (re.compile(rb"^smartctl \d|\"smartctl\"\s*:", re.MULTILINE), "smartctl"),
-    (re.compile(rb"^Smart Log for NVME device|\"(?:percent_used|percentage_used)\"\s*:|^NVME Identify", re.MULTILINE), "nvme-cli"),
-    (re.compile(rb"^turbostat version|^(?:usec\s+Time_Of_Day_Seconds\s+)?(?:Package\s+|Die\s+|Node\s+)*Core\s+CPU\s.{0,80}(?:Avg_MHz|Bzy_MHz)", re.MULTILINE), "turbostat"),
-    (re.compile(rb"^\S+:\S* mounted on \S+:\s*$[\s\S]{0,400}(?:rpc bklog|ops/s)", re.MULTILINE), "nfsiostat"),
-)
-# A known tool, in a form that is not read, and the option that makes the one that is.
-_OTHER_FORMS: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
-    (
-        re.compile(rb"hepscore(?:\.\w+)?\s*(?:\[|-|:).{0,40}(?:INFO|DEBUG)|^.{0,60}\[(?:INFO|DEBUG)\].{0,40}hepscore", re.MULTILINE | re.IGNORECASE),
-        "is hep-score's log",
-        "import the result file that hep-score writes: hep-score -o result.json OUTDIR",
-    ),
-)
+class OtherTool(msgspec.Struct, frozen=True):
+    """A tool that is recognised and not imported: `formats/other_tools.toml`."""
+
+    name: str
+    pattern: str
+    kind: Literal["not read", "state", "form"] = "not read"
+    instead: str = ""
+
+    @property
+    def refusal(self) -> Refused:
+        match self.kind:
+            case "state":
+                hint = "`hostdx triage` reads the state of a live host"
+                return Refused(f"is {self.name}'s output: no result that hostdx compares", hint)
+            case "form":
+                return Refused(f"is {self.name}'s output in a form that is not read", self.instead)
+        return Refused(f"is {self.name}; not read", "`hostdx import --help` lists what is")
+
+
+@lru_cache(maxsize=1)
+def _other_tools() -> list[tuple[re.Pattern[bytes], OtherTool]]:
+    tools = load_format("other_tools.toml", dict[str, list[OtherTool]])["tool"]
+    return [(re.compile(tool.pattern.encode(), re.MULTILINE), tool) for tool in tools]
 
 
 def unreadable(source: Source) -> None:
@@ -87,16 +73,9 @@ def unknown(source: Source) -> Refused:
         return Refused(
             "is binary and of no kind that can be imported", "`hostdx import --help` lists the kinds"
         )
-    other = next((name for pattern, name in _NOT_READ if pattern.search(source.head)), None)
-    if other is not None:
-        return Refused(f"is {other}; not read", "`hostdx import --help` lists what is")
-    if state := next((name for pattern, name in _STATES if pattern.search(source.head)), None):
-        return Refused(
-            f"is {state}'s output: no result that hostdx compares", "`hostdx triage` reads the same of a live host"
-        )
-    for pattern, why, hint in _OTHER_FORMS:
+    for pattern, tool in _other_tools():
         if pattern.search(source.head):
-            return Refused(why, hint)
+            return tool.refusal
     if source.head.lstrip().startswith((b"fio: ", b"fio-")) or _FIO_TEXT.search(source.head):
         return Refused("holds no fio result, but text that fio prints", "run fio with --output-format=json")
     if source.has(b"[ior-easy]", b"[mdtest-easy]"):

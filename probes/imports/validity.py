@@ -1,4 +1,4 @@
-"""Which figures of a result cannot be judged: by the tool's own words, by how long they ran, by what memory can serve."""
+"""Which figures of a result cannot be judged: by the tool's own words, by the time they took, by their source."""
 
 from collections.abc import Iterator
 
@@ -12,8 +12,18 @@ MAX_READ_OVER_WRITE = 20  # no disk and no file server reads so many times faste
 _MAX_SUBJECTS = 40
 # Troubles by which an importer has said already that figures are invalid.
 _SAY_INVALID = frozenset(
-    "io500.phase-invalid fio.error iperf3.error hpl.failed hpcg.invalid nccl.wrong hepscore.status hepscore.workload-log "
-    "hepscore.not-measured stream.not-validated".split()
+    [
+        "io500.phase-invalid",
+        "fio.error",
+        "iperf3.error",
+        "hpl.failed",
+        "hpcg.invalid",
+        "nccl.wrong",
+        "hepscore.status",
+        "hepscore.workload-log",
+        "hepscore.not-measured",
+        "stream.not-validated",
+    ]
 )
 
 

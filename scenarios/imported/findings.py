@@ -50,7 +50,9 @@ def _accounted(file: Imported) -> list[Finding]:
     if result.kind in accounts() or not result.measures:
         return []
     metrics = list(dict.fromkeys(m.metric for m in result.measures))
-    return [SAYS.finding("recognised", id=RECOGNISED, subject=file.name, what=units.listed(metrics, _MAX_NAMED))]
+    return [
+        SAYS.finding("recognised", id=RECOGNISED, subject=file.name, what=units.listed(metrics, _MAX_NAMED))
+    ]
 
 
 def note(identifier: str, text: str, *, count: str = "") -> Finding:

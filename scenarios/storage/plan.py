@@ -213,7 +213,8 @@ def make(
     loads = workloads(size, targets[0].directory, len(targets)) if targets else ()
     if layout.links(host):
         loads = tuple(
-            msgspec.structs.replace(load, title=LINKS_TITLE) if load.id == "metadata" else load for load in loads
+            msgspec.structs.replace(load, title=LINKS_TITLE) if load.id == "metadata" else load
+            for load in loads
         )
     if on_one_file_system(layout.shared, len(targets)):
         loads = tuple(msgspec.structs.replace(load, one_file_system=not load.control) for load in loads)

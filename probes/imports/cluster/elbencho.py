@@ -101,7 +101,11 @@ def parse_live(source: Source) -> Result:
             points.append(Point(series=f"elbencho {phase}", at_s=at / 1000, value=rate * MIB, unit="B/s"))
     measures = [
         Measure(
-            workload=f"elbencho {phase}", metric="bandwidth", value=moved / seconds, unit="B/s", seconds=seconds
+            workload=f"elbencho {phase}",
+            metric="bandwidth",
+            value=moved / seconds,
+            unit="B/s",
+            seconds=seconds,
         )
         for phase, (seconds, moved) in last.items()
         if moved

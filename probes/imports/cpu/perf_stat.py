@@ -176,7 +176,9 @@ def _text_counts(source: Source, counts: _Counts) -> Iterator[_Count]:
         if begun and (found := _ELAPSED.match(line)):
             counts.elapsed_s = _grouped(found[1])
         elif begun and (found := _TEXT.match(line)) and not line.rstrip().endswith((" user", " sys")):
-            yield _Count(found[3], _grouped(found[1], is_count=not found[2]), found[2] or "", _decimal(found[4]))
+            yield _Count(
+                found[3], _grouped(found[1], is_count=not found[2]), found[2] or "", _decimal(found[4])
+            )
 
 
 def _grouped(text: str, *, is_count: bool = False) -> float | None:
@@ -245,7 +247,14 @@ def _counted(counts: _Counts) -> Iterator[Measure]:
         )
         if unit == "J" and counts.elapsed_s:
             power = value / counts.elapsed_s
-            yield Measure(workload="perf stat", metric=f"{event} power", value=power, unit="W", better="less", judged=False)
+            yield Measure(
+                workload="perf stat",
+                metric=f"{event} power",
+                value=power,
+                unit="W",
+                better="less",
+                judged=False,
+            )
 
 
 def _ratios(totals: dict[str, float | None]) -> Iterator[Measure]:
@@ -255,7 +264,11 @@ def _ratios(totals: dict[str, float | None]) -> Iterator[Measure]:
         core, name = _core_and_event(event)
         if value is not None:
             cores.setdefault(core, {}).setdefault(name, value)
-    counted = {core: events for core, events in cores.items() if any(a in events and events.get(b) for _, a, b, _ in _RATIOS)}
+    counted = {
+        core: events
+        for core, events in cores.items()
+        if any(a in events and events.get(b) for _, a, b, _ in _RATIOS)
+    }
     for core, events in counted.items():
         for name, above, below, better in _RATIOS:
             if above in events and events.get(below):

@@ -17,8 +17,12 @@ _LATENCY = re.compile(r"^\s*(min|avg|max|\d+(?:\.\d+)?(?:st|nd|rd|th) percentile
 _PER_SECOND = re.compile(r"\(\s*(\S+) per (?:sec|second)\.?\)")
 _INTERVAL = re.compile(r"^\[\s*\S+s\s*\] ")
 _MOVED = re.compile(r"^\s*\S+ Mi?B transferred \((\S+) Mi?B/sec\)")
-_STARTED = re.compile(r".{0,60}\bThreads started!|Done\.|General statistics|Total operations|.{1,40} speed:|OLTP test stat")
-_NEUTRAL = re.compile(r"running |random number|initializing|debug|report|threads started|warning|\W*$|fatal|verbosity")
+_STARTED = re.compile(
+    r".{0,60}\bThreads started!|Done\.|General statistics|Total operations|.{1,40} speed:|OLTP test stat"
+)
+_NEUTRAL = re.compile(
+    r"running |random number|initializing|debug|report|threads started|warning|\W*$|fatal|verbosity"
+)
 _MOST_RUNS = 10_000
 
 

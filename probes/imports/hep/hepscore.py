@@ -182,7 +182,8 @@ def judged(detail: HepScore) -> tuple[list[Measure], list[Contradiction], list[T
     elif detail.score is not None:
         measures.append(
             Measure(
-                workload=name, metric="score", value=detail.score, unit="", conditions=_all_conditions(detail.workloads),
+                workload=name, metric="score", value=detail.score, unit="",
+                conditions=_all_conditions(detail.workloads),
                 invalid=f"its status is {detail.status}" if _has_failed(detail.status) else "",
             )
         )  # fmt: skip

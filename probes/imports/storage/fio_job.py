@@ -7,11 +7,10 @@ from functools import lru_cache
 import msgspec
 
 from probes import units
+from probes.imports.formats import load_format
 from probes.imports.model import Contradiction, compared
 from probes.imports.numbers import KIB, integer, number, size
-from probes.imports.formats import load_format
 from probes.imports.storage import fio_json
-
 
 
 class FioSettings(msgspec.Struct, frozen=True):
@@ -25,7 +24,7 @@ class FioSettings(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=1)
 def fio_settings() -> FioSettings:
-    return load_format("fio.toml", FioSettings)
+    return load_format("fio_options.toml", FioSettings)
 
 
 DIRECTIONS = ("read", "write", "trim", "mixed")
@@ -191,11 +190,15 @@ def conditions(job: FioJob) -> dict[str, str]:
     }
     if not job.options_whole:
         return named | syncs
-    return named | job.other_options | {
-        "direct": "1" if job.direct in ("1", "true") else "0",
-        "size": _sized(job.size) if job.size else "not given",
-        "runtime": _timed(job.runtime) if job.runtime else "not given",
-    }
+    return (
+        named
+        | job.other_options
+        | {
+            "direct": "1" if job.direct in ("1", "true") else "0",
+            "size": _sized(job.size) if job.size else "not given",
+            "runtime": _timed(job.runtime) if job.runtime else "not given",
+        }
+    )
 
 
 def _sized(text: str) -> str:

@@ -144,7 +144,9 @@ def _sync_latencies(workload: str, sync: SyncLatency, seconds: float) -> list[Me
     made = _ranked(workload, "sync latency", sync.mean_ns, sync.percentiles_ns, seconds, judged=True)
     if sync.count:
         made.append(
-            Measure(workload=workload, metric="syncs", value=sync.count, unit="", seconds=seconds, judged=False)
+            Measure(
+                workload=workload, metric="syncs", value=sync.count, unit="", seconds=seconds, judged=False
+            )
         )
     return made
 

@@ -32,7 +32,9 @@ _LATENCY = re.compile(r"^\s+(clat|lat) \(([num]?sec)\s*\)?:.*?avg=\s*([\d.]+)(K?
 _SYNC = re.compile(r"^\s+sync \(([num]?sec)\s*\)?:.*?avg=\s*([\d.]+)([kK]?),")
 _PERCENTILES = re.compile(r"^\s+(?:clat|lat|sync) percentiles \(([num]?sec)\):")
 _RANK = re.compile(r"([\d.]+)th=\[\s*(\d+)\]")
-_ISSUED = re.compile(r"^\s+issued (?:rwts?|rwt)?\s*: total=(?:r=)?(\d+)[,/](?:w=)?(\d+)[,/](?:d=)?(\d+)(?:,(\d+))?")
+_ISSUED = re.compile(
+    r"^\s+issued (?:rwts?|rwt)?\s*: total=(?:r=)?(\d+)[,/](?:w=)?(\d+)[,/](?:d=)?(\d+)(?:,(\d+))?"
+)
 _VERSION = re.compile(r"^fio-(\S{1,40})$")
 _NS = {"nsec": 1.0, "usec": 1e3, "msec": 1e6, "sec": 1e9}
 _KIB = {"": 1 / KIB, "K": 1.0, "M": MIB / KIB, "G": GIB / KIB, "T": float(GIB)}

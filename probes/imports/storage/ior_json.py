@@ -14,9 +14,34 @@ _CSV_HEAD = b"access,bw(MiB/s)"
 _MOST = 10_000
 # Parameters that say how IOR reports, what it calls the test and where its file lies, or stand under hostdx's names.
 _NEUTRAL = frozenset(
-    "testID refnum testFileName verbose showHints quitOnError outlierThreshold dryRun setTimeStampSignature maxTimeDuration "
-    "keepFileWithError keepFile repetitions deadlineForStonewall api transferSize blockSize segmentCount hintsFileName "
-    "nodes tasksPerNode options platform memoryPerTask memoryPerNode summaryFile".split()
+    [
+        "testID",
+        "refnum",
+        "testFileName",
+        "verbose",
+        "showHints",
+        "quitOnError",
+        "outlierThreshold",
+        "dryRun",
+        "setTimeStampSignature",
+        "maxTimeDuration",
+        "keepFileWithError",
+        "keepFile",
+        "repetitions",
+        "deadlineForStonewall",
+        "api",
+        "transferSize",
+        "blockSize",
+        "segmentCount",
+        "hintsFileName",
+        "nodes",
+        "tasksPerNode",
+        "options",
+        "platform",
+        "memoryPerTask",
+        "memoryPerNode",
+        "summaryFile",
+    ]
 )
 
 

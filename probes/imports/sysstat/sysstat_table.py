@@ -30,7 +30,7 @@ class SysstatColumns(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=1)
 def known_columns() -> SysstatColumns:
-    return load_format("sysstat.toml", SysstatColumns)
+    return load_format("sysstat_columns.toml", SysstatColumns)
 
 
 class Stat(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -202,7 +202,11 @@ def _named(activity: str, subject: str, column: str) -> tuple[str, str, float, s
     if ":" in subject:
         found = known.device.get(column) or known.device.get(bare)
         return (subject, *found) if found and not subject.startswith("cpu:") else None
-    found = known.host.get(bare) if subject in ("", "cpu") and "-percent" not in column and "%" not in column else None
+    found = (
+        known.host.get(bare)
+        if subject in ("", "cpu") and "-percent" not in column and "%" not in column
+        else None
+    )
     return ("host", *found) if found else None
 
 

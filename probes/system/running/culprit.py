@@ -102,12 +102,12 @@ def loop_workers(loops: Collection[str], *looks: ProcessTable) -> frozenset[int]
 
 # Work queues in which a file system ends what somebody has read or written: fs/ext4/super.c, fs/direct-io.c,
 # fs/xfs/xfs_super.c, fs/btrfs/disk-io.c (Linux 6.1). Written back (flush-8:0) is what anybody changed before.
-_COMPLETIONS = re.compile(r"[-+](?:ext4-rsv-conv|dio/|xfs-(?:conv|buf|cil)|btrfs-(?:endio|worker|dio|compressed))")
+_COMPLETIONS = re.compile(
+    r"[-+](?:ext4-rsv-conv|dio/|xfs-(?:conv|buf|cil)|btrfs-(?:endio|worker|dio|compressed))"
+)
 
 
-def completion_workers(
-    before: ProcessTable, after: ProcessTable, ours: frozenset[int]
-) -> frozenset[int]:
+def completion_workers(before: ProcessTable, after: ProcessTable, ours: frozenset[int]) -> frozenset[int]:
     """The kernel's threads that ended our own I/O: those that end anybody's, where no other process moved a byte."""
     _, others_io = used_by_others(before, after, ours)
     if others_io is None or others_io > 0:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from probes.host import Host
-from probes.system.running.culprit import Culprit, Resource, busiest
+from probes.system.running.culprit import Culprit, Resource, busiest, completion_workers
 from probes.system.running.processes import look
 from tests.fakes.hosts.processes import moment, process
 
@@ -188,3 +188,25 @@ def test_a_thread_of_the_kernel_is_named_only_where_no_process_did_as_much(a: Pa
     process(b, 20, "backup", 501)
     found = between(a, b)
     assert found is not None and found.name == "kworker/u4:1"
+
+
+@pytest.mark.parametrize(
+    ("name", "backup", "ours"),
+    [
+        ("kworker/u8:3+ext4-rsv-conversion", 500, True),
+        ("kworker/1:1-dio/sda1", 500, True),
+        ("kworker/u8:3+ext4-rsv-conversion", 900, False),  # somebody else moved bytes as well
+        ("kworker/u8:0-flush-8:0", 500, False),  # what anybody changed before
+    ],
+)
+def test_a_worker_that_ends_our_io_is_nobody_else(
+    a: Path, b: Path, name: str, backup: int, ours: bool
+) -> None:
+    for root, written, back in ((a, 100, 500), (b, 160, backup)):
+        (root / "proc").mkdir(parents=True, exist_ok=True)
+        (root / "proc/stat").write_text("cpu 0\ncpu0 0 0 0 0\nintr 9\n")
+        process(root, 2, name, 0, flags=0x00200000, io=io(written))
+        process(root, 20, "backup", 0, io=io(back))
+        process(root, 30, "hostdx", 0, io=io(5 * written))
+    looks = [look(moment(root, at), io=True) for root, at in ((a, 1000), (b, 1001))]
+    assert (2 in completion_workers(*looks, frozenset({30}))) is ours

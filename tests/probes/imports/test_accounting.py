@@ -1,0 +1,133 @@
+"""Every numeric field of a result is imported, a condition, or left out with a reason; the declarations are true."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from probes.imports import kinds
+from probes.imports.accounting import UNKNOWN_REASON, accounts, fields, matches
+from probes.imports.model import Refused, Result
+from probes.imports.numbers import number
+from probes.imports.source import Source
+from tests.probes.imports import originals as made
+from tests.probes.imports.other_forms import FORMS
+
+ALL = made.ALL | FORMS
+JSON = {name: text for name, text in ALL.items() if text.lstrip()[:1] in "{["}
+
+
+def source_of(text: str) -> Source:
+    return Source("result", text.encode())
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_no_field_is_without_a_declaration(name: str) -> None:
+    left_out = kinds.parse(source_of(ALL[name])).left_out
+    assert not [one.name for one in left_out if one.reason == UNKNOWN_REASON]
+    assert all(one.reason and one.fields for one in left_out)
+
+
+def test_a_field_that_nobody_declared_is_named() -> None:
+    document = json.loads(made.fio(made.fio_job()))
+    document["jobs"][0]["read"]["new_figure"] = 7
+    [unknown] = [
+        one for one in kinds.parse(source_of(json.dumps(document))).left_out if one.reason == UNKNOWN_REASON
+    ]
+    assert unknown.name == "jobs/read/new_figure"
+
+
+def kind_of(text: str) -> str:
+    kind = kinds.recognise(source_of(text))
+    assert kind is not None
+    return kind.id
+
+
+def _changed(value: Any, field: str, path: str = "") -> Any:
+    """The document with other numbers in this field."""
+    if isinstance(value, dict):
+        return {k: _changed(v, field, f"{path}/{k}" if path else str(k)) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_changed(v, field, path) for v in value]
+    if path != field or isinstance(value, bool) or (read := number(value)) is None:
+        return value
+    other = int(read * 0.5) + 3 if float(read).is_integer() else read * 1.37 + 0.11
+    other += other == read
+    return str(other) if isinstance(value, str) else other
+
+
+def _figures(result: Result | None) -> object:
+    return result and [(m.workload, m.metric, m.value, m.runs, m.seconds) for m in result.measures]
+
+
+def _everything(result: Result | None) -> object:
+    """What an import says, but for the values as the tool printed them and for what it leaves out."""
+    if result is None:
+        return None
+    said = (result.facts, result.points, result.contradictions, result.troubles, result.missing)
+    head = (result.began, result.version, result.host, result.seconds)
+    return _figures(result), [(m.conditions, m.invalid) for m in result.measures], said, head
+
+
+def _parsed(text: str) -> Result | None:
+    try:
+        return kinds.parse(source_of(text))
+    except Refused:
+        return None
+
+
+def _changes(text: str) -> Iterator[tuple[str, str]]:
+    """Each numeric field of a JSON text, and the text with that field changed."""
+    lines = text.strip().splitlines()
+    whole = (
+        [json.loads(line) for line in lines] if len(lines) > 1 and lines[1][:1] == "{" else [json.loads(text)]
+    )
+    account = accounts()[kind_of(text)]
+    result = kinds.parse(source_of(text))
+    for field in fields(source_of(text), account, result):
+        yield field, "\n".join(json.dumps(_changed(one, field)) for one in whole)
+
+
+_OF_COLUMNS = ("sadf", "iostat-s")  # their account is of columns
+
+
+@pytest.mark.parametrize("name", [n for n in JSON if n not in _OF_COLUMNS])
+def test_no_field_that_is_left_out_changes_a_figure(name: str) -> None:
+    text = JSON[name]
+    account = accounts()[kind_of(text)]
+    before = _figures(kinds.parse(source_of(text)))
+    left_out = [(f, changed) for f, changed in _changes(text) if account.use_of(f)[0] == "left out"]
+    assert not [field for field, changed in left_out if _figures(_parsed(changed)) != before]
+
+
+@pytest.mark.parametrize("kind", sorted({"fio", "iperf3", "hepscore", "prmon-json", "perf-json"}))
+def test_each_declaration_of_a_field_that_is_used_is_true_of_a_file(kind: str) -> None:
+    """A change of a field shows in the import, in one of the files at least: an idle direction's shows in none."""
+    account = accounts()[kind]
+    shown: dict[str, bool] = {}
+    for text in (text for name, text in JSON.items() if name not in _OF_COLUMNS and kind_of(text) == kind):
+        before = _everything(kinds.parse(source_of(text)))
+        for field, changed in _changes(text):
+            use, _ = account.use_of(field)
+            for declared in (
+                account.condition if use == "condition" else account.imported if use == "imported" else ()
+            ):
+                if matches((declared,), field):
+                    shown[declared] = shown.get(declared, False) or _everything(_parsed(changed)) != before
+    unseen = {declared for declared, seen in shown.items() if not seen}
+    assert len(shown) > 2 and unseen <= {"benchmarks/*/weight"}  # of one workload the weight changes nothing
+
+
+def test_columns_of_a_csv_are_accounted_for() -> None:
+    text = FORMS["elbencho-csv"]
+    rows = list(csv.reader(io.StringIO(text)))
+    result = kinds.parse(source_of(text))
+    account = accounts()["elbencho-csv"]
+    numeric = {name for name, cell in zip(rows[0], rows[-1], strict=False) if number(cell) is not None}
+    assert set(fields(source_of(text), account, result)) >= numeric
+    assert "the fastest thread's figures" in {one.name for one in result.left_out}

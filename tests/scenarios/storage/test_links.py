@@ -1,0 +1,21 @@
+"""Links to one file are made for a comparison only, and never rated: a job makes files."""
+
+from __future__ import annotations
+
+import pytest
+
+from probes.host import Host
+from scenarios.storage import plan
+from scenarios.storage.plan import StorageSetup
+
+
+@pytest.mark.parametrize(
+    ("directories", "keeps", "expected"), [(1, True, False), (2, True, True), (2, False, False)]
+)
+def test_one_directory_is_measured_by_real_files(
+    directories: int, keeps: bool, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "keeps_inodes", lambda host, place: keeps)
+    setup = StorageSetup.__new__(StorageSetup)
+    setup.targets = [type("Target", (), {"place": None})() for _ in range(directories)]
+    assert setup.links(Host("/")) is expected
