@@ -23,6 +23,7 @@ from probes.captured.captured_paths import outside, resolve
 from probes.command import run_command
 from probes.hang_safe.client import GuardedReader, Hung, NotStarted
 from probes.number_text import hexadecimal, signed
+from probes.read_trace import Trace, note, tracing
 from probes.rights import denied, hidden
 from probes.safe_read import TooLarge, decode, list_directory, read_regular
 from probes.types import Absent, AbsentKind
@@ -50,7 +51,7 @@ class Host:
         self.root = None if root is None else captured_root(root)
         self.until_s: float | None = None  # on the monotonic clock: nothing is read any more from then on
         self._guarded = GuardedReader()
-        self._memo: dict[Callable[[Host], Any], Any] = {}
+        self._memo: dict[Callable[[Host], Any], tuple[Any, Trace]] = {}  # with what it was read from
         self._lock = threading.RLock()
         self._folders: dict[str, str] = {}  # of a captured tree: a folder -> without symlinks
 
@@ -68,11 +69,13 @@ class Host:
             self._check_time(path)
             if may_hang:
                 asked = self._guarded.ask("text", path, root=self.root or "", limit_bytes=limit_bytes)
+                note(path)
                 return cast(str, asked).rstrip("\n")
             data = self._bytes(path, limit_bytes)
         except (OSError, ValueError, Hung, NotStarted) as error:
             absent = self._absent(path, error)
             return self._setting(path, absent) if path.startswith("/proc/sys/") else absent
+        note(path)
         return decode(data).rstrip("\n")
 
     def word(self, path: str) -> str | Absent:
@@ -88,9 +91,11 @@ class Host:
     def data(self, path: str, limit_bytes: int) -> bytes | Absent:
         """A regular file's bytes, as firmware tables are; larger than `limit_bytes` is Absent, never cut."""
         try:
-            return self._bytes(path, limit_bytes)
+            data = self._bytes(path, limit_bytes)
         except (OSError, ValueError) as error:
             return self._absent(path, error)
+        note(path)
+        return data
 
     def integer(self, path: str) -> int | Absent:
         """A file that holds one number (decimal, or hexadecimal with 0x)."""
@@ -104,23 +109,31 @@ class Host:
         """The names in a directory, sorted."""
         try:
             self._check_time(path)
+            names: list[str]
             if may_hang:
-                return tuple(cast(list[str], self._guarded.ask("listing", path, root=self.root or "")))
-            return tuple(list_directory(self._local(path)))
+                names = cast(list[str], self._guarded.ask("listing", path, root=self.root or ""))
+            else:
+                names = list_directory(self._local(path))
         except (OSError, ValueError, Hung, NotStarted) as error:
             return self._absent(path, error)
+        note(f"{path}/")
+        return tuple(names)
 
     def subfolders(self, path: str) -> tuple[str, ...] | Absent:
         """The names of the folders in a directory, sorted; symlinks are none."""
         try:
-            return tuple(list_directory(self._local(path), folders=True))
+            names = list_directory(self._local(path), folders=True)
         except (OSError, ValueError) as error:
             return self._absent(path, error)
+        note(f"{path}/")
+        return tuple(names)
 
     def link(self, path: str) -> str | Absent:
         """A symlink's target as it is written."""
         try:
-            return os.readlink(self._local(path, last=False))
+            target = os.readlink(self._local(path, last=False))
+            note(path)
+            return target
         except OSError as error:
             if error.errno == errno.EINVAL:
                 return Absent(f"{path} is not a symlink", "invalid", path)
@@ -149,6 +162,7 @@ class Host:
             os.stat(self._local(path))
         except (OSError, ValueError, Hung, NotStarted):
             return False
+        note(path)
         return True
 
     def statvfs(self, path: str) -> os.statvfs_result | Absent:
@@ -158,7 +172,9 @@ class Host:
                 path, Absent(f"how full {path} was is not captured", "captured", path)
             )
         try:
-            return os.statvfs_result(cast(list[int], self._guarded.ask("statvfs", path)))
+            told = os.statvfs_result(cast(list[int], self._guarded.ask("statvfs", path)))
+            note(f"statvfs {path}")
+            return told
         except (OSError, ValueError, Hung, NotStarted) as error:
             return self._absent(path, error)
 
@@ -202,8 +218,13 @@ class Host:
         """`fn(self)`, worked out once for this host."""
         with self._lock:
             if fn not in self._memo:
-                self._memo[fn] = fn(self)
-            return cast(T, self._memo[fn])
+                with tracing() as read:
+                    value = fn(self)
+                self._memo[fn] = value, read
+            else:
+                value, read = self._memo[fn]
+                note(read)
+            return value
 
     @contextmanager
     def standing_still(self) -> Iterator[None]:

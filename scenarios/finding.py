@@ -52,7 +52,10 @@ class NextStep(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Remedy(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """What to do. Commands are exact for this host; hostdx shows them and never runs them."""
+    """What to do. Commands are exact for this host; hostdx shows them and never runs them.
+
+    `no_command`: why there is none, where there is none.
+    """
 
     title: str
     commands: tuple[str, ...] = ()
@@ -60,6 +63,7 @@ class Remedy(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     verify: tuple[str, ...] = ()
     undo: tuple[str, ...] = ()
     warning: str = ""
+    no_command: str = ""
 
     @property
     def step(self) -> NextStep:

@@ -1,14 +1,16 @@
 """Rules that are data, made into rules that triage can ask: each answers found, fine, not applicable or unknown."""
 
 from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from functools import partial
 
 from probes.host import Host
+from probes.read_trace import Trace, tracing
 from probes.system.software.distribution import distribution
 from probes.types import Absent, present
 from scenarios.finding import Evidence, Finding, Remedy, Severity
 from scenarios.rule import Inapplicable, Rule, Unreadable
-from scenarios.rules import settings
+from scenarios.rules import services, settings
 from scenarios.rules.expression import Value, expression
 from scenarios.rules.known import written
 from scenarios.rules.read import Read, last_line, read
@@ -16,10 +18,11 @@ from scenarios.rules.rule_file import Advice, Answer, RuleText
 from scenarios.rules.subjects.log import lines_of
 from scenarios.rules.table import SubjectRow
 from scenarios.rules.tables import TABLES
-from scenarios.rules.words import Words, plain, typable, typed
+from scenarios.rules.words import Words, for_all, plain, plain_each, typable
 
-MOST_SHOWN = 8
-MOST_SOURCES = 3
+MAX_SHOWN_ROWS = 8
+MAX_SOURCES = 6
+MAX_FILES_OF_A_VALUE = 3  # a value that comes from more is cited by the rule's own source
 _ORDER: tuple[Severity, ...] = ("critical", "warning", "notice", "ok")
 
 
@@ -58,7 +61,12 @@ def rows_of(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
         return lines_of(host, text.log, text.worse, tuple(others))
     if not text.each.startswith("/"):
         table = TABLES.get(text.each)
-        return host.once(table) if table is not None else Absent(f"there is no table {text.each}", "invalid")
+        if table is None:
+            return Absent(f"there is no table {text.each}", "invalid")
+        with tracing() as trace:
+            rows = host.once(table)
+        host.once(_traces)[text.each] = trace
+        return rows
     asked = [n for n, part in enumerate(text.each.split("/")) if set(part) & set("*?[")]
     rows = []
     for path in host.glob(text.each):
@@ -114,23 +122,24 @@ def severity_of(text: RuleText, row: SubjectRow) -> Severity:
 
 def _listed(names: Sequence[str]) -> str:
     """The first of them: who reads 88 names looks for the ninth in the tool that changes them."""
-    return ", ".join(names[:MOST_SHOWN]) + (", ..." if len(names) > MOST_SHOWN else "")
+    return ", ".join(names[:MAX_SHOWN_ROWS]) + (", ..." if len(names) > MAX_SHOWN_ROWS else "")
 
 
 def finding(text: RuleText, host: Host, severity: Severity, rows: Sequence[SubjectRow]) -> Finding:
     """One finding, however many it is about: 119 disks are one line with a count."""
     first = rows[0]
-    shown = rows[:MOST_SHOWN] if len(rows) > 1 else rows
-    source = ", ".join(_sources(text, host, first))
-    evidence = [Evidence(line, source) for line in _evidence(text, shown)]
+    evidence = list(evidence_of(text, host, rows[:MAX_SHOWN_ROWS]))
     subjects = tuple(row.subject for row in rows)
-    if len(rows) > MOST_SHOWN:
-        evidence.append(Evidence(f"and {len(rows) - MOST_SHOWN} more: {_listed(subjects[MOST_SHOWN:])}"))
+    if len(rows) > MAX_SHOWN_ROWS:
+        rest = _listed(subjects[MAX_SHOWN_ROWS:])
+        sources = ", ".join(_sources(text, host, rows[MAX_SHOWN_ROWS], text.when)) or text.each
+        evidence.append(Evidence(f"and {len(rows) - MAX_SHOWN_ROWS} more: {rest}", sources))
     if len(rows) == 1:
         title = Words(text.text).filled(first)
     else:
         template = text.many or "{count} times: " + text.text
-        named = ", ".join(subjects[:3]) + (", ..." if len(subjects) > 3 else "")
+        names = [row.subject for row in rows if row.subject]
+        named = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
         title = Words(template).filled(first.extended({"count": len(rows), "subjects": named}))
     return Finding(
         id=text.id,
@@ -140,38 +149,71 @@ def finding(text: RuleText, host: Host, severity: Severity, rows: Sequence[Subje
         subjects=subjects if len(rows) > 1 else (),
         title=title,
         evidence=(*evidence, Evidence(text.why)),
-        remedy=tuple(remedy(host, one, first, text.id) for one in text.remedy),
+        remedy=remedies(text, host, rows),
         references=text.references,
         prove=text.prove,
         prove_options=tuple(Words(word).filled(first) for word in text.prove_options),
     )
 
 
-def _evidence(text: RuleText, rows: Sequence[SubjectRow]) -> Iterator[str]:
-    seen: set[str] = set()
+def evidence_of(text: RuleText, host: Host, rows: Sequence[SubjectRow]) -> Iterator[Evidence]:
+    """Each line with the files of its own row that its values were read from; what two rows say alike is one line."""
+    lines: dict[str, list[str]] = {}
     for template in text.evidence or (text.text,):
         words = Words(template)
         for row in rows:
-            line = words.filled(row)
-            if line not in seen:
-                seen.add(line)
-                yield line
+            lines.setdefault(words.filled(row), []).extend(_sources(text, host, row, *words.names))
+    for line, sources in lines.items():
+        yield Evidence(line, ", ".join(list(dict.fromkeys(sources))[:MAX_SOURCES]))
 
 
-def _sources(text: RuleText, host: Host, row: SubjectRow) -> list[str]:
-    """The files and commands that the answer was read from: of those that a rule may read, not each is there."""
-    asked = _names(text, text.when)
-    told: list[str] = []
-    silent: set[str] = set()
-    for name, one in text.read.items():
-        if name in asked and (place := one.place(row.folder, _texts(one, row))):
-            if isinstance(row[name], Absent):
-                silent.add(place)
-            else:
-                told.append(place)
-    own = Words(text.source).filled(row) if text.source else ""
-    also = [own] if own and (own in told or own not in silent) else []
-    return list(dict.fromkeys((*also, *told)))[:MOST_SOURCES]
+def _sources(text: RuleText, host: Host, row: SubjectRow, *expressions: str) -> list[str]:
+    """What the values of these expressions were read from, of this row; what was not read is no source."""
+    patterns = Words(text.source).filled(row).split(", ") if text.source else []
+    table = host.once(_traces).get(text.each, Trace())
+    places = [pattern for pattern in patterns if pattern in table]
+    others: list[str] = []
+    for name in dict.fromkeys(name for words in expressions for name in sorted(_names(text, words))):
+        if name in row and isinstance(row[name], Absent):
+            continue
+        of = text.read.get(name)
+        place = of.place(row.folder, _texts(of, row)) if of is not None else ""
+        told = row.sources(name)
+        if {place, f"{place}/"} & {*told}:
+            places.append(place)
+            continue
+        files = _files(told)
+        meant = [file for file in files if any(fnmatchcase(file, pattern) for pattern in patterns)]
+        places += meant or (files if len(files) <= MAX_FILES_OF_A_VALUE else [])
+        others += files
+    return _few(places, patterns) or _few([*_of_table(table, row), *others], patterns)
+
+
+def _few(places: Sequence[str], patterns: Sequence[str]) -> list[str]:
+    """Each once; of many that meet one pattern the pattern."""
+    shown: list[str] = []
+    for place in dict.fromkeys(places):
+        pattern = next((p for p in patterns if "*" in p and fnmatchcase(place, p)), place)
+        many = sum(fnmatchcase(other, pattern) for other in {*places}) > MAX_FILES_OF_A_VALUE
+        shown.append(pattern if many else place)
+    return list(dict.fromkeys(shown))[:MAX_SOURCES]
+
+
+def _files(told: Sequence[str]) -> list[str]:
+    return [place for place in told if not place.endswith("/")] or [place.rstrip("/") for place in told]
+
+
+def _of_table(table: Trace, row: SubjectRow) -> list[str]:
+    """Of a table that read its rows' values together: what bears this row's name, or all where that is little."""
+    read = _files(list(table))
+    own = [place for place in read if row.subject and f"/{row.subject}/" in f"{place}/"]
+    chosen = own or read
+    return chosen if len(chosen) <= MAX_SOURCES else []
+
+
+def _traces(_: Host) -> dict[str, Trace]:
+    """By table, what was read for it; filled as rules ask."""
+    return {}
 
 
 def _names(text: RuleText, words: str) -> frozenset[str]:
@@ -180,24 +222,46 @@ def _names(text: RuleText, words: str) -> frozenset[str]:
     return names.union(*(_names(text, text.let[name]) for name in names if name in text.let))
 
 
-def remedy(host: Host, one: Advice, row: SubjectRow, rule: str) -> Remedy:
-    """As it is typed on this distribution."""
+def remedies(text: RuleText, host: Host, rows: Sequence[SubjectRow]) -> tuple[Remedy, ...]:
+    """Each for all rows that it helps: one for those whose title is the same. What changes nothing here is left out."""
+    made: list[Remedy] = []
+    for advice in text.remedy:
+        alike: dict[str, list[SubjectRow]] = {}
+        for row in rows:
+            if not advice.when or expression(advice.when)(row) is True:
+                alike.setdefault(Words(advice.title).filled(row), []).append(row)
+        for title, those in alike.items():
+            one = remedy(host, advice, those, text.id, title)
+            if one.commands or one.persistent or not (advice.commands or advice.set):
+                made.append(one)
+    return tuple(made)
+
+
+def remedy(host: Host, one: Advice, rows: Sequence[SubjectRow], rule: str, title: str) -> Remedy:
+    """As it is typed on this distribution, for all of these rows."""
     where = host.once(distribution)
     own = one.on.get(where.id) or one.on.get(where.family, {}) if present(where) else {}
-    wanted = {plain(key, row): plain(value, row) for key, value in one.set.items()}
-    made = settings.lines(host, {k: v for k, v in wanted.items() if k and v}, rule.rpartition(".")[2])
+    pairs = [
+        (place, plain(value, row))
+        for row in rows
+        for key, value in one.set.items()
+        for place in plain_each(key, row)
+    ]
+    made = settings.lines(host, {k: v for k, v in pairs if k and v}, rule.rpartition(".")[2])
 
     def lines(name: str, usual: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
-        filled = (typed(line, row) for line in own.get(name, usual))
-        return tuple(typable(line) for line in (*filled, *more) if line)
+        templates = own.get(name, usual)
+        filled = (line for template in templates for line in for_all(template, rows))
+        return tuple(typable(line) for line in (*filled, *more) if line and services.exist(host, line))
 
     return Remedy(
-        title=Words(one.title).filled(row),
+        title=title,
         commands=lines("commands", one.commands, made.commands),
         persistent=lines("persistent", one.persistent, made.persistent),
-        verify=lines("verify", one.verify, () if one.verify else made.verify),
+        verify=lines("verify", one.verify, made.verify),
         undo=lines("undo", one.undo, made.undo),
         warning=one.warning,
+        no_command=one.no_command,
     )
 
 

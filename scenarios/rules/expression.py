@@ -49,6 +49,7 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "matches": lambda text, pattern: re.search(pattern, text) is not None,
     "words": lambda text: tuple(text.split()),
     "joined": lambda items: ", ".join(str(item) for item in items),
+    "joined_with": lambda items, between: between.join(str(item) for item in items),
 }
 _LAZY = frozenset({"known", "given"})  # these look at what is absent too
 

@@ -20,7 +20,8 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     /proc/vmstat, /proc/meminfo, INI. `match`: the first group of a regular expression. `choice`: the word in brackets.
     `count`: how many names a folder has; `exists`: whether it is there; `link`: the last part of a symlink.
     `log`: how many lines of the kernel's log meet the pattern; `last`: the last of those that another read counts.
-    `plain`: a text even where it looks like a number, such as a mask.
+    `plain`: a text even where it looks like a number, such as a mask. A path with `*` reads all files that match, one
+    after the other: sos names the same output differently from version to version.
     """
 
     path: str = ""
@@ -72,14 +73,21 @@ def read(host: Host, what: Read, folder: str, row: dict[str, str]) -> Value:
         return _of_text(host.command(*words), what, what.command[0])
     path = what.place(folder, row)
     if what.exists:
-        return host.exists(path)
+        return bool(host.glob(path)) if "*" in path else host.exists(path)
     if what.count:
         names = host.listing(path)
         return names if isinstance(names, Absent) else len(names)
+    if "*" in what.path:
+        return _of_text(_joined(host, path), what, path)
     if what.link:
         target = host.link(path)
         return target if isinstance(target, Absent) else target.rsplit("/", 1)[-1]
     return _of_text(host.text(path, MOST_BYTES), what, path)
+
+
+def _joined(host: Host, pattern: str) -> str | Absent:
+    texts = [text for path in host.glob(pattern) if isinstance(text := host.text(path, MOST_BYTES), str)]
+    return "\n".join(texts) if texts else Absent(f"there is no {pattern}", "missing", pattern)
 
 
 def last_line(host: Host, log: str) -> Value:

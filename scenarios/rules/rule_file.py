@@ -22,16 +22,19 @@ class Advice(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """What to do. `on` takes the place of `commands` and `persistent` on these distributions: debian, redhat, suse …
 
     `set`: sysctls and files below /sys with the values they should have: their commands, and how to take them back, are
-    made from it and from what is read.
+    made from it and from what is read. `when`: the rows that it helps; without one it is for all of them.
+    `no_command`: why nothing can be typed, where that is so.
     """
 
     title: str
+    when: str = ""
     set: dict[str, str] = {}
     commands: tuple[str, ...] = ()
     persistent: tuple[str, ...] = ()
     verify: tuple[str, ...] = ()
     undo: tuple[str, ...] = ()
     warning: str = ""
+    no_command: str = ""
     on: dict[str, dict[str, tuple[str, ...]]] = {}
 
 
@@ -84,7 +87,8 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         if not re.fullmatch(r"[a-z][a-z0-9]*\.[a-z0-9][a-z0-9.-]*", self.id):
             return f"id {self.id!r} is not of the form subject.name"
         try:
-            for text in (self.when, self.where, self.warning, self.critical, *self.let.values()):
+            advised = (one.when for one in self.remedy)
+            for text in (self.when, self.where, self.warning, self.critical, *self.let.values(), *advised):
                 if text:
                     expression(text)
             for template in (

@@ -5,12 +5,12 @@ The undo is what was read on this host, for every setting that the commands touc
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from probes.host import Host
-from probes.types import present
+from probes.types import Absent, present
 from scenarios.rules.read import chosen
 
 # Setting one of a pair sets the other to 0, and 0 itself is refused (mm/page-writeback.c, dirty_bytes_handler).
@@ -30,23 +30,47 @@ class Lines(msgspec.Struct, frozen=True):
 
 
 def lines(host: Host, wanted: Mapping[str, str], name: str) -> Lines:
-    """`wanted`: by sysctl (`vm.swappiness`) or path (`/sys/...`, with `*` for several); `name`: of the file to keep."""
+    """`wanted`: by sysctl (`vm.swappiness`) or path (`/sys/...`, with `*` for several); `name`: of the file to keep.
+
+    What has its value already, and what this host does not have, is left out.
+    """
+    wanted = {key: value for key, value in wanted.items() if _changes(host, key, value)}
     sysctls = {key: value for key, value in wanted.items() if not key.startswith("/")}
-    files = {key: value for key, value in wanted.items() if key.startswith("/")}
     commands = [_sysctl(sysctls.items())] if sysctls else []
     undo = [_sysctl(old)] if (old := list(_before(host, sysctls))) else []
-    for path, value in files.items():
-        commands.append(_written(value, path))
-        undo += _restored(host, path)
+    files: dict[str, list[str]] = {}
+    for path, value in wanted.items():
+        if path.startswith("/"):
+            files.setdefault(value, []).append(path)
+    for value, paths in files.items():
+        commands.append(_written(value, paths))
+        undo += _restored(host, paths)
     keep = f"/etc/sysctl.d/90-hostdx-{name}.conf"
     kept = " ".join(shlex.quote(f"{key} = {value}") for key, value in sysctls.items())
     verify = [f"sysctl {' '.join(sysctls)}"] if sysctls else []
+    for paths in files.values():
+        verb = "grep ." if len(paths) > 1 or "*" in paths[0] else "cat"
+        verify.append(f"{verb} {' '.join(map(_path, paths))}")
     return Lines(
         tuple(commands),
         (f"printf '%s\\n' {kept} > {keep}",) if sysctls else (),
-        (*verify, *(f"grep . {_path(path)}" if "*" in path else f"cat {_path(path)}" for path in files)),
+        tuple(verify),
         (*undo, f"rm -f {keep}") if sysctls else tuple(undo),
     )
+
+
+def _changes(host: Host, key: str, value: str) -> bool:
+    """False where the setting has this value, or is not there: it could neither be made nor be taken back."""
+    paths = _places(host, key) if key.startswith("/") else ("/proc/sys/" + key.replace(".", "/"),)
+    texts = [host.text(path, 4096) for path in paths]
+    return any(
+        text.kind == "permission" if isinstance(text, Absent) else chosen(text).split() != value.split()
+        for text in texts
+    )
+
+
+def _places(host: Host, path: str) -> tuple[str, ...]:
+    return host.glob(path) if "*" in path else (path,)
 
 
 def _sysctl(pairs: Iterable[tuple[str, str]]) -> str:
@@ -69,20 +93,18 @@ def _read(host: Host, sysctl: str) -> str:
     return " ".join(text.split()) if present(text) else ""
 
 
-def _restored(host: Host, path: str) -> Iterator[str]:
+def _restored(host: Host, paths: Sequence[str]) -> Iterator[str]:
     """One line, and one more for each value that differs from the usual one."""
-    were = {
-        place: chosen(text)
-        for place in (host.glob(path) if "*" in path else (path,))
-        if present(text := host.text(place, 4096))
-    }
+    places = [place for path in paths for place in _places(host, path)]
+    were = {place: chosen(text) for place in places if present(text := host.text(place, 4096))}
     for number, (value, _) in enumerate(Counter(were.values()).most_common()):
-        places = [place for place, old in were.items() if old == value]
-        yield _written(value, path) if not number else f"echo {shlex.quote(value)} | tee {shlex.join(places)}"
+        own = [place for place, old in were.items() if old == value]
+        yield _written(value, paths if not number and len(were) == len(places) else own)
 
 
-def _written(value: str, path: str) -> str:
-    return f"echo {shlex.quote(value)} {'| tee' if '*' in path else '>'} {_path(path)}"
+def _written(value: str, paths: Sequence[str]) -> str:
+    several = len(paths) > 1 or "*" in paths[0]
+    return f"echo {shlex.quote(value)} {'| tee' if several else '>'} {' '.join(map(_path, paths))}"
 
 
 def _path(path: str) -> str:

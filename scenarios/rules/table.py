@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 from probes.host import Host
+from probes.read_trace import Trace, tracing
 from probes.types import Absent
 from scenarios.rules.expression import Value
 
@@ -33,6 +34,7 @@ class SubjectRow(Mapping[str, Value]):
         self._columns = columns
         self._before = before if before is not None else {"subject": subject}
         self._read: dict[str, Value] = {}
+        self._traces: dict[str, Trace] = {}
 
     def __getitem__(self, name: str) -> Value:
         if name in self._read:
@@ -40,8 +42,19 @@ class SubjectRow(Mapping[str, Value]):
         if name not in self._columns:
             return self._before[name]
         column = self._columns[name]
-        self._read[name] = column() if callable(column) else column
-        return self._read[name]
+        if callable(column):
+            with tracing() as self._traces[name]:
+                column = column()
+        self._read[name] = column
+        return column
+
+    def sources(self, name: str) -> tuple[str, ...]:
+        """The files and commands that this value was read from; empty where its table read it with the others."""
+        if name in self._traces:
+            return tuple(self._traces[name])
+        if name in self._columns or not isinstance(self._before, SubjectRow):
+            return ()
+        return self._before.sources(name)
 
     def __contains__(self, name: object) -> bool:
         return name in self._columns or name in self._before

@@ -3,7 +3,7 @@
 import os
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from probes import units
 from probes.types import Absent
@@ -20,6 +20,8 @@ FORMS: dict[str, Callable[[float], str]] = {
     "capacity": units.capacity,
     "elapsed": units.elapsed,
     "times": units.times,
+    "exact": lambda value: f"{value:,.0f}",
+    "words": str,  # in a command: each word of a text is quoted by itself
 }
 _HOLE = re.compile(r"\{([^{}]+?)(?::([a-z]+))?\}")
 
@@ -42,9 +44,27 @@ def typed(line: str, names: Names) -> str:
     def one(found: re.Match[str]) -> str:
         if found[1] not in names or (found[2] and found[2] not in FORMS):
             return found[0]  # `{print}` of awk
-        return shlex.quote(said(names[found[1]], found[2] or ""))
+        told = said(names[found[1]], found[2] or "")
+        return shlex.join(told.split()) if found[2] == "words" else shlex.quote(told)
 
     return _PLAIN.sub(one, line)
+
+
+MAX_SINGLE_LINES = 4
+
+
+def for_all(line: str, rows: Sequence[Names]) -> list[str]:
+    """A command for each row, each once; of many that differ by one value alone one loop over its values."""
+    filled = list(dict.fromkeys(command for row in rows if (command := typed(line, row))))
+    holes = {hole[1] for row in rows[:1] for hole in _PLAIN.finditer(line) if hole[1] in row}
+    varying = [name for name in holes if len({str(row[name]) for row in rows}) > 1]
+    if len(filled) <= MAX_SINGLE_LINES or len(varying) != 1 or "#" in line:
+        return filled
+    [name] = varying
+    values = dict.fromkeys(shlex.quote(said(row[name])) for row in rows if typed(line, row))
+    # `$x` stands where the value stood: what was a word of its own stays one
+    body = typed(re.sub(rf"\{{{name}(:[a-z]+)?\}}", '"$x"', line), rows[0])
+    return [f"for x in {' '.join(values)}; do {body}; done"]
 
 
 def plain(line: str, names: Names) -> str:
@@ -55,6 +75,15 @@ def plain(line: str, names: Names) -> str:
     return _PLAIN.sub(
         lambda found: said(names[found[1]], found[2] or "") if found[1] in names else found[0], line
     )
+
+
+def plain_each(line: str, names: Names) -> list[str]:
+    """As `plain`, once for each word of the value that is marked `:words`."""
+    found = re.search(r"\{(\w+):words\}", line)
+    value = names.get(found[1]) if found else None
+    if found is None or not isinstance(value, str):
+        return [plain(line, names)]
+    return [plain(line.replace(found[0], word), names) for word in value.split()]
 
 
 def _is_option(line: str, hole: re.Match[str], names: Names) -> bool:
@@ -78,6 +107,11 @@ class Words:
             if form and form not in FORMS:
                 raise Invalid(f"{template!r}: {form} is no form; there are {', '.join(FORMS)}")
             self._holes[found[0]] = (expression(found[1]), form)
+
+    @property
+    def names(self) -> list[str]:
+        """The expressions in it."""
+        return [expr.text for expr, _ in self._holes.values()]
 
     def filled(self, names: Names) -> str:
         told = _OPTIONAL.sub(lambda part: part[1] if self._known(part[1], names) else "", self.template)

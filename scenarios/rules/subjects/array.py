@@ -6,6 +6,7 @@ from functools import partial
 from probes.host import Host
 from probes.system.disk.arrays import md_arrays, mdstat, parse_thin_status, thin_pool
 from probes.system.disk.block import block_devices, leaves
+from probes.system.disk.mounts import mounts
 from probes.types import Absent, present
 from scenarios.rules.expression import Value
 from scenarios.rules.table import SubjectRow
@@ -24,6 +25,7 @@ def pool_rows(host: Host) -> list[SubjectRow] | Absent:
                 "data": pool.data,
                 "metadata": pool.metadata,
                 "mode": pool.mode,
+                "lv": _volume(pool.name),
             }
             found.setdefault(pool.name, SubjectRow(pool.name, columns))
     if not found and not host.live:  # a sosreport without sysfs
@@ -31,7 +33,7 @@ def pool_rows(host: Host) -> list[SubjectRow] | Absent:
             if kind == "thin-pool" and (parsed := parse_thin_status(f"thin-pool {status}")) is not None:
                 label = name.removesuffix("-tpool")
                 shares = dict(zip(("data", "metadata", "mode"), parsed, strict=True))
-                found[label] = SubjectRow(label, {"name": label, **shares})
+                found[label] = SubjectRow(label, {"name": label, "lv": _volume(label), **shares})
         if not found:
             found = _of_lvs(host)
     return list(found.values())
@@ -45,11 +47,38 @@ def _of_lvs(host: Host) -> dict[str, SubjectRow]:
         line = r"^\s*(\S+)\s+(\S+)\s+t\S{9}\s+\S+\s+([0-9]{1,3}\.[0-9]+)\s+([0-9]{1,3}\.[0-9]+)"
         for pool, group, data, metadata in re.findall(line, text, re.MULTILINE) if present(text) else ():
             name = f"{group}-{pool}"
-            shares = {"data": float(data) / 100, "metadata": float(metadata) / 100}
-            found[name] = SubjectRow(
-                name, {"name": name, **shares, "mode": Absent("lvs does not report it", "unsupported")}
-            )
+            shares: dict[str, Value] = {"data": float(data) / 100, "metadata": float(metadata) / 100}
+            columns = {"name": name, **shares, "lv": f"{group}/{pool}"}
+            columns["mode"] = Absent("lvs does not report it", "unsupported")
+            found[name] = SubjectRow(name, columns)
     return found
+
+
+def _volume(mapped: str) -> Value:
+    """`vg-my--pool-tpool` of the device mapper is the volume vg/my-pool (lvm2, lib/misc/lvm-string.c)."""
+    parts = [part.replace("--", "-") for part in re.split(r"(?<!-)-(?!-)", mapped.removesuffix("-tpool"))]
+    return "/".join(parts) if len(parts) == 2 else Absent(f"{mapped} is no name of LVM", "unsupported")
+
+
+def btrfs_rows(host: Host) -> list[SubjectRow]:
+    """One row per device of each btrfs file system (fs/btrfs/sysfs.c): `mounted`, a place where it is mounted."""
+    table = mounts(host)
+    rows = []
+    for path in host.glob("/sys/fs/btrfs/*/devinfo/*"):
+        uuid = path.split("/")[4]
+        names = host.listing(f"/sys/fs/btrfs/{uuid}/devices")
+        own = [m for m in table if m.fstype == "btrfs"] if present(table) else []
+        places = [m.mountpoint for m in own if present(names) and m.source.rpartition("/")[2] in names]
+        alone = len(host.glob("/sys/fs/btrfs/*/devinfo")) == 1
+        places = places or [m.mountpoint for m in own if alone]
+        columns: dict[str, Value] = {
+            "name": f"{uuid}/{path.rpartition('/')[2]}",
+            "path": path,
+            "uuid": uuid,
+            "mounted": places[0] if places else Absent("where it is mounted is not known"),
+        }
+        rows.append(SubjectRow(f"{uuid}/{path.rpartition('/')[2]}", columns, path))
+    return rows
 
 
 def mapped_rows(host: Host) -> list[SubjectRow]:

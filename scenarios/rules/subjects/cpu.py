@@ -137,7 +137,10 @@ def package_rows(host: Host) -> list[SubjectRow] | Absent:
     found = packages(host)
     if isinstance(found, Absent):
         return [] if host.live or virtualisation(host).virtual else found
-    return [SubjectRow(one.name, {"limit_w": one.limit_w, "most_w": one.most_w}, one.zone) for one in found]
+    return [
+        SubjectRow(one.name, {"limit_w": one.limit_w, "most_w": one.most_w, "zone": one.zone}, one.zone)
+        for one in found
+    ]
 
 
 def throttle_rows(host: Host) -> list[SubjectRow] | Absent:

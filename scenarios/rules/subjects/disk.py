@@ -169,6 +169,7 @@ def partition_rows(host: Host) -> list[SubjectRow]:
                 "start": partial(host.integer, f"{d.path}/start"),
                 "offset": partial(host.integer, f"{d.path}/alignment_offset"),
                 "physical": d.queue.physical_block_bytes,
+                "disk": d.parent,
             }
             rows.append(SubjectRow(d.name, columns, d.path))
     return rows
@@ -236,11 +237,21 @@ def _mount(host: Host, mount: Mount) -> SubjectRow:
             "inodes": lambda: _share(host, mount, "inodes"),
             "free": lambda: _share(host, mount, "free"),
             "rotational": lambda: spins(device()),
+            "device": device,
+            "disk": lambda: _whole_disk(host, device()),
             "errors": lambda: _ext4_errors(host, device()),
             "log_device": option("logdev"),
             "log_rotational": lambda: spins(source_device(host, option("logdev"))),
         },
     )
+
+
+def _whole_disk(host: Host, device: Value) -> Value:
+    """The disk of a partition, or of what is built on exactly one."""
+    known = block_devices(host)
+    while present(device) and device in known and (known[device].parent or len(known[device].slaves) == 1):
+        device = known[device].parent or known[device].slaves[0]
+    return device if isinstance(device, Absent) or device in known else Absent(f"{device} is not known")
 
 
 def _fstab(host: Host, mount: Mount) -> tuple[str, ...] | None:

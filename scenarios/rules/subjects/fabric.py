@@ -21,6 +21,8 @@ def _port(host: Host, path: str) -> SubjectRow:
     columns = {
         "path": path,
         "device": device,
+        "number": number,
+        "interface": partial(_interface, host, device),
         "state": partial(_word, host, f"{path}/state"),
         "physical": partial(_word, host, f"{path}/phys_state"),
         "linked": lambda: _word(host, f"{path}/phys_state") == "LinkUp",
@@ -35,6 +37,12 @@ def _port(host: Host, path: str) -> SubjectRow:
         "used": lambda: host.text(f"{path}/lid", 64) not in ("0x0", "0x0000", "0xffff"),
     }
     return SubjectRow(f"{device} port {number}", columns, path)
+
+
+def _interface(host: Host, device: str) -> Value:
+    """The network interface of the same adapter."""
+    names = host.listing(f"{ROOT}/{device}/device/net")
+    return names if isinstance(names, Absent) else next(iter(names), Absent(f"{device} has no interface"))
 
 
 def _word(host: Host, path: str) -> Value:

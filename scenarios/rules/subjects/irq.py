@@ -5,8 +5,10 @@ from collections.abc import Sequence
 
 from probes.host import Host
 from probes.system.nodes.numa import numa
-from probes.system.processor.cpulist import parse_list, parse_mask
+from probes.system.processor.cpulist import as_list, parse_list, parse_mask
+from probes.system.processor.topology import topology
 from probes.types import Absent, present
+from scenarios.rules import services
 from scenarios.rules.expression import Value
 
 
@@ -66,6 +68,24 @@ def nodes_of(host: Host, numbers: Sequence[str]) -> Value:
     if not cpus:
         return _unknown(host)
     return tuple(sorted({node for cpu in cpus if (node := table.node_of(cpu)) is not None}))
+
+
+BY_HAND = ("irqbalance", "irq_numbers", "wanted_cpus")
+
+
+def by_hand(host: Host, numbers: Sequence[str], node: int | Absent) -> dict[str, Value]:
+    """What a command that spreads them needs: their numbers and the CPUs that they may use."""
+    table = numa(host)
+    own = [n.cpus for n in table.nodes if n.number == node] if present(table) and not table.doubt else []
+    cpus = frozenset[int]().union(*own) if own else topology(host).online
+    state = services.service_state(host, "irqbalance")
+    return {
+        "irqbalance": state == "running"
+        if state in ("running", "installed")
+        else Absent("it is not installed"),
+        "irq_numbers": " ".join(numbers) or Absent("it has no interrupts"),
+        "wanted_cpus": as_list(cpus) if cpus else Absent("no CPU is listed"),
+    }
 
 
 def _affinity(host: Host, number: str) -> frozenset[int] | None:

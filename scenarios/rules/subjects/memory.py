@@ -157,7 +157,13 @@ def groups_rows(host: Host) -> list[SubjectRow]:
     for controller, files in _KINDS:
         for root, folder in folders_with(host, controller, files)[0]:
             name = folder.removeprefix(f"{root}/")
-            rows.setdefault(
-                folder, SubjectRow(name, {"name": name, "path": folder, "controller": controller}, folder)
-            )
+            last = name.rpartition("/")[2]
+            is_unit = last.endswith((".service", ".slice", ".scope"))
+            columns: dict[str, Value] = {
+                "name": name,
+                "path": folder,
+                "controller": controller,
+                "unit": last if is_unit else Absent(f"{last} is no unit of systemd", "unsupported"),
+            }
+            rows.setdefault(folder, SubjectRow(name, columns, folder))
     return list(rows.values())

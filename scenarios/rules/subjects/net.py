@@ -84,6 +84,7 @@ def _card(host: Host, card: Nic, emulated: bool) -> SubjectRow:
         "irq_cpus": lambda: irq.cpus_of(host, _irqs(host, card)),
         "irqs": lambda: len(_irqs(host, card)) or Absent("no interrupt has its name"),
         "irq_nodes": lambda: irq.nodes_of(host, _irqs(host, card)),
+        **{name: partial(_by_hand, host, card, name) for name in irq.BY_HAND},
         "cut_off": partial(_driver_sum, host, card.name, _CUT_OFF),
         "exceeded": partial(_driver_sum, host, card.name, r"allowance_exceeded$"),
         "paused": partial(_driver_sum, host, card.name, _PAUSED),
@@ -205,6 +206,10 @@ def _driver_sum(host: Host, card: str, pattern: str) -> Value:
 def _irqs(host: Host, card: Nic) -> tuple[str, ...]:
     names = [card.name] + ([card.bus] if card.bus else [])
     return irq.irqs_of(host, host.real(f"{ROOT}/{card.name}/device"), names)
+
+
+def _by_hand(host: Host, card: Nic, name: str) -> Value:
+    return irq.by_hand(host, _irqs(host, card), card.numa_node)[name]
 
 
 def _pcie(host: Host, base: str) -> Link | Absent:

@@ -29,6 +29,7 @@ def pci_rows(host: Host) -> list[SubjectRow] | Absent:
             "node": device.node,
             "virtual_function": device.virtual_function,
             "irq_nodes": partial(_irq_nodes, host, device),
+            **{name: partial(_by_hand, host, device, name) for name in irq.BY_HAND},
             "guest": virtualisation(host).virtual,
             "unasked": partial(_unasked, host, device),
             "read_request": partial(read_request_bytes, host, device.address),
@@ -62,8 +63,16 @@ def _unasked(host: Host, device: PciDevice) -> Value:
 
 
 def _irq_nodes(host: Host, device: PciDevice) -> Value:
+    return irq.nodes_of(host, _irqs(host, device))
+
+
+def _irqs(host: Host, device: PciDevice) -> tuple[str, ...]:
     folder = host.real(f"/sys/bus/pci/devices/{device.address}")
-    return irq.nodes_of(host, irq.irqs_of(host, folder, [*device.names[:1], device.address]))
+    return irq.irqs_of(host, folder, [*device.names[:1], device.address])
+
+
+def _by_hand(host: Host, device: PciDevice, name: str) -> Value:
+    return irq.by_hand(host, _irqs(host, device), device.node)[name]
 
 
 def _narrow(now: str, most: str) -> bool:
