@@ -208,11 +208,16 @@ class Host:
             out = run_command(argv, timeout_s, any_status=any_status)
             return out if isinstance(out, Absent) else out.rstrip("\n")
         source = " ".join(argv)
-        if not (kept := self.once(_kept)):
+        if not self.once(_kept):
             return Absent(f"a captured tree holds no output of {source}", "captured", source)
-        if path := kept.get(sosreport.file_name(argv)):
+        if (path := self.output_of(source)).startswith("/"):
             return self.text(path, 8 << 20)
         return Absent(f"the sosreport holds no output of {source}", "captured", source)
+
+    def output_of(self, command: str) -> str:
+        """The file that holds the command's output in a captured tree, else the command itself."""
+        kept = {} if self.live else self.once(_kept)
+        return kept.get(sosreport.file_name(tuple(command.split(" "))), command)
 
     def once(self, fn: Callable[[Host], T]) -> T:
         """`fn(self)`, worked out once for this host."""

@@ -12,15 +12,22 @@ import msgspec
 
 from probes.host import Host
 from probes.number_text import whole
+from probes.read_trace import tracing
 from probes.system.running.tasks import frame
 from probes.types import Absent, present
 
-MOST_BYTES = 16 << 20
+MAX_LOG_BYTES = 16 << 20
 _FILES = ("/var/log/dmesg", "/var/log/kern.log", "/var/log/messages", "/var/log/syslog")
-_CAPTURED = ("/dmesg", "/dmesg.txt", "/sos_commands/kernel/dmesg_-T")
-_JOURNALS = "/sos_commands/logs/journalctl_*--boot"
+# By sos' versions; with the lines' own priorities (`dmesg -x`, `-r`, a journal as JSON) before those without.
+_WITH_PRIORITIES = ("/sos_commands/kernel/dmesg_-[rx]*", "/sos_commands/logs/journalctl_*json*")
+_CAPTURED = ("/sos_commands/kernel/dmesg*", "/dmesg", "/dmesg.txt")
+_JOURNALS = "/sos_commands/logs/journalctl_*--boot*"
+LEVELS = ("emerg", "alert", "crit", "err", "warn", "notice", "info", "debug")  # dmesg(1), -x
+WARNING = 4
 
-_MONOTONIC = re.compile(r"^(?:<\d+>)?\[\s*([0-9]{1,15}\.[0-9]{1,15})\]\s?(.*)$")
+_OF_KERNEL = re.compile(r'"_TRANSPORT"\s*:\s*"kernel"')
+_LEVEL = re.compile(r"^<([0-9]{1,3})>|^\w+\s*:(\w+)\s*: (?=\[)")
+_MONOTONIC = re.compile(r"^\[\s*([0-9]{1,15}\.[0-9]{1,15})\]\s?(.*)$")
 _SYSLOG = re.compile(r"^(?:\w{3}\s+\d+ [\d:.]+|\d{4}-\d\d-\d\dT\S+) \S+ kernel: (.*)$")
 _CALENDAR = re.compile(r"^\[\w{3} \w{3}\s+\d+ [\d:]+ \d{4}\]\s?(.*)$")
 _HUNG = re.compile(
@@ -38,10 +45,11 @@ _MOST_LINES_OF_A_REPORT = 60
 
 
 class LogLine(msgspec.Struct, frozen=True):
-    """One line without its prefix; `time_s` is seconds since boot where the line says so."""
+    """One line without its prefix; `time_s` is seconds since boot and `priority` 0..7 where the line says so."""
 
     message: str
     time_s: float | None = None
+    priority: int | None = None
 
 
 class KernelLog(msgspec.Struct, frozen=True):
@@ -71,30 +79,67 @@ class NullDereference(msgspec.Struct, frozen=True):
 
 def parse_line(line: str) -> LogLine:
     """Takes dmesg's, syslog's and journalctl's prefixes off."""
+    if line.startswith("{"):
+        return _parse_json(line)
     syslog = _SYSLOG.match(line)
     if syslog:
         line = syslog.group(1)
+    level = _LEVEL.match(line)
+    priority = None
+    if level:
+        line = line[level.end() :]
+        named = LEVELS.index(level[2]) if level[2] in LEVELS else None
+        priority = int(level[1]) & 7 if level[1] else named
     found = _MONOTONIC.match(line)
     if found:
-        return LogLine(found.group(2), float(found.group(1)))
+        return LogLine(found.group(2), float(found.group(1)), priority)
     calendar = _CALENDAR.match(line)
-    return LogLine(calendar.group(1) if calendar else line)
+    return LogLine(calendar.group(1) if calendar else line, None, priority)
+
+
+class _JournalEntry(msgspec.Struct, rename="upper"):
+    """Of `journalctl -o json` (systemd.journal-fields(7)). A message that is no text is a list of bytes."""
+
+    message: str = ""
+    priority: str = ""
+    monotonic: str = msgspec.field(name="__MONOTONIC_TIMESTAMP", default="")
+
+
+def _parse_json(line: str) -> LogLine:
+    try:
+        entry = msgspec.json.decode(line, type=_JournalEntry)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return LogLine(line)
+    at_us, priority = whole(entry.monotonic), whole(entry.priority)
+    return LogLine(
+        entry.message,
+        None if at_us is None else at_us / 1e6,
+        priority if priority is not None and priority < len(LEVELS) else None,
+    )
 
 
 def kernel_log(host: Host) -> KernelLog | Absent:
     """The log of this boot, or of a captured host; absent with the missing right, else the first reason."""
     absent: list[Absent] = []
+    captured = () if host.live else tuple(path for glob in _WITH_PRIORITIES for path in host.glob(glob))
+    for path in captured:
+        text = host.text(path, MAX_LOG_BYTES)
+        if present(text) and text.strip():
+            return KernelLog(_kernel_lines(text), path)
     for argv in (
-        ("dmesg",),
+        ("dmesg", "-r") if host.live else ("dmesg",),
         ("journalctl", "-k", "-b", "-o", "short-monotonic", "--no-pager", "-n", "20000"),
     ):
-        text = host.command(*argv)
+        with tracing() as read:
+            text = host.command(*argv)
         if present(text) and text.strip():
-            return KernelLog(_kernel_lines(text), " ".join(argv))
+            # of a captured tree the file that holds the command's output
+            return KernelLog(_kernel_lines(text), " ".join(argv) if host.live else [*read][-1])
         absent.append(text if isinstance(text, Absent) else Absent(f"{argv[0]} shows nothing"))
-    for path in _FILES if host.live else (*_CAPTURED, *host.glob(_JOURNALS), *_FILES):
-        text = host.text(path, MOST_BYTES)
-        if present(text):
+    kept = () if host.live else tuple(path for glob in (*_CAPTURED, _JOURNALS) for path in host.glob(glob))
+    for path in (*kept, *_FILES):
+        text = host.text(path, MAX_LOG_BYTES)
+        if present(text) and text.strip():
             return KernelLog(_kernel_lines(text), path)
     return next((a for a in absent if a.kind == "permission"), absent[0])
 
@@ -104,6 +149,8 @@ def _kernel_lines(text: str) -> tuple[LogLine, ...]:
     lines = text.splitlines()
     if any(" kernel: " in line for line in lines):
         lines = [line for line in lines if " kernel: " in line]
+    elif lines and lines[0].startswith("{"):
+        lines = [line for line in lines if '"_TRANSPORT"' not in line or _OF_KERNEL.search(line)]
     return tuple(parse_line(line) for line in lines)
 
 
@@ -207,4 +254,5 @@ def parse_record(record: str) -> LogLine:
     fields = head.split(",")
     line = text.split("\n", 1)[0]
     at_us = whole(fields[2]) if len(fields) > 2 else None
-    return LogLine(line, None if at_us is None else at_us / 1e6)
+    priority = whole(fields[0])
+    return LogLine(line, None if at_us is None else at_us / 1e6, None if priority is None else priority & 7)

@@ -55,7 +55,9 @@ def pressure(host: Host) -> Iterator[Finding]:
             least=f"{PRESSURE_SPEAKS * 100:.0f}",
             most=most + (f"; {nobody.sentence}" if nobody else ""),
             evidence=[Evidence(f"{user.name} [{user.pid}]{_whose(user)}: {user.words}") for user in users],
-            remedy=(_relief(kind, first),) if first else (nobody.remedy,) if nobody else (),
+            remedy=(_relief(kind, first),)
+            if first
+            else (nobody.remedy if nobody else SAYS.remedy(f"captured-{kind}"),),
             proof="process" if kind == "cpu" and first else kind,
             prove_options=("--pid", str(first.pid)) if first and _measurable(kind, first) else (),
         )
@@ -122,7 +124,6 @@ def offline(host: Host) -> Iterator[Finding]:
             cpus=f"{count} CPU{' is' if count == 1 else 's are'}",
             missing=as_list(missing),
             present=len(it.present),
-            first=min(missing),
             evidence=(SAYS.evidence("smt", control=control.strip()),) if present(control) else (),
         )
 

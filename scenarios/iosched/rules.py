@@ -61,7 +61,7 @@ def describe(host: Host, state: Scheduling) -> tuple[Evidence, ...]:
         if present(value)
     ]
     if depth:
-        lines.append(Evidence(", ".join(depth), queue))
+        lines.append(Evidence(", ".join(depth), f"{queue}/nr_requests"))
     return tuple(lines)
 
 

@@ -16,7 +16,8 @@ SAYS = texts("kernel")
 
 def known(host: Host) -> Iterator[Finding]:
     """The running kernel's entries of knowledge/kernels.toml that can matter on this host."""
-    release = readable(kernel(host).release, "the kernel's release")
+    running = kernel(host)
+    release = readable(running.release, "the kernel's release")
     said: set[str] = set()
     for fault in faults_here(host):
         if fault.scheduler or fault.of != "kernel" or fault.id in said:
@@ -31,7 +32,9 @@ def known(host: Host) -> Iterator[Finding]:
         if fault.quiet and not symptom:
             continue
         said.add(fault.id)
-        yield _finding(fault, release, [answer for answer in met if isinstance(answer, str)], symptom)
+        yield _finding(
+            fault, release, running.source, [answer for answer in met if isinstance(answer, str)], symptom
+        )
 
 
 def _symptom(fault: KernelFault, host: Host) -> str | Absent:
@@ -41,9 +44,9 @@ def _symptom(fault: KernelFault, host: Host) -> str | Absent:
     return probe(host) if probe is not None else Absent(f"no symptom is called {fault.symptom}", "invalid")
 
 
-def _finding(fault: KernelFault, release: str, met: list[str], symptom: str | Absent) -> Finding:
+def _finding(fault: KernelFault, release: str, source: str, met: list[str], symptom: str | Absent) -> Finding:
     shows = isinstance(symptom, str) and bool(symptom)
-    evidence = [SAYS.evidence("running", release=release), *(Evidence(text) for text in met)]
+    evidence = [SAYS.evidence("running", release=release, source=source), *(Evidence(text) for text in met)]
     if isinstance(symptom, Absent):
         evidence.append(SAYS.evidence("symptom-unknown", reason=symptom.reason, source=symptom.source))
     else:

@@ -1,5 +1,6 @@
 """Rules that are data, made into rules that triage can ask: each answers found, fine, not applicable or unknown."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
@@ -15,7 +16,7 @@ from scenarios.rules.expression import Value, expression
 from scenarios.rules.known import written
 from scenarios.rules.read import Read, last_line, read
 from scenarios.rules.rule_file import Advice, Answer, RuleText
-from scenarios.rules.subjects.log import lines_of
+from scenarios.rules.subjects.log import lines_of, unlisted_lines
 from scenarios.rules.table import SubjectRow
 from scenarios.rules.tables import TABLES
 from scenarios.rules.words import Words, for_all, plain, plain_each, typable
@@ -56,17 +57,20 @@ def check(text: RuleText, host: Host) -> Iterator[Finding]:
 
 def rows_of(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
     """Of a table, of the log, or of a path with wildcards: `name` is what stands for them, `mc0/dimm3`."""
+    with tracing() as trace:
+        rows = _rows(text, host)
+    host.once(_traces)[text.each] = trace
+    return rows
+
+
+def _rows(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
     if text.log:
-        others = (rule.log for rule in written().rules if rule.log and not rule.rest) if text.rest else ()
-        return lines_of(host, text.log, text.worse, tuple(others))
+        return lines_of(host, text.log, text.worse)
+    if text.rest:
+        return unlisted_lines(host, [rule.log for rule in written().rules if rule.log])
     if not text.each.startswith("/"):
         table = TABLES.get(text.each)
-        if table is None:
-            return Absent(f"there is no table {text.each}", "invalid")
-        with tracing() as trace:
-            rows = host.once(table)
-        host.once(_traces)[text.each] = trace
-        return rows
+        return host.once(table) if table is not None else Absent(f"there is no table {text.each}", "invalid")
     asked = [n for n, part in enumerate(text.each.split("/")) if set(part) & set("*?[")]
     rows = []
     for path in host.glob(text.each):
@@ -169,9 +173,15 @@ def evidence_of(text: RuleText, host: Host, rows: Sequence[SubjectRow]) -> Itera
 
 def _sources(text: RuleText, host: Host, row: SubjectRow, *expressions: str) -> list[str]:
     """What the values of these expressions were read from, of this row; what was not read is no source."""
-    patterns = Words(text.source).filled(row).split(", ") if text.source else []
+    cited = Words(text.source).filled(row).split(", ") if text.source else []
+    patterns = [pattern if pattern.startswith("/") else host.output_of(pattern) for pattern in cited]
     table = host.once(_traces).get(text.each, Trace())
-    places = [pattern for pattern in patterns if pattern in table]
+    places: list[str] = []
+    for pattern in patterns:
+        if "*" in pattern:
+            places += [place for place in table if fnmatchcase(place, pattern)]
+        elif pattern in table or host.real(pattern) in table:
+            places.append(pattern)
     others: list[str] = []
     for name in dict.fromkeys(name for words in expressions for name in sorted(_names(text, words))):
         if name in row and isinstance(row[name], Absent):
@@ -206,7 +216,8 @@ def _files(told: Sequence[str]) -> list[str]:
 def _of_table(table: Trace, row: SubjectRow) -> list[str]:
     """Of a table that read its rows' values together: what bears this row's name, or all where that is little."""
     read = _files(list(table))
-    own = [place for place in read if row.subject and f"/{row.subject}/" in f"{place}/"]
+    named = re.compile(rf"(?<!\w){re.escape(row.subject)}(?!\w)")
+    own = [place for place in read if row.subject and named.search(place)]
     chosen = own or read
     return chosen if len(chosen) <= MAX_SOURCES else []
 

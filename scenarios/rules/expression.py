@@ -48,9 +48,17 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "starts": lambda text, word: text.startswith(word),
     "matches": lambda text, pattern: re.search(pattern, text) is not None,
     "words": lambda text: tuple(text.split()),
+    "found": lambda text, pattern: _first_group(text, pattern),
     "joined": lambda items: ", ".join(str(item) for item in items),
     "joined_with": lambda items, between: between.join(str(item) for item in items),
 }
+
+
+def _first_group(text: str, pattern: str) -> Value:
+    match = re.search(pattern, text)
+    return match[1] if match else Absent(f"nothing in {text[:40]!r} matches {pattern}", "unsupported")
+
+
 _LAZY = frozenset({"known", "given"})  # these look at what is absent too
 
 

@@ -53,7 +53,7 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     `when` is true where something is wrong. `warning` and `critical` raise the severity where they are true.
     `text` is the finding of one row, `many` that of several. `why`: the mechanism and what it costs at most.
     Of `each = "log"` the rows are the devices that the lines name which meet `log`; `worse` meets the worst of them;
-    with `rest` those lines alone of which no other rule speaks.
+    with `rest` of all lines that no other rule speaks of and that are not harmless (knowledge/kernel_lines.toml).
     """
 
     id: str
@@ -102,8 +102,8 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
                 Words(template)
         except Invalid as error:
             return str(error)
-        if bool(self.log) != (self.each == "log"):
-            return 'each = "log" and a pattern `log` belong together'
+        if (bool(self.log) or self.rest) != (self.each == "log"):
+            return 'each = "log" and a pattern `log`, or `rest`, belong together'
         try:
             re.compile(self.log)
             re.compile(self.worse)

@@ -149,7 +149,7 @@ _CHANGES = re.compile(
     r"|udevadm (?:control|trigger)|grubby|nft|ip6?tables(?:-legacy)?|firewall-cmd|dmsetup|dmidecode|smartctl|hdparm"
     r"|ipmitool|mdadm|multipath|cryptsetup|ethtool -[GKLs]|tc qdisc (?:add|del|replace)|blockdev --set\w+|service"
     r"|netfilter-persistent|nvme|ip link set|nmcli connection modify|rpc\.nfsd|auditctl|aureport|turbostat|rdmsr"
-    r"|lvs|lvextend|multipathd)\b)"
+    r"|lvs|lvextend|multipathd|chcpu|storcli)\b)"
 )
 _SEVERAL = re.compile(r"[|&;<>]|\$\(")
 

@@ -88,8 +88,8 @@ BOND = (
 # In words that no rule quotes: the driver's name and that something failed must do.
 DRIVERS: list[tuple[str, str]] = [
     ("notice", "bond0: (slave eth1): link status definitely down, disabling slave"),
-    ("notice", "WARNING: Pool 'tank' has encountered an I/O failure and has been suspended."),
-    ("notice", "mpt3sas_cm0: SAS host is non-operational !!!!"),
+    ("warning", "WARNING: Pool 'tank' has encountered an I/O failure and has been suspended."),
+    ("warning", "mpt3sas_cm0: SAS host is non-operational !!!!"),
     ("notice", "libceph: osd12 down"),
     (
         "notice",

@@ -145,6 +145,8 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("log.array", "critical", log("md/raid1:md0: Disk failure on sda1, disabling device.")),
     ("log.server-silent", "warning", log("nfs: server 10.0.0.1 not responding, still trying")),
     ("net.conntrack", "warning", {f"{TRACK}_count": "1", f"{TRACK}_max": "9", **log(FULL)}),
+    ("log.route-cache", "warning", {f"{SYS}/net/ipv6/route/max_size": "4096",
+                                    **log("Route cache is full: consider increasing sysctl net.ipv6.route.max_size.")}),
     ("log.neighbours", "warning", log("neighbour: arp_cache: neighbor table overflow!")),
     ("host.pcie-saving", "notice", {ASPM: "default performance [powersave] powersupersave"}),
     ("host.pcie-link", "notice", {"sys/bus/pci/devices/0000:17:00.1/current_link_width": "4", BRIDGE: "x"}),

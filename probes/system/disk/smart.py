@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from probes.host import Host
+from probes.read_trace import note
 from probes.system.disk.block import BlockDevice, block_devices
 from probes.types import Absent, present
 
@@ -74,6 +75,8 @@ def _asked(host: Host, devices: Sequence[BlockDevice]) -> list[Smart | Absent]:
             return Absent(f"not read: the {ALL_S:g} s for all disks were used up", "timeout", "smartctl -H")
         return smart_report(host, device.name)
 
+    for device in devices:  # the threads' own reads are in no trace of this one's
+        note(f"smartctl -j -H -A /dev/{device.name}")
     with ThreadPoolExecutor(max_workers=16) as pool:
         return list(pool.map(one, devices))
 

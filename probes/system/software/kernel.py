@@ -6,6 +6,7 @@ import re
 import msgspec
 
 from probes.host import Host, once
+from probes.read_trace import note
 from probes.types import Absent, present
 
 # Boot parameters that change how fast a host is (Documentation/admin-guide/kernel-parameters.txt). Only these are
@@ -29,6 +30,7 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     machine: str | Absent
     cmdline: str | Absent
     boot_id: str | Absent
+    source: str = "uname -r"  # what the release was read from
 
     def parameters(self) -> dict[str, str]:
         """The command line by name; a bare word has an empty value, of a repeated one the last counts."""
@@ -53,7 +55,16 @@ def kernel(host: Host) -> Kernel:
         machine=machine,
         cmdline=cmdline.strip() if present(cmdline) else cmdline,
         boot_id=host.word("/proc/sys/kernel/random/boot_id"),
+        source=_source(host),
     )
+
+
+def _source(host: Host) -> str:
+    if host.live:
+        note("uname -r")
+        return "uname -r"
+    places = ("/proc/sys/kernel/osrelease", host.output_of("uname -a"), "/proc/version")
+    return next((place for place in places if place.startswith("/") and host.exists(place)), places[0])
 
 
 def _uname(host: Host) -> tuple[str | Absent, str | Absent, str | Absent]:

@@ -1,12 +1,16 @@
 """Rows about the kernel's log: the devices that its lines name."""
 
 import re
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from probes.host import Host
-from probes.system.kernel_log import kernel_log
+from probes.system.disk.block import block_devices
+from probes.system.kernel_log import WARNING, kernel_log
 from probes.types import Absent
+from scenarios.knowledge.kernel_lines import is_harmless, speaks_of
 from scenarios.rules.expression import Value
-from scenarios.rules.table import SubjectRow
+from scenarios.rules.table import Reader, SubjectRow
 
 LONGEST = 300
 _DISK = r"(?!vdev\b)(?:(?:sd|vd|xvd)[a-z]{1,4}|nvme\d+(?:c\d+)?n\d+|dm-\d+|md\d+|mmcblk\d+|rbd\d+|drbd\d+|bcache\d+)"
@@ -15,6 +19,9 @@ _ADDRESS = r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
 _NAMES = tuple(
     re.compile(pattern)
     for pattern in (
+        r"\b(?:[CU]E .*? on|fru_text:) ([^\s(](?:[^(\n]*[^\s(])?)(?= *\(|$)",
+        r"(?:oom_memcg=|Memory cgroup out of memory: .*?|as a result of limit of )(/[^,\s]+)",
+        r"^md/raid\w*:(md\w+):",
         rf"\b({_DISK}(?:p?\d+)?)\b",
         r"NETDEV WATCHDOG: (?!CPU)(\S+)|\b((?:en[opsxP]|eth|ib[ps]?|bond|wl|hsn|em|p\dp)\w*\d\w*)(?=[:\s(]| )",
         r"\b(nvme\d+|ata\d+(?:\.\d\d)?|mpt[23]sas_cm\d+|mlx[45]_\d+|hfi1_\d+|card\d+|(?:scsi )?host\d+|session\d+)\b",
@@ -30,30 +37,106 @@ _NAMES = tuple(
 )
 
 
-def lines_of(
-    host: Host, pattern: str, worse: str = "", without: tuple[str, ...] = ()
-) -> list[SubjectRow] | Absent:
+def lines_of(host: Host, pattern: str, worse: str = "") -> list[SubjectRow] | Absent:
     """One row per device that the matching lines name, one for those that name none; without any, one of no lines.
 
-    `lines`: how many; `last`: the last of them; `worse`: how many are of the worse kind. `without`: lines that meet
-    one of these patterns are left out.
+    `lines`: how many; `last`: the last of them; `worse`: how many are of the worse kind; `word`: what finds them again;
+    `disk`: the whole disk, where one is named.
     """
     log = host.once(kernel_log)
     if isinstance(log, Absent):
         return log
     meets, is_worse = re.compile(pattern).search, re.compile(worse).search if worse else None
-    found: dict[str, dict[str, Value]] = {}
+    lines: dict[str, list[str]] = {}
     for line in log.lines:
-        if not meets(line.message) or any(re.search(other, line.message) for other in without):
+        if meets(line.message):
+            for name in named(line.message) or ("",):
+                lines.setdefault(name, []).append(line.message)
+    return _rows(host, log.source, lines, lambda message: bool(is_worse and is_worse(message)))
+
+
+def unlisted_lines(host: Host, listed: Sequence[str]) -> list[SubjectRow] | Absent:
+    """One row per driver and device of the lines that none of these patterns meets and that are not harmless.
+
+    A line is taken up by its own priority, or by its words of a fault or a limit.
+    """
+    log = host.once(kernel_log)
+    if isinstance(log, Absent):
+        return log
+    known = [re.compile(pattern).search for pattern in listed]
+    lines: dict[str, list[str]] = {}
+    grave: set[str] = set()
+    for line in log.lines:
+        message = line.message
+        loud = line.priority is not None and line.priority <= WARNING
+        if _BODY.match(message) or not (loud or speaks_of(message, "fault", "limit")):
             continue
-        for name in named(line.message) or ("",):
-            row = found.setdefault(name, {"name": name, "lines": 0, "worse": 0})
-            row["lines"] += 1
-            row["last"] = line.message[:LONGEST]
-            row["worse"] += bool(is_worse and is_worse(line.message))
-    if not found:
-        found[""] = {"name": "", "lines": 0, "worse": 0, "last": ""}
-    return [SubjectRow(name, {**columns, "source": log.source}) for name, columns in found.items()]
+        if is_harmless(message) or any(meets(message) for meets in known):
+            continue
+        lines.setdefault(speaker_of(message), []).append(message)
+        if speaks_of(message, "grave") and (line.priority is None or loud):
+            grave.add(message)
+    return _rows(host, log.source, lines, grave.__contains__)
+
+
+# What a report of the kernel's holds below its first line: stacks, registers, tables; and lines of no driver.
+_BODY = re.compile(
+    r"\s|Call Trace|RIP:|RSP:|R[A-D0-9]\w?:|RAX|RDX|RBP|CR\d:|FS:|Code:|\[<|<|---\[|CPU: \d|Hardware name"
+    r"|Modules linked|Workqueue:|task:|INFO: task|Tainted|ret_from|\? |Mem-Info|Node \d|Normal\b|DMA(?:32)?\b"
+    r"|active_anon|lowmem|\d|\w+\+0x|={3}|\*{3}"
+)
+_LOUDNESS = re.compile(r"^(?:WARNING|ERROR|Error|INFO|NOTICE|BUG|PANIC|CRITICAL): ")
+_SPEAKER = re.compile(
+    rf"((?:\{{\d+\}})?\[?[\w./-]+\]?(?:[ \[]{_ADDRESS}\]?)?(?: [\w.-]*\d[\w.-]*)?)(?:\s*\(.{{1,40}}?\))?: "
+)
+
+
+def speaker_of(message: str) -> str:
+    """The driver and the device that a line begins with, `mlx5_core 0000:c1:00.0`; else the device that it names."""
+    message = _LOUDNESS.sub("", message)
+    found = _SPEAKER.match(message)
+    names = named(message)
+    if found is None:
+        return names[0] if names else message.split(":", 1)[0][:30].strip() or "the kernel"
+    speaker = found[1]
+    return speaker if not names or names[0] in speaker else f"{speaker} {names[0]}"
+
+
+def _rows(
+    host: Host, source: str, lines: dict[str, list[str]], is_worse: Callable[[str], bool]
+) -> list[SubjectRow]:
+    rows = []
+    for name, messages in (lines or {"": []}).items():
+        last = messages[-1][:LONGEST] if messages else ""
+        columns: dict[str, Value | Reader] = {
+            "name": name,
+            "lines": len(messages),
+            "worse": sum(map(is_worse, messages)),
+            "last": last,
+            "word": name if name and name in last else _fixed_part(last),
+            "disk": partial(_disk_of, host, name),
+            "source": source,
+        }
+        rows.append(SubjectRow(name, columns))
+    return rows
+
+
+def _fixed_part(message: str) -> str:
+    """The beginning of a line up to its first number: what its like share."""
+    found = re.match(r"\D{4,60}", message)
+    return (found[0] if found else message[:40]).strip()
+
+
+def _disk_of(host: Host, name: str) -> Value:
+    """The disk that a kernel's name belongs to: a partition's, an NVMe controller's first, an ATA port's."""
+    known = block_devices(host)
+    if name in known:
+        return known[name].parent or name
+    for disk in known.values():
+        inside = f"/{name.partition('.')[0]}/" in f"{disk.path}/"
+        if name and not disk.parent and (inside or re.fullmatch(rf"{re.escape(name)}n\d+", disk.name)):
+            return disk.name
+    return Absent(f"which disk {name or 'it'} is cannot be told", "unsupported")
 
 
 def named(message: str) -> tuple[str, ...]:

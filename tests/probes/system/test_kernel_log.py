@@ -37,12 +37,18 @@ def captured(tmp_path: Path, name: str, at: str) -> Host:
     ("line", "expected"),
     [
         ("[   12.345678] text", LogLine("text", 12.345678)),
-        ("<6>[   12.5]  indented", LogLine(" indented", 12.5)),
+        ("<6>[   12.5]  indented", LogLine(" indented", 12.5, 6)),
         ("Nov 23 04:12:31 st-096 kernel: [812345.100001] text", LogLine("text", 812345.100001)),
         ("Nov 23 04:12:31 st-096 kernel: text", LogLine("text")),
         ("2026-02-10T12:34:56.1+0100 st-096 kernel: text", LogLine("text")),
         ("[Thu Feb 10 12:34:56 2022] text", LogLine("text")),
         ("text", LogLine("text")),
+        ("kern  :warn  : [   12.5] text", LogLine("text", 12.5, 4)),
+        (
+            '{"_TRANSPORT":"kernel","PRIORITY":"3","__MONOTONIC_TIMESTAMP":"12500000","MESSAGE":"text"}',
+            LogLine("text", 12.5, 3),
+        ),
+        ('{"MESSAGE":[1,2]', LogLine('{"MESSAGE":[1,2]')),
     ],
 )
 def test_prefixes_come_off(line: str, expected: LogLine) -> None:
@@ -104,7 +110,7 @@ def test_the_missing_right_is_the_reason_though_another_tool_is_not_installed(tm
 
 
 def test_a_record_of_the_device() -> None:
-    assert parse_record("6,339,5140900,-;NET: text\n SUBSYSTEM=net\n") == LogLine("NET: text", 5.1409)
+    assert parse_record("6,339,5140900,-;NET: text\n SUBSYSTEM=net\n") == LogLine("NET: text", 5.1409, 6)
     assert parse_record("nonsense") == LogLine("", None)
 
 

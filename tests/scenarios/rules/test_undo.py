@@ -253,7 +253,7 @@ def test_a_setting_that_has_its_value_is_left_out(tmp_path: Path) -> None:
     assert made.undo[0] == "sysctl -w vm.zone_reclaim_mode=1"
 
 
-ACTIONS = ("/sysrq-trigger", "/abort", "/cgroup.procs")  # what is no setting
+ACTIONS = ("/sysrq-trigger", "/abort", "/cgroup.procs", "/drop_caches")  # what is no setting
 
 
 def touched(line: str) -> set[str]:
