@@ -13,7 +13,7 @@ import msgspec
 from probes.host import Host
 from probes.number_text import whole
 from probes.read_trace import tracing
-from probes.system.running.tasks import frame
+from probes.system.running.tasks import frame, frames_of
 from probes.types import Absent, present
 
 MAX_LOG_BYTES = 16 << 20
@@ -66,6 +66,8 @@ class HungTask(msgspec.Struct, frozen=True):
     time_s: float | None = None
     release: str = ""
     stack: tuple[str, ...] = ()
+    modules: dict[str, str] = {}  # of the functions that lie in one
+    work: str = ""  # of a kworker: its work queue and the function that it runs
 
 
 class NullDereference(msgspec.Struct, frozen=True):
@@ -159,10 +161,12 @@ def hung_tasks(lines: Iterable[LogLine]) -> tuple[HungTask, ...]:
     found: list[HungTask] = []
     current: re.Match[str] | None = None
     time_s: float | None = None
-    release, frames, count = "", [""], 0
+    release, work, count = "", "", 0
+    body: list[str] = []
 
     def close() -> None:
         if current:
+            functions, modules = frames_of(body)
             found.append(
                 HungTask(
                     comm=current["comm"],
@@ -170,7 +174,9 @@ def hung_tasks(lines: Iterable[LogLine]) -> tuple[HungTask, ...]:
                     seconds=int(current["s"]),
                     time_s=time_s,
                     release=release,
-                    stack=tuple(frames),
+                    stack=functions,
+                    modules=modules,
+                    work=work,
                 )
             )
 
@@ -178,7 +184,7 @@ def hung_tasks(lines: Iterable[LogLine]) -> tuple[HungTask, ...]:
         start = _HUNG.search(line.message)
         if start:
             close()
-            current, time_s, release, frames, count = start, line.time_s, "", [], 0
+            current, time_s, release, work, body, count = start, line.time_s, "", "", [], 0
             continue
         if not current:
             continue
@@ -188,7 +194,9 @@ def hung_tasks(lines: Iterable[LogLine]) -> tuple[HungTask, ...]:
         if named:
             release = named.group(1)
         elif function and "? " not in line.message:
-            frames.append(function)
+            body.append(line.message)
+        elif line.message.startswith("Workqueue: "):
+            work = line.message.removeprefix("Workqueue: ").strip()
         elif (not function and not _OWN_LINES.match(line.message)) or count > _MOST_LINES_OF_A_REPORT:
             close()
             current = None

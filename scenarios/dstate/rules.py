@@ -5,13 +5,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from probes.host import Host
+from probes.system.disk.mounts import NETWORK, Mount, mounts
 from probes.system.kernel_log import HungTask, KernelLog, hung_tasks, kernel_log, null_dereferences
-from probes.system.running.tasks import stack, still, tasks_in_d
+from probes.system.running.tasks import Task, kernel_stack, still, tasks_in_d
 from probes.types import Absent, present
 from probes.units import counted
 from scenarios.finding import Evidence, Finding
 from scenarios.knowledge.kernels import faults_here
-from scenarios.knowledge.waits import wait_kind
+from scenarios.knowledge.waits import WaitReason, wait_reason
 from scenarios.rule import Inapplicable, Rule, Unreadable, readable
 from scenarios.rules.texts import texts
 
@@ -19,20 +20,11 @@ SAYS = texts("dstate")
 # Ordinary I/O keeps a task in D for milliseconds: one that is still in the same sleep after this is worth a word.
 # Triage has about a second in all.
 LOOK_AGAIN_S = 0.25
-_WORDS = {
-    "network": "a file server",
-    "fuse": "a FUSE server",
-    "frozen": "a frozen file system",
-    "memory": "memory",
-    "block": "the block layer",
-    "lock": "another task's lock",
-    "unknown": "something unknown",
-}
 _SHOWN = 6
 
 
 def tasks_now(host: Host) -> Iterator[Finding]:
-    """Tasks in D, with their wait channel and, for root, their stack."""
+    """Tasks in D, with what their kernel stack says, or their wait channel where the stack cannot be read."""
     first = readable(tasks_in_d(host), "the tasks' states")
     waiting = list(first.tasks)
     if waiting and host.live:
@@ -42,38 +34,55 @@ def tasks_now(host: Host) -> Iterator[Finding]:
         if first.hidden is not None:
             raise Unreadable(f"none of the visible tasks is in D; {first.hidden.reason}")
         return
-    kinds: Counter[str] = Counter()
-    evidence: list[Evidence] = []
-    for task in waiting[:_SHOWN]:
-        frames = stack(host, task) if host.live else Absent("")
-        functions = (*((task.wchan,) if present(task.wchan) else ()), *(frames if present(frames) else ()))
-        kind, function = wait_kind(functions)
-        kinds[_WORDS[kind]] += 1
-        below = f" <- {' <- '.join(frames[1:5])}" if present(frames) else ""
-        evidence.append(
-            SAYS.evidence(
-                "in-d",
-                comm=task.comm,
-                tid=task.tid,
-                pid=task.pid,
-                function=function or "an unknown function",
-                below=below,
-                what=_WORDS[kind],
-            )
+    reasons = [_reason(host, task) for task in waiting]
+    kinds = Counter(reason.waits_for for reason, _ in reasons)
+    main, most = kinds.most_common(1)[0]
+    evidence = [
+        SAYS.evidence(
+            "in-d",
+            comm=task.comm,
+            tid=task.tid,
+            where=f" in {reason.where}" if reason.where else "",
+            what=reason.waits_for,
+            source=source,
         )
+        for (reason, source), task in zip(reasons[:_SHOWN], waiting, strict=False)
+    ]
     if len(waiting) > _SHOWN:
-        evidence.append(Evidence(f"and {len(waiting) - _SHOWN} more"))
+        evidence.append(Evidence(f"and {len(waiting) - _SHOWN} more", "/proc/*/stat"))
     count = len(waiting)
-    main = kinds.most_common(1)[0][0]
-    many = count >= 10 or kinds[_WORDS["frozen"]]  # a thaw comes from outside
+    frozen = any(reason.kind == "frozen" for reason, _ in reasons)  # a thaw comes from outside
+    mount = _mount_of(host, [reason for reason, _ in reasons])
+    if mount is not None:
+        evidence.append(SAYS.evidence("server-mount", server=mount.source, mountpoint=mount.mountpoint))
     yield SAYS.finding(
         "tasks-in-d",
-        severity="warning" if many else "notice",
+        severity="warning" if count >= 10 or frozen else "notice",
         tasks=counted(count, "task"),
-        most="most of them " * (count > 1),
-        main=main,
+        most="" if most == count else "most of them ",
+        main=f"{main}: {mount.source} at {mount.mountpoint}" if mount is not None else main,
         evidence=evidence,
+        remedy=(SAYS.remedy("server"),) if any(reason.kind == "network" for reason, _ in reasons) else (),
     )
+
+
+def _reason(host: Host, task: Task) -> tuple[WaitReason, str]:
+    """With the file that says so."""
+    found = kernel_stack(host, task.pid, task.tid)
+    if present(found):
+        return wait_reason(found.functions, found.modules), found.source
+    if present(task.wchan):
+        return wait_reason((task.wchan,)), task.wchan_source
+    return wait_reason(()), f"/proc/{task.pid}/stat"
+
+
+def _mount_of(host: Host, reasons: Sequence[WaitReason]) -> Mount | None:
+    """The network file system that they wait for, where this host has mounted one alone."""
+    table = mounts(host)
+    if not present(table) or not any(reason.kind == "network" for reason in reasons):
+        return None
+    remote = {mount.source: mount for mount in table if mount.fstype in NETWORK}
+    return next(iter(remote.values())) if len(remote) == 1 else None
 
 
 def _log(host: Host) -> KernelLog:
@@ -86,14 +95,14 @@ def hung(host: Host) -> Iterator[Finding]:
     reports = hung_tasks(log.lines)
     if not reports:
         return
-    kinds = Counter(wait_kind(r.stack)[0] for r in reports)
-    main = kinds.most_common(1)[0][0]
+    kinds = Counter(_told(report).waits_for for report in reports)
+    main, most = kinds.most_common(1)[0]
     names = Counter(r.comm for r in reports)
     by_name = ", ".join(f"{name}: {_times(count)}" for name, count in names.most_common(5))
     yield SAYS.finding(
         "hung-tasks",
-        reports=_reports(len(reports)),
-        main=_WORDS[main],
+        reports=_reports(len(reports), most == len(reports)),
+        main=main,
         evidence=[Evidence(line, log.source) for line in (by_name, *map(_line, reports[:_SHOWN]))],
     )
     yield from _known(host, log, reports)
@@ -101,7 +110,7 @@ def hung(host: Host) -> Iterator[Finding]:
 
 def _known(host: Host, log: KernelLog, reports: Sequence[HungTask]) -> Iterator[Finding]:
     """Reports from the block layer on a kernel that is known for them."""
-    blocked = [r for r in reports if wait_kind(r.stack)[0] == "block"]
+    blocked = [r for r in reports if _told(r).kind == "block"]
     release = next((r.release for r in blocked if r.release), "")
     fault = next((f for f in faults_here(host, release) if f.scheduler and f.certainty == "reported"), None)
     if not blocked or fault is None:
@@ -123,16 +132,21 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def _reports(count: int) -> str:
-    return "a hung task" if count == 1 else f"{count} hung tasks, most of them"
+def _reports(count: int, alike: bool) -> str:
+    return "a hung task" if count == 1 else f"{count} hung tasks, {'all' if alike else 'most of them'}"
+
+
+def _told(report: HungTask) -> WaitReason:
+    return wait_reason(report.stack, report.modules)
 
 
 def _line(report: HungTask) -> str:
-    kind, function = wait_kind(report.stack)
-    where = f" in {function}" if function else ""
+    reason = _told(report)
+    where = f" in {reason.where}" if reason.where else ""
+    work = f", with the work {report.work}" if report.work else ""
     kernel_named = f", kernel {report.release}" if report.release else ""
     head = f"{report.comm} ({report.pid}) blocked for more than {report.seconds} s{where}"
-    return f"{head}, waiting for {_WORDS[kind]}{kernel_named}"
+    return f"{head}{work}, waiting for {reason.waits_for}{kernel_named}"
 
 
 def oopses(host: Host) -> Iterator[Finding]:

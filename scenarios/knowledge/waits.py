@@ -1,7 +1,7 @@
 """What a task waits for, by the kernel function that it sleeps in, and what a kernel thread works for, by its name."""
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Literal, TypeAlias
@@ -17,12 +17,33 @@ _SLEEPERS = frozenset({"__schedule", "schedule", "schedule_timeout", "io_schedul
 
 
 class Wait(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Functions that mean one kind of wait."""
+    """Functions and modules that mean one kind of wait. `waits_for` goes on after "waiting for".
 
-    kind: Literal["network", "fuse", "frozen", "memory", "block", "lock"]
+    `weak`: any subsystem sleeps in these functions; another function of the stack says more.
+    """
+
+    kind: WaitKind
+    subsystem: str
+    waits_for: str
     functions: tuple[str, ...]
     dated: datetime.date
     source: str
+    modules: tuple[str, ...] = ()
+    weak: bool = False
+
+
+class WaitReason(msgspec.Struct, frozen=True):
+    """What a kernel stack says of a wait: the function that says so and its module, "" where none is named."""
+
+    kind: WaitKind
+    waits_for: str
+    function: str = ""
+    module: str = ""
+
+    @property
+    def where(self) -> str:
+        """`rpc_wait_bit_killable [sunrpc]`; empty for a stack that nobody could read."""
+        return f"{self.function} [{self.module}]" if self.module else self.function
 
 
 @lru_cache(maxsize=1)
@@ -30,19 +51,44 @@ def waits() -> tuple[Wait, ...]:
     return load("waits", "wait", Wait).entries
 
 
-def wait_kind(functions: Iterable[str]) -> tuple[WaitKind, str]:
-    """The kind, and the function that says so; "unknown" where none is known. Innermost function first."""
+def wait_reason(functions: Iterable[str], modules: Mapping[str, str] | None = None) -> WaitReason:
+    """By the functions of a stack, innermost first, and the module of each function that has one.
+
+    A function of no entry is named itself, with its module.
+    """
     # Where a task sleeps says less than who sent it to sleep: the scheduler's own functions come last.
     names = tuple(sorted(functions, key=lambda name: name in _SLEEPERS))
-    for wait in waits():
+    of = modules or {}
+    for weak in (False, True):
         for name in names:
-            if any(fnmatchcase(name, pattern) for pattern in wait.functions):
-                return wait.kind, name
-    return "unknown", names[0] if names else ""
+            module = of.get(name, "")
+            for wait in waits():
+                meets = _meets(name, wait.functions) or (module and _meets(module, wait.modules))
+                if wait.weak is weak and meets:
+                    return WaitReason(wait.kind, wait.waits_for, name, module)
+    if not names:
+        return WaitReason("unknown", "something that its kernel stack would tell (root)")
+    name = next((name for name in names if name in of), names[0])
+    module = of.get(name, "")
+    told = f"the module {module} ({name})" if module else f"the function {name} of the kernel"
+    return WaitReason("unknown", told, name, module)
+
+
+def _meets(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def wait_kind(functions: Iterable[str]) -> tuple[WaitKind, str]:
+    """The kind, and the function that says so; "unknown" where none is known. Innermost function first."""
+    reason = wait_reason(functions)
+    return reason.kind, reason.function
 
 
 class KernelThread(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Threads of one kind. `work`: goes on after "a kernel thread that"; `commands` only look."""
+    """Threads of one kind. `work`: goes on after "a kernel thread that"; `commands` only look.
+
+    `set`: settings that make it use less. `by_design`: it polls on purpose, its CPU time is no fault.
+    """
 
     names: tuple[str, ...]
     work: str
@@ -50,6 +96,8 @@ class KernelThread(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     commands: tuple[str, ...]
     dated: datetime.date
     source: str
+    set: dict[str, str] = {}
+    by_design: bool = False
 
 
 @lru_cache(maxsize=1)

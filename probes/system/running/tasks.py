@@ -7,7 +7,7 @@ guarded reader. A link below fd or cwd is only read, never followed: it may lead
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -20,6 +20,7 @@ from probes.types import Absent, present
 # A vfork parent sleeps in D for the few milliseconds until its child has called exec (kernel/fork.c).
 HARMLESS_WAITS = frozenset({"kernel_clone", "wait_for_vfork_done", "do_fork", "_do_fork"})
 _FRAME = re.compile(r"\s*(?:\[<[0-9a-fx]+>\]\s*)?(?:\?\s*)?([A-Za-z_][\w.]*)\+0x[0-9a-f]+(?:/0x[0-9a-f]+)?")
+_MODULE = re.compile(r"\[([a-z_][\w-]*)\]")
 _NO_WCHAN = frozenset({"0", "-", ""})
 
 
@@ -33,6 +34,7 @@ class Task(msgspec.Struct, frozen=True):
     kernel_thread: bool
     wchan: str | Absent
     switches: int | Absent
+    wchan_source: str = ""
 
     @property
     def key(self) -> tuple[int, int]:
@@ -86,6 +88,8 @@ def tasks_in_d(host: Host) -> Scan | Absent:
     if isinstance(names, Absent):
         return names
     pids = sorted(pid for name in names if (pid := whole(name)) is not None)
+    if not pids and not host.live and (listed := list(_listed_tasks(host))):
+        return Scan(tuple(listed), len(listed), len(listed))
     if not pids:
         return Absent("/proc shows no process", kind="captured" if not host.live else "container")
     found: list[Task] = []
@@ -102,6 +106,22 @@ def tasks_in_d(host: Host) -> Scan | Absent:
                 if task.wchan not in HARMLESS_WAITS:
                     found.append(task)
     return Scan(tuple(found), len(pids), threads, unreadable, _unseen(host, unreadable))
+
+
+# `ps alx`: F UID PID PPID PRI NI VSZ RSS WCHAN STAT TTY TIME COMMAND (ps(1)); sos keeps it as ps_alxwww.
+_PS_LONG = re.compile(
+    r"^\d+\s+\d+\s+(\d{1,10})\s+\d+\s+\S+\s+\S+\s+\d+\s+\d+\s+(\S+)\s+D\S*\s+\S+\s+\S+\s+(\S+)", re.MULTILINE
+)
+
+
+def _listed_tasks(host: Host) -> Iterator[Task]:
+    """Those in D that a sosreport's `ps alx` lists."""
+    for path in host.glob("/sos_commands/process/ps_alx*"):
+        text = host.text(path, 8 << 20)
+        for pid, channel, command in _PS_LONG.findall(text) if present(text) else ():
+            name = command.strip("[]").rpartition("/")[2]
+            wchan = Absent("ps names no wait channel") if channel in _NO_WCHAN else channel
+            yield Task(int(pid), int(pid), name, 0, command.startswith("["), wchan, Absent(""), path)
 
 
 def _unseen(host: Host, unreadable: int) -> Absent | None:
@@ -147,6 +167,7 @@ def _task(host: Host, pid: int, stat: ProcessStat) -> Task:
         kernel_thread=stat.kernel_thread,
         wchan=wchan,
         switches=_switches(status),
+        wchan_source=f"{directory}/wchan",
     )
 
 
@@ -157,13 +178,45 @@ def _switches(status: str | Absent) -> int | Absent:
     return int(match.group(1)) if match else Absent("no voluntary_ctxt_switches", kind="invalid")
 
 
-def stack(host: Host, task: Task) -> tuple[str, ...] | Absent:
-    """The kernel functions that the task sleeps in, innermost first; needs root."""
-    text = host.text(f"/proc/{task.pid}/task/{task.tid}/stack", 1 << 16, may_hang=True)
+class KernelStack(msgspec.Struct, frozen=True):
+    """The kernel functions that a task sleeps in, innermost first; `modules`: of those that lie in one."""
+
+    functions: tuple[str, ...]
+    modules: dict[str, str]
+    source: str
+
+
+def kernel_stack(host: Host, pid: int, tid: int) -> KernelStack | Absent:
+    """Of a live task (needs root) or of a captured one."""
+    source = f"/proc/{pid}/task/{tid}/stack"
+    text = host.text(source, 1 << 16, may_hang=host.live)
+    if isinstance(text, Absent) and pid == tid and not host.live:  # a capture may hold only /proc/PID
+        source = f"/proc/{pid}/stack"
+        text = host.text(source, 1 << 16)
     if isinstance(text, Absent):
         return text
-    frames = tuple(f for f in map(frame, text.splitlines()) if f)
-    return frames or Absent("the kernel shows no stack", kind="unsupported")
+    functions, modules = frames_of(text.splitlines())
+    if not functions:
+        return Absent("the kernel shows no stack", "unsupported", source)
+    return KernelStack(functions, modules, source)
+
+
+def frames_of(lines: Iterable[str]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The functions of a kernel stack, and the modules of those that lie in one."""
+    functions: list[str] = []
+    modules: dict[str, str] = {}
+    for line in lines:
+        if (found := _FRAME.match(line)) is not None:
+            functions.append(found[1])
+            if (module := _MODULE.search(line, found.end())) is not None:
+                modules.setdefault(found[1], module[1])
+    return tuple(functions), modules
+
+
+def stack(host: Host, task: Task) -> tuple[str, ...] | Absent:
+    """The kernel functions that the task sleeps in, innermost first; needs root."""
+    found = kernel_stack(host, task.pid, task.tid)
+    return found if isinstance(found, Absent) else found.functions
 
 
 def frame(line: str) -> str:

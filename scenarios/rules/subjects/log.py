@@ -105,6 +105,8 @@ def speaker_of(message: str) -> str:
 def _rows(
     host: Host, source: str, lines: dict[str, list[str]], is_worse: Callable[[str], bool]
 ) -> list[SubjectRow]:
+    if len(lines) > 1 and "" in lines and not any(map(is_worse, lines[""])):
+        del lines[""]  # what stands beside lines that name their device is mostly of the same
     rows = []
     for name, messages in (lines or {"": []}).items():
         last = messages[-1][:LONGEST] if messages else ""
