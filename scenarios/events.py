@@ -196,11 +196,12 @@ class SliceLength(Event, frozen=True, tag="slices"):
 
     After `carry-over`: `bias` is by how much the work that a side left to the other shifted ln(variant/baseline), as an
     interval; `blocks`: slices are blocks from now on, each one flushed and waited for before the other side begins.
+    After `order` (the two orders of a pair contradict each other) a wait is longer. No group before either counts.
     """
 
     workload: str
     seconds: of.Seconds
-    why: Literal["shortest", "operations", "switch", "block", "carry-over", "budget"]
+    why: Literal["shortest", "operations", "switch", "block", "carry-over", "budget", "order"]
     onset_s: of.Seconds = 0.0
     settled: bool = True
     variant: str = ""
@@ -208,6 +209,11 @@ class SliceLength(Event, frozen=True, tag="slices"):
     ci99: tuple[of.Change, of.Change] | None = None
     bias: tuple[of.Logarithm, of.Logarithm] | None = None
     blocks: bool = False
+
+    @property
+    def begins_anew(self) -> bool:
+        """Whether no group before it counts any more."""
+        return self.why in ("carry-over", "order")
 
 
 class SampleTaken(Event, frozen=True, tag="sample"):
@@ -242,6 +248,11 @@ class Group(Event, frozen=True, tag="group"):
     order: str
     log_ratios: dict[str, of.Logarithm] = {}  # key: "metric|baseline|variant"
     disturbed: tuple[Disturbance, ...] = ()
+
+    @property
+    def variants(self) -> list[str]:
+        """In the order measured."""
+        return self.order.split() if " " in self.order else list(self.order)
 
 
 class Estimate(Event, frozen=True, tag="estimate"):
@@ -301,6 +312,11 @@ class Verdict(GroupVerdict, frozen=True, omit_defaults=True, tag_field="type", t
     scope: str = ""  # "this stack", "this disk", "this directory, not the disk"
     bytes_to_decide: of.Count | None = None  # about; where the run's write limit ended it
     drift: dict[str, tuple[of.Value, of.Value]] = {}  # level at begin and end, where that forbids a verdict
+
+    @property
+    def key(self) -> str:
+        """Of its ratio in each group."""
+        return f"{self.metric}|{self.baseline}|{self.variant}"
 
     @property
     def unmeasured(self) -> bool:

@@ -7,10 +7,14 @@ from typing import Any, NamedTuple, TypeVar
 from app.recording.progress import share_now
 from scenarios import events as ev
 from scenarios.card import Card, card_of
+from scenarios.experiment.order import baseline_first, order_effect
 from scenarios.experiment.schedule.recorded_trains import blocks_in, groups_in
 from scenarios.finding import SEVERITIES, Finding
 from scenarios.plan import Metric, Plan, Variant, Workload
+from scenarios.verdict.order import guarded
+from scenarios.verdict.verdict import OrderEffect
 
+AnyValue = TypeVar("AnyValue")
 AResult = TypeVar("AResult", bound=ev.Result)
 
 
@@ -55,6 +59,8 @@ class Session:
         self.left_out: dict[str, int] = {}  # by kind: events beyond the bounds, which are not kept
         self.unsound = 0  # lines with a value that does not fit its type, `unsound_why` the first of them
         self.unsound_why: str = ""
+        self.counted_from: dict[str, int] = {}  # by workload: no group before this number counts
+        self._recalled: tuple[int, dict[object, Any]] = (0, {})  # after so many events
         self.workload: str = ""  # the one under way: whose step began, or whose block or group came last
 
     def apply(self, event: ev.AnyEvent) -> None:
@@ -113,6 +119,45 @@ class Session:
         if event.phase == "steady":
             self.groups.setdefault(event.workload, []).extend(groups_in(event))
         self.workload = event.workload
+
+    def _slices(self, event: ev.SliceLength) -> None:
+        self.slices[event.workload] = event
+        self.counted_from.setdefault(event.workload, 0)
+        if event.begins_anew:
+            indexes = (group.index for group in self.groups.get(event.workload, ()))
+            self.counted_from[event.workload] = max(indexes, default=-1) + 1
+
+    def _verdict(self, event: ev.Verdict) -> None:
+        """A recording from before the order was looked at is judged by it now."""
+        if event.order is None and event.judged and event.groups:
+            event = guarded(event, self._order(event))
+        self.verdicts[pair(event)] = event
+
+    def _order(self, verdict: ev.Verdict) -> OrderEffect | None:
+        logs, firsts = [], []
+        for group in self.groups_behind(verdict):
+            first = baseline_first(group.variants, verdict.baseline, verdict.variant)
+            if first is not None:
+                logs.append(group.log_ratios[verdict.key])
+                firsts.append(first)
+        return order_effect(logs, firsts, verdict.margin)
+
+    def groups_behind(self, verdict: ev.Verdict) -> list[ev.Group]:
+        """The groups that the verdict rests on; empty where they do not hold its ratios."""
+        first = self.counted_from.get(verdict.workload, 0)
+        groups = self.groups.get(verdict.workload, ())
+        used = [g for g in groups if g.index >= first and not g.disturbed and verdict.key in g.log_ratios]
+        return used[: verdict.groups]
+
+    def recalled(self, key: object, make: Callable[[], AnyValue]) -> AnyValue:
+        """What `make` gives, made once between two events."""
+        if self._recalled[0] != self.count:
+            self._recalled = (self.count, {})
+        kept = self._recalled[1]
+        if key not in kept:
+            kept[key] = make()
+        value: AnyValue = kept[key]
+        return value
 
     def _line_left_out(self, event: ev.LeftOut) -> None:
         self.unsound += 1
@@ -209,12 +254,12 @@ _FOLDS: dict[type, Callable[[Session, Any], None]] = {
     ev.ActionEvent: lambda s, e: s.actions.__setitem__(e.id, e),
     ev.Block: Session._block,
     ev.Train: Session._train,
-    ev.SliceLength: lambda s, e: s.slices.__setitem__(e.workload, e),
+    ev.SliceLength: Session._slices,
     ev.SampleTaken: lambda s, e: s.samples.setdefault(e.series, []).append(e),
     ev.Inside: lambda s, e: s.inside.setdefault(e.variant, []).append(e),
     ev.Group: Session._group,
     ev.Estimate: lambda s, e: s.estimates.__setitem__(pair(e), e),
-    ev.Verdict: lambda s, e: s.verdicts.__setitem__(pair(e), e),
+    ev.Verdict: Session._verdict,
     ev.SeriesVerdict: lambda s, e: s.series.append(e),
     ev.Guard: lambda s, e: s.guards.append(e),
     ev.Watched: lambda s, e: s.watched.append(e),

@@ -6,6 +6,7 @@ import msgspec
 
 from app.printable import printable, printable_json
 from app.recording.session import Session
+from app.recording.values import values_beside
 from app.report.figures.latency import percentiles
 from probes.types import Json
 from scenarios import events as ev
@@ -15,7 +16,7 @@ from scenarios.finding import SEVERITIES, Finding
 _VERDICT = (
     "workload", "metric", "baseline", "variant", "verdict", "reason", "ratio", "ci95", "delta", "delta_ci95",
     "delta_unit", "groups", "look", "alpha", "smallest_effect", "pairs", "place_scatter", "slice_scatter", "seconds",
-    "seconds_to_decide", "bytes_to_decide", "control", "scope",
+    "seconds_to_decide", "bytes_to_decide", "control", "scope", "order",
 )  # fmt: skip
 _SERIES = ("workload", "rounds", "verdict", "slope_per_round", "ci95", "p", "per_gb")
 UNENDED = "the recording has no end: its runner still runs, or was killed"
@@ -30,7 +31,11 @@ def document(session: Session, recording: str | None) -> dict[str, Json]:
         "status": ended.status if ended is not None else "failed",
         "reason": ended.reason if ended is not None else UNENDED,
         "verdicts": [
-            {**_fields(verdict, _VERDICT), "explain": explanation(verdict)}
+            {
+                **_fields(verdict, _VERDICT),
+                "values": list(values_beside(session, verdict)),
+                "explain": explanation(verdict),
+            }
             for verdict in session.verdicts.values()
         ],
         "latency": [one._asdict() for one in percentiles(session)],

@@ -5,10 +5,10 @@ from pathlib import Path
 from statistics import median
 
 from app.recording.session import Session
+from app.recording.values import counts, value_of
 from app.report import wording
 from app.report.figures.histogram import latencies
 from app.report.figures.plot import nice_axis
-from app.report.figures.verdict_table import counts
 from probes import units
 from scenarios import events as ev
 from scenarios.results.document import Axis, Chart, Gallery, Heading, Histogram, Part, Series, Table, say
@@ -97,22 +97,22 @@ def _reached(session: Session) -> Table | None:
                 values = [b.values[metric] for b in own]
                 unit = _unit(session, workload, metric)
                 if values:
+                    middle = (max if _of_max(session, workload, metric) else median)(values)
+                    judged = value_of(session, workload, metric, variant)  # as beside the verdict
                     rows.append(
                         (
                             wording.workload_title(session, workload),
                             metric + (_LARGEST if _of_max(session, workload, metric) else ""),
                             wording.variant_title(session, variant),
-                            _value(
-                                (max if _of_max(session, workload, metric) else median)(values), metric, unit
-                            ),
+                            _value(middle if judged is None else judged, metric, unit),
                             f"{_value(min(values), metric, unit)} to {_value(max(values), metric, unit)}",
                             str(len(values)),
                         )
                     )
     counted = "groups" if session.trains else "blocks"
     largest = any(metric.endswith(_LARGEST) for _, metric, *_ in rows)
-    middle = "median, or max" if largest else "median"
-    header = ("workload", "metric", "variant", middle, "least to most", counted)
+    value = "value, or max" if largest else "value"
+    header = ("workload", "metric", "variant", value, "least to most", counted)
     return Table(header, tuple(rows), frozenset({3, 4, 5})).without_empty_columns() if rows else None
 
 

@@ -8,8 +8,8 @@ from statistics import fmean, median
 from typing import Literal, NamedTuple, TypeAlias
 
 from app.recording.session import Session
+from app.recording.values import counts
 from app.report import wording
-from app.report.figures.verdict_table import counts
 from probes import units
 from scenarios import events as ev
 from scenarios.disturbance import most_named, most_often

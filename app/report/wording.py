@@ -66,7 +66,7 @@ def too_few(session: Session, verdict: ev.Verdict) -> str:
     """`3 of 8 groups`, where a verdict needs more of them than there are: its interval says nothing yet."""
     load = session.load(verdict.workload)
     least = load.min_groups if load is not None else 0
-    taken = verdict.groups * max(1, verdict.batch)
+    taken = verdict.groups
     return f"{taken} of {least} groups" if verdict.undecided and 0 < taken < least else ""
 
 

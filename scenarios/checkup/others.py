@@ -16,7 +16,7 @@ import msgspec
 from probes import units
 from probes.host import Host
 from probes.system.pulse import Counters, Rates, pulse, read_counters
-from probes.system.running.culprit import Resource, ranking, used_by_others
+from probes.system.running.culprit import NAMED_SHARE, Resource, ranking, used_by_others
 from probes.system.running.processes import ProcessTable, look, own_family, owner_of
 from probes.system.running.quota_groups import most_stopped, own_quotas
 from scenarios.cpus import priority
@@ -104,7 +104,7 @@ class Others:
             return None  # tasks that wait for a quota wait on an idle host, too
         if not known and used < USED * cpus:
             return None
-        users = self._users("cpu", 0.1 * used)
+        users = self._users("cpu", NAMED_SHARE * used)
         user = users[0] if users else None
         who = self._who([(one, f"{one.rate:.1f} CPUs") for one in users])
         told = {"cpus": f"{used:.1f}", "all": cpus, "who": who}
@@ -140,7 +140,7 @@ class Others:
         ):
             return None
         moved = sum(read + written for read, written, _ in busy[device]) / len(self.gaps)
-        users = self._users("io", 0.1 * moved)
+        users = self._users("io", NAMED_SHARE * moved)
         user = users[0] if users else None
         who = self._who([(one, units.rate(one.rate)) for one in users])
         told = {"device": device, "busy": min(1.0, shares[device]), "rate": moved, "who": who}

@@ -263,9 +263,14 @@ class Experiment:
                 judge.add(group, self.pace)
             if estimate := judge.estimate(self.run.time(), lap.whole, self.pace):
                 self.run.emit(estimate)
-        if self.scheduler.anew(self.groups):
+        if self.scheduler.anew(self.groups) or self._settled_longer():
             self.groups = []
             self._plan_looks()
+
+    def _settled_longer(self) -> bool:
+        """Whether all begins anew because the two orders of a pair contradict each other."""
+        contradicted = any(judge.comparison.is_contradicted for judge in self._open)
+        return contradicted and self.scheduler.settle_longer(self.pace.left_s)
 
     def _progress(self) -> None:
         left = [judge.seconds_left(self.pace) for judge in self._open]

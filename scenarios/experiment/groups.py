@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from probes.bench.measured import Measured
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
+from scenarios.experiment.levels import pair_values
 from scenarios.experiment.statistics.stats import (
     OPERATIONS_FOR_P99,
     GroupValue,
@@ -85,6 +86,29 @@ class GroupBlocks:
         return found or max((m.p99_ns for m in blocks if m.p99_ns is not None), default=None)
 
 
+def values_beside(
+    groups: Sequence[GroupBlocks], metric: Metric, verdicts: Iterable[ev.Verdict]
+) -> dict[str, float]:
+    """Each variant's value as the views show it beside the first verdict about it: see `levels`."""
+    sign = 1.0 if metric.better == "more" else -1.0
+    means: dict[Pair, tuple[list[float], list[float]]] = {}
+    effects: dict[Pair, float] = {}
+    for verdict in verdicts:
+        pair = (verdict.baseline, verdict.variant)
+        if verdict.metric != metric.name or verdict.ratio is None:
+            continue
+        used = [group for group in groups if group.value(metric, pair) is not None][: verdict.groups]
+        left, right = (
+            [math.fsum(v) / len(v) for g in used if (v := g.values(name, metric))] for name in pair
+        )
+        means[pair], effects[pair] = (left, right), sign * math.log(verdict.ratio)
+    found: dict[str, float] = {}
+    for pair, values in pair_values(means, effects).items():
+        for variant, value in zip(pair, values, strict=True):
+            found.setdefault(variant, value)
+    return found
+
+
 def level_values(
     groups: Sequence[GroupBlocks], variant: str, metric: Metric, verdicts: Iterable[ev.Verdict]
 ) -> list[float]:
@@ -92,6 +116,6 @@ def level_values(
     what was measured after it had been decided belongs to no figure beside it.
     """
     about = (v for v in verdicts if variant in (v.baseline, v.variant))
-    used = next((v.groups * max(1, v.batch) for v in about), 0) or len(groups)
+    used = next((v.groups for v in about), 0) or len(groups)
     values = (group.values(variant, metric) for group in groups[:used])
     return [math.fsum(each) / len(each) for each in values if each]

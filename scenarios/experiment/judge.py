@@ -9,6 +9,7 @@ from probes.bench.measured import WriteBudgetSpent
 from scenarios import events as ev
 from scenarios.experiment.budget import Pace, Undecided
 from scenarios.experiment.groups import GroupBlocks, Pair
+from scenarios.experiment.order import baseline_first
 from scenarios.experiment.sequential import Comparison
 from scenarios.experiment.statistics.drift import drifts
 from scenarios.experiment.statistics.stats import Spread
@@ -73,7 +74,7 @@ class Judge:
         value = group.value(self.metric, self.pair)
         if self.decided or value is None:
             return
-        self.comparison.add(*value, place=group.place)
+        self.comparison.add(*value, place=group.place, baseline_first=baseline_first(group.order, *self.pair))
         self.differences.append(group.difference(self.metric, self.pair))
         self.loud += group.loud
         for side, variant in zip(self.sides, self.pair, strict=True):
@@ -158,7 +159,7 @@ class Judge:
     def _keep(self, decision: GroupVerdict | None, pace: Pace, *, final: bool) -> None:
         if decision is not None:
             self.decision = decision
-            self.delta = self.comparison.natural(self.differences, final)
+            self.delta = None if decision.not_measured else self.comparison.natural(self.differences, final)
             self.seconds = pace.spent_s
 
     def _event(

@@ -83,6 +83,12 @@ class Scheduler(Protocol):
         """After these groups: whether all begins anew, measured otherwise."""
         return False
 
+    def settle_longer(self, left_s: float) -> bool:
+        """Wait longer from now on before the other variant is measured; False where it already does, or where too few
+        groups would fit into `left_s` seconds then. All groups until now do not count any more after a True.
+        """
+        return False
+
     def untold(self, groups: int, *, called: bool, decided: bool) -> bool:
         """Whether what was called or decided after so many groups cannot be believed yet."""
         return False

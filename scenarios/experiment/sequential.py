@@ -17,6 +17,7 @@ from statistics import median
 from typing import NamedTuple
 
 from scenarios.experiment import looks
+from scenarios.experiment.order import order_effect
 from scenarios.experiment.places import FEWEST as FEWEST_PAIRS
 from scenarios.experiment.places import Scatter, by_place, scatter
 from scenarios.experiment.statistics.dependence import batch_length, batched
@@ -32,7 +33,8 @@ from scenarios.experiment.statistics.stats import (
 )
 from scenarios.experiment.wording import places_text
 from scenarios.verdict import verdict as rule
-from scenarios.verdict.verdict import GroupVerdict, Why, interval_of, ratio_of
+from scenarios.verdict.order import guarded
+from scenarios.verdict.verdict import GroupVerdict, OrderEffect, Why, interval_of, ratio_of
 
 BATCH = 6  # groups, as many as the first look has
 _FEWEST = 3  # with two groups Student's interval spans everything
@@ -93,6 +95,10 @@ class Comparison:
     scatters: list[float | None] = field(default_factory=list)
     sides: list[Sides] = field(default_factory=list)  # of the groups below `exact_from`
     places: list[int] = field(default_factory=list)  # of each group, where there are some
+    firsts: list[bool] = field(
+        default_factory=list
+    )  # whether the baseline came first, where the order is drawn
+    is_contradicted: bool = False  # by the two orders, at the last analysis
 
     def __post_init__(self) -> None:
         self._batch = (0, 1)  # of so many groups
@@ -105,11 +111,14 @@ class Comparison:
         scatter: float | None = None,
         sides: Sides = ((), ()),
         place: int | None = None,
+        baseline_first: bool | None = None,
     ) -> None:
-        """One finished group: the fields of `stats.group_value` (without scatter all groups count alike), and its pair
-        of places.
+        """One finished group: the fields of `stats.group_value` (without scatter all groups count alike), its pair of
+        places, and which of the two came first.
         """
         self.log_ratios.append(log_ratio)
+        if baseline_first is not None:
+            self.firsts.append(baseline_first)
         if place is not None:
             self.places.append(place)
         self.scatters.append(scatter)
@@ -226,8 +235,9 @@ class Comparison:
         spread = self.spread()
         if spread is None:
             return None
-        ruling = self._decide(spread, groups, last=False)
-        return self._decision(ruling, spread, group_seconds) if ruling.decided else None
+        decision = self._decision(self._decide(spread, groups, last=False), spread, group_seconds)
+        self.is_contradicted = decision.not_measured
+        return decision if decision.decided else None
 
     def final(self, group_seconds: float | None = None) -> GroupVerdict:
         """The decision now, whatever was planned: what is left of alpha is spent here."""
@@ -264,7 +274,7 @@ class Comparison:
             Why.FEW: f"{groups} groups where {self.min_groups} are needed",
             Why.OVERLAP: f"{groups} groups are too few where blocks of both sides overlap ({self.exact_from} needed)",
         }
-        return GroupVerdict(
+        verdict = GroupVerdict(
             verdict=ruling.word,
             ratio=ratio_of(spread.estimate),
             ci95=interval,
@@ -281,6 +291,14 @@ class Comparison:
             place_scatter=round(spreads.place, 5) if spreads else None,
             slice_scatter=round(spreads.slice, 5) if spreads else None,
         )
+        return guarded(verdict, self.order)
+
+    @property
+    def order(self) -> OrderEffect | None:
+        """The effect by which of the two was measured first."""
+        if len(self.firsts) != len(self.log_ratios):
+            return None
+        return order_effect(self.log_ratios, self.firsts, self.margin)
 
     @property
     def _slower_in(self) -> int:

@@ -18,7 +18,7 @@ from scenarios import events as ev
 from scenarios.declared_options import described
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
-from scenarios.experiment.groups import level_values
+from scenarios.experiment.groups import level_values, values_beside
 from scenarios.experiment.load_schedule import ScheduledLoad, campaign
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
 from scenarios.experiment.statistics.stats import level_interval
@@ -119,18 +119,21 @@ class _Judged:
 
     def add(self, load: Load, experiment: Experiment, costs: Mapping[Side, Cost]) -> None:
         self.verdicts += experiment.verdicts
+        metric = load.workload.metrics[0]
+        shown = values_beside(experiment.groups, metric, experiment.verdicts)
         for name, side in load.sides.items():
-            values = level_values(experiment.groups, name, load.workload.metrics[0], experiment.verdicts)
+            values = level_values(experiment.groups, name, metric, experiment.verdicts)
             cost = costs.get(side)
             if values and cost is not None and (load.pairs or name == "zerocopy"):
-                self.levels.append(_level(load, name, [v * 1e6 for v in values], cost))
+                beside = shown[name] * 1e6 if name in shown else None
+                self.levels.append(_level(load, name, [v * 1e6 for v in values], cost, beside))
 
     def of(self, load: str) -> list[ev.Verdict]:
         return [verdict for verdict in self.verdicts if verdict.workload == load]
 
 
-def _level(load: Load, name: str, values: Sequence[float], cost: Cost) -> SideRate:
-    middle, ends = level_interval(values)
+def _level(load: Load, name: str, values: Sequence[float], cost: Cost, beside: float | None) -> SideRate:
+    middle, ends = level_interval(values, beside)
     seconds = cost.seconds or 1.0
     return SideRate(
         direction=load.direction, side=name, rate=middle, ci95=ends, groups=len(values),

@@ -43,8 +43,8 @@ def pressure(host: Host) -> Iterator[Finding]:
         users = top_users(host, kind) if host.live else ()
         first = users[0] if users else None
         nobody = unseen(host, kind, last_look(host)) if host.live and first is None else None
-        # the pressure is a minute's, what the processes do is a glance's
-        most = f"; right now {first.name} [{first.pid}]{_what(first)} uses most" if first else ""
+        most = f"; {first.name} [{first.pid}]{_what(first)} uses the most {_USED[kind]}" if first else ""
+        is_thread = first is not None and first.kernel_thread
         yield SAYS.finding(
             "pressure",
             id=f"host.pressure-{kind}",
@@ -58,17 +58,13 @@ def pressure(host: Host) -> Iterator[Finding]:
             remedy=(_relief(kind, first),)
             if first
             else (nobody.remedy if nobody else SAYS.remedy(f"captured-{kind}"),),
-            proof="process" if kind == "cpu" and first else kind,
-            prove_options=("--pid", str(first.pid)) if first and _measurable(kind, first) else (),
+            proof="process" if kind == "cpu" and not is_thread else kind,
+            prove_options=("--pid", str(first.pid)) if first and kind == "cpu" and not is_thread else (),
         )
 
 
 _WAITED_FOR = {"cpu": "a CPU", "io": "a disk", "memory": "memory"}
-
-
-def _measurable(kind: str, first: User) -> bool:
-    """Whether it can be watched while it waits: no kernel thread waits for a disk of its own."""
-    return kind == "cpu" or (kind == "io" and not first.kernel_thread)
+_USED = {"cpu": "CPU", "io": "I/O", "memory": "memory"}
 
 
 def _whose(user: User) -> str:
@@ -84,7 +80,7 @@ def _what(user: User) -> str:
 
 
 def _relief(kind: str, first: User) -> Remedy:
-    """What is seen of the process that uses most: a glance is too little to change its priority by."""
+    """What the process that uses most does now: its average since it started is too little to change its priority."""
     if first.kernel_thread:
         return priority.of_kernel_thread(first.pid, first.name)
     return SAYS.remedy("memory" if kind == "memory" else "look", name=first.name, pid=first.pid)

@@ -1,7 +1,10 @@
-"""Who uses most of the CPUs, the disks or the memory right now: the processes to be named beside a pressure."""
+"""Who uses the CPUs or the memory that others wait for, without waiting: by what each process used since it started.
+
+A process is named only where it surely uses a quarter or more of what is used. Who comes and goes, and whose I/O it is,
+takes two looks some seconds apart: `cpuwatch` and `checkup` take them, a triage does not wait.
+"""
 
 import os
-import time
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -9,7 +12,8 @@ import msgspec
 from probes import units
 from probes.host import Host
 from probes.number_text import whole
-from probes.system.running.culprit import ranking
+from probes.system.processor.cpu_times import TICKS_PER_S
+from probes.system.running.culprit import NAMED_SHARE
 from probes.system.running.processes import ProcessTable, look, own_family, owner_of
 from probes.system.running.tasks import tasks_hidden
 from probes.types import Absent
@@ -17,8 +21,7 @@ from scenarios.finding import Remedy
 from scenarios.rules.texts import texts
 
 MOST = 3
-BETWEEN_S = 0.25  # between two looks: triage takes about a second
-LEAST_SHARE = 0.02  # of the memory
+MIN_LIFE_S = 2.0  # a younger process has no figure yet
 
 
 class User(msgspec.Struct, frozen=True):
@@ -32,38 +35,44 @@ class User(msgspec.Struct, frozen=True):
 
 
 def top_users(host: Host, kind: str) -> tuple[User, ...]:
-    """The processes outside our own family that use most, at most MOST; `kind`: cpu, io or memory."""
+    """The processes outside our own family that use most, at most MOST; `kind`: cpu, io (nobody) or memory."""
     if kind == "memory":
         return _by_memory(host)
-    before, after = host.once(_two_looks)
-    found = ranking(before, after, "cpu" if kind == "cpu" else "io", frozenset(own_family(host)))
-    return tuple(
-        User(
-            one.pid,
-            one.name,
-            owner_of(one.pid) or "no longer known",
-            f"{one.rate:.1f} CPUs over {BETWEEN_S:g} s"
-            if kind == "cpu"
-            else f"{units.rate(one.rate)} read and written over {BETWEEN_S:g} s",
-            after.processes[one.pid].kernel_thread,
-        )
-        for one in found[:MOST]
-    )
+    return _by_cpu(host) if kind == "cpu" else ()
 
 
 def last_look(host: Host) -> ProcessTable:
     """The processes as they were seen for it."""
-    return host.once(_two_looks)[1]
+    return host.once(_one_look)
 
 
-def _two_looks(host: Host) -> tuple[ProcessTable, ProcessTable]:
-    before = look(host, io=True)
-    time.sleep(BETWEEN_S)
-    return before, look(host, io=True, waiting=not before.hung)
+def _one_look(host: Host) -> ProcessTable:
+    return look(host, io=True)
+
+
+def _by_cpu(host: Host) -> tuple[User, ...]:
+    """Over its own life a process had at most all CPUs: a quarter of them is a quarter of what others used, or more."""
+    seen = last_look(host)
+    ours = own_family(host)
+    found = []
+    for pid, process in seen.processes.items():
+        life_s = seen.uptime_s - process.start_ticks / TICKS_PER_S
+        if pid not in ours and life_s >= MIN_LIFE_S and process.own_s >= NAMED_SHARE * seen.cpus * life_s > 0:
+            found.append((process.own_s / life_s, life_s, process))
+    return tuple(
+        User(
+            process.pid,
+            process.name,
+            owner_of(process.pid) or "no longer known",
+            f"{rate:.1f} CPUs on average since it started {units.duration(life_s)} ago",
+            process.kernel_thread,
+        )
+        for rate, life_s, process in sorted(found, key=lambda each: -each[0])[:MOST]
+    )
 
 
 def _by_memory(host: Host) -> tuple[User, ...]:
-    """Resident pages, /proc/PID/statm field 2 (proc_pid_statm(5))."""
+    """Resident pages, /proc/PID/statm field 2 (proc_pid_statm(5)); from a quarter of all memory on."""
     page = os.sysconf("SC_PAGE_SIZE")
     all_pages = os.sysconf("SC_PHYS_PAGES")
     sizes: list[tuple[int, int, str]] = []
@@ -71,7 +80,7 @@ def _by_memory(host: Host) -> tuple[User, ...]:
         text = host.text(f"/proc/{pid}/statm", 4096)
         fields = [] if isinstance(text, Absent) else text.split()
         resident = whole(fields[1]) if len(fields) > 1 else None
-        if resident is not None and resident > LEAST_SHARE * all_pages:
+        if resident is not None and resident >= NAMED_SHARE * all_pages:
             sizes.append((resident, pid, process.name))
     return tuple(
         User(pid, name, owner_of(pid) or "no longer known", f"{units.size(pages * page)} of memory")
@@ -81,17 +90,18 @@ def _by_memory(host: Host) -> tuple[User, ...]:
 
 SAYS = texts("host")
 
-Cause: TypeAlias = Literal["namespace", "hidden", "unreadable", "kept", "quiet"]
+Cause: TypeAlias = Literal["namespace", "hidden", "unreadable", "quiet"]
 
 
 class Unseen(msgspec.Struct, frozen=True):
-    """`quiet`: all can be seen, and none uses much at this moment."""
+    """`quiet`: all can be seen, and none is named by what it used since it started."""
 
     cause: Cause
+    kind: str = "cpu"
 
     @property
     def sentence(self) -> str:
-        return SAYS.text(self.cause)
+        return SAYS.text(f"quiet-{self.kind}" if self.cause == "quiet" else self.cause)
 
     @property
     def remedy(self) -> Remedy:
@@ -100,17 +110,15 @@ class Unseen(msgspec.Struct, frozen=True):
                 return SAYS.remedy("namespace")
             case "hidden" | "unreadable":
                 return SAYS.remedy("as-root")
-        return SAYS.remedy("look-on")
+        return SAYS.remedy(f"look-on-{self.kind}")
 
 
 def unseen(host: Host, kind: str, seen: ProcessTable) -> Unseen:
-    return Unseen(cause(tasks_hidden(host), kind, seen.unreadable, root=os.geteuid() == 0))
+    return Unseen(cause(tasks_hidden(host), kind, seen.unreadable, root=os.geteuid() == 0), kind)
 
 
 def cause(hidden: Absent | None, kind: str, unreadable: int, *, root: bool) -> Cause:
     """`hidden`: why other tasks may not show; `unreadable`: processes whose I/O we may not read."""
     if hidden is not None:
         return "namespace" if hidden.kind == "container" else "hidden"
-    if kind == "io" and unreadable:
-        return "kept" if root else "unreadable"
-    return "quiet"
+    return "unreadable" if kind == "io" and unreadable and not root else "quiet"

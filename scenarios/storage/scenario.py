@@ -23,7 +23,7 @@ from scenarios import events as ev
 from scenarios.declared_options import described
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
-from scenarios.experiment.groups import level_values
+from scenarios.experiment.groups import level_values, values_beside
 from scenarios.experiment.load_schedule import ScheduledLoad, campaign
 from scenarios.experiment.schedule.guarded import GuardedBlocks, values_of
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
@@ -160,6 +160,7 @@ class Storage(Scenario):
             def done(experiment: Experiment) -> None:
                 judged = experiment.verdicts
                 verdicts.extend(judged)
+                shown = values_beside(experiment.groups, load.metrics[0], judged)
                 for one in layout.targets:
                     values = level_values(experiment.groups, one.letter, load.metrics[0], judged)
                     if values and one.letter not in experiment.gone:
@@ -167,7 +168,9 @@ class Storage(Scenario):
                         latencies = [
                             pair for train in scheduler.counted for pair in train.sides[side].histogram
                         ]
-                        levels.append(level_of(one, load, values, sorted(trains.remarks)[-1:], latencies))
+                        beside = shown.get(one.letter)
+                        remarks = sorted(trains.remarks)[-1:]
+                        levels.append(level_of(one, load, values, remarks, latencies, beside))
 
             return ScheduledLoad(scheduler, done, recast=capped)
 
@@ -296,8 +299,9 @@ def level_of(
     values: Sequence[float],
     remarks: Sequence[str],
     latencies: Sequence[tuple[int, int]] = (),
+    beside: float | None = None,
 ) -> DirectoryLevel:
-    middle, interval = level_interval(values)
+    middle, interval = level_interval(values, beside)
     name, unit = load.metrics[0].name, load.metrics[0].unit
     return level(one, load.id, name, unit, middle, interval, len(values), list(remarks), latencies)
 

@@ -105,6 +105,22 @@ class Verdict(msgspec.Struct, Judged, frozen=True, kw_only=True):
     reason: str | None = None
 
 
+class OrderEffect(msgspec.Struct, frozen=True, kw_only=True):
+    """The effect by which of two variants is measured first in a group (scenarios/experiment/order.py).
+
+    `ratios`, `ci95`, `groups`: of the groups with the baseline first, then of those with the variant first. `second`:
+    how many times as fast a variant is because it is measured second, with its 99.5 % interval; `is_established`: more
+    than a quarter of the margin, and that interval excludes 1.
+    """
+
+    ratios: tuple[of.Ratio, of.Ratio]
+    ci95: tuple[Interval, Interval]
+    groups: tuple[of.Number, of.Number]
+    second: of.Ratio
+    second_ci: Interval
+    is_established: bool
+
+
 class GroupVerdict(Verdict, frozen=True, kw_only=True):
     """Over groups: `ci95` holds at 95 % for all looks and all comparisons of the run together."""
 
@@ -116,6 +132,7 @@ class GroupVerdict(Verdict, frozen=True, kw_only=True):
     place_scatter: of.Deviation | None = None  # standard deviation of a place's log rate against the others
     slice_scatter: of.Deviation | None = None  # of a slice in its place
     seconds_to_decide: of.Duration | None = None  # `inconclusive`: about; `not measured`: at least
+    order: OrderEffect | None = None  # None: of a recording without it, or where the order cannot be drawn
 
 
 class Trend(msgspec.Struct, Judged, frozen=True, kw_only=True):

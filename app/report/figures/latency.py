@@ -6,8 +6,8 @@ from collections import Counter
 from typing import NamedTuple
 
 from app.recording.session import Session
+from app.recording.values import counts, last_groups
 from app.report import wording
-from app.report.figures.verdict_table import counts
 from app.report.figures.verdict_table import rows as verdict_rows
 from probes import units
 from scenarios.experiment.statistics.stats import percentile_ns
@@ -33,10 +33,12 @@ class Latency(NamedTuple):
 
 
 def pooled(session: Session, workload: str) -> dict[str, Counter[int]]:
-    """By variant, of all blocks that count: upper bounds in ns and how many operations."""
+    """By variant, of the blocks that its value is of: upper bounds in ns and how many operations. A slice batch keeps
+    its times as a whole, so the last one may reach some groups further."""
     sides: dict[str, Counter[int]] = {}
+    first, last = session.counted_from.get(workload, 0), last_groups(session, workload)
     for block in session.blocks.get(workload, ()):
-        if counts(block) and block.histogram:
+        if counts(block) and block.histogram and first <= block.group <= last.get(block.variant, block.group):
             side = sides.setdefault(block.variant, Counter())
             for bound, count in block.histogram:
                 if bound > 0 and count > 0:

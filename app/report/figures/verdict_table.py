@@ -1,4 +1,4 @@
-"""The verdicts as a table: both sides' medians with their unit, the effect and its interval, the largest first.
+"""The verdicts as a table: both variants' values with their unit, the effect and its interval, the largest first.
 
 One place for the end of `hostdx run` and the report.
 """
@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import median
 from typing import NamedTuple
 
 from app.recording.session import Session
+from app.recording.values import regimes_words, values_beside
 from app.report import verdict_style, wording
 from app.report.figures.interval_chart import drawable, sound
 from probes import units
@@ -20,15 +20,12 @@ from scenarios.plan import Metric
 from scenarios.results.document import Bar, Cell, Effects, Intervals, Table, Toned
 from scenarios.verdict.verdict import Word
 
-MEDIANS = (
-    "Values are medians of each side's blocks; the effect is estimated within groups, not as their quotient."
-)
-
+MAX_REGIMES = 2  # loads of which two regimes are said
 EACH_ITS_OWN = "Each row's values are of the groups that its own verdict rests on."
 
 
 class VerdictRow(NamedTuple):
-    """`left` and `right` are the medians of baseline and variant, None where no block has the metric."""
+    """`left` and `right` are the values of baseline and variant, None where no block has the metric."""
 
     load: str
     left: units.Quantity | None
@@ -41,11 +38,6 @@ class VerdictRow(NamedTuple):
     def estimate(self) -> float | None:
         """None of too few groups, whose interval is not shown either."""
         return self.verdict.ratio if self.interval or self.verdict.ci95 is None else None
-
-
-def counts(block: ev.Block) -> bool:
-    """Onset, warm-up and disturbed blocks are in no number that is shown."""
-    return not block.disturbed and block.phase not in ("warmup", "onset")
 
 
 def rows(session: Session) -> list[VerdictRow]:
@@ -63,8 +55,9 @@ def rows(session: Session) -> list[VerdictRow]:
         several = len({o.metric for o in told if o.workload == v.workload}) > 1
         title = f"{title}, {wording.metric_title(v.metric)}" if several else title
         title = titled(title, control=v.control)
-        sides = (side_median(session, v, side) for side in (v.baseline, v.variant))
-        left, right = (None if value is None else units.amount(value, unit) for value in sides)
+        left, right = (
+            None if value is None else units.amount(value, unit) for value in values_beside(session, v)
+        )
         few = wording.too_few(session, v)
         found.append(VerdictRow(title, left, right, *((few, "") if few else effect_cells(v)), v))
     return found
@@ -81,8 +74,10 @@ def on_page(session: Session, *, appendix: bool = False) -> list[VerdictRow]:
 
 
 def beside(session: Session) -> list[str]:
-    """What the values are, where they do not fit the effect beside them; empty where they do."""
-    return [words for words in (_of_costs(session), _quotients(session)) if words]
+    """What the values are, where that is not seen at once; empty where it is."""
+    regimes = [(row.load, regimes_words(session, row.verdict)) for row in on_page(session)]
+    named = [f"{load}: {words}." for load, words in regimes if words]
+    return [words for words in (_of_costs(session), _own_values(session), *named[:MAX_REGIMES]) if words]
 
 
 def _of_costs(session: Session) -> str:
@@ -96,18 +91,14 @@ def _of_costs(session: Session) -> str:
     return ""
 
 
-def _quotients(session: Session) -> str:
+def _own_values(session: Session) -> str:
+    """Said where a variant has another value in another row of the same load."""
     seen: dict[tuple[str, str, str], units.Quantity | None] = {}
     for row in on_page(session):
-        verdict = row.verdict
-        if seen.setdefault((verdict.workload, verdict.metric, verdict.baseline), row.left) != row.left:
-            return EACH_ITS_OWN
-        left, right = (side_median(session, verdict, side) for side in (verdict.baseline, verdict.variant))
-        if not left or not right or not verdict.ratio or min(left, right, verdict.ratio) <= 0:
-            continue
-        quotient = right / left if _metric(session, verdict).better == "more" else left / right
-        if abs(math.log(quotient / verdict.ratio)) > math.log1p(verdict.margin):
-            return MEDIANS
+        v = row.verdict
+        for variant, value in ((v.baseline, row.left), (v.variant, row.right)):
+            if seen.setdefault((v.workload, v.metric, variant), value) != value:
+                return EACH_ITS_OWN
     return ""
 
 
@@ -187,30 +178,6 @@ def pair(verdict: ev.Verdict) -> str:
 
 def _metric(session: Session, verdict: ev.Verdict) -> Metric:
     return session.metric(verdict.workload, verdict.metric) or Metric(verdict.metric, verdict.metric)
-
-
-def side_median(session: Session, verdict: ev.Verdict, side: str) -> float | None:
-    """Of the groups that the verdict rests on: what was measured after it decided belongs to no figure beside it."""
-    rests_on = _groups_of(session, verdict)
-    values = [
-        b.values[verdict.metric]
-        for b in session.blocks.get(verdict.workload, ())
-        if b.variant == side
-        and counts(b)
-        and (rests_on is None or b.group in rests_on)
-        and math.isfinite(b.values.get(verdict.metric, math.nan))
-    ]
-    return median(values) if values else None
-
-
-def _groups_of(session: Session, verdict: ev.Verdict) -> set[int] | None:
-    """Their numbers; None where the groups do not hold the pair's ratios."""
-    key = f"{verdict.metric}|{verdict.baseline}|{verdict.variant}"
-    used = [
-        g.index for g in session.groups.get(verdict.workload, ()) if not g.disturbed and key in g.log_ratios
-    ]
-    count = verdict.groups * max(1, verdict.batch)
-    return set(used[:count]) if used and count else None
 
 
 def _distance(verdict: ev.Verdict) -> float:

@@ -14,9 +14,9 @@ from typing import TypeAlias
 
 from app.printable import printable
 from app.recording.session import Session
+from app.recording.values import counts, values_beside
 from app.report import wording
 from app.report.figures.latency import Latency, percentiles
-from app.report.figures.verdict_table import counts, side_median
 from probes.safe_read import own_data
 from scenarios import events as ev
 from scenarios.compare.comparison import ComparedRecordings
@@ -36,7 +36,7 @@ MEASURED = {
     "recording": "its name",
     **_LOAD,
     **{
-        f"{side}_value": f"the {side}'s median, in `unit`; the largest where a tool reports that"
+        f"{side}_value": f"the {side}'s value, in `unit`; the largest where a tool reports that"
         for side in _SIDES
     },
     **_EFFECT,
@@ -90,9 +90,9 @@ def _verdict(session: Session, v: ev.Verdict, latencies: Mapping[tuple[str, str]
     row = _load(wording.workload_title(session, v.workload), metric, control=v.control)
     row |= _effect(str(v.verdict), effect_cells(v)[0], v.ratio, v.ci95, v.smallest_effect)
     row |= {"groups": v.groups, "measured_s": v.seconds, "reason": v.reason}
-    for side, name in zip(_SIDES, (v.baseline, v.variant), strict=True):
+    for side, name, value in zip(_SIDES, (v.baseline, v.variant), values_beside(session, v), strict=True):
         row[side] = name
-        row |= _side(side, side_median(session, v, name), latencies.get((v.workload, name)))
+        row |= _side(side, value, latencies.get((v.workload, name)))
     return row
 
 

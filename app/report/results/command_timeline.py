@@ -10,9 +10,9 @@ from typing import NamedTuple, TypeAlias
 
 from app.printable import printable
 from app.recording.session import Session
+from app.recording.values import counts
 from app.report import wording
 from app.report.figures.plot import nice_axis
-from app.report.figures.verdict_table import counts
 from probes import units
 from scenarios import events as ev
 from scenarios.results.document import Axis, Chart, Part, Series, Table, say

@@ -16,6 +16,7 @@ from probes.system.running.processes import Process, ProcessTable, same
 
 Resource = Literal["cpu", "io"]
 
+NAMED_SHARE = 0.25  # of what all others use together: who uses less is not the cause
 LEAST_CPUS = 0.05
 LEAST_BYTES_A_SECOND = 65536.0
 ROUNDED_S = 0.03  # both parts of a child's time, at both looks: whole ticks of 10 ms
@@ -46,11 +47,13 @@ def busiest(
     """The process outside `ours` that used most in between, its short-lived children included.
 
     One of the kernel's own threads, which may work for us, only where no other did. None where nobody used `least` (a
-    twentieth of a CPU, or 64 KiB/s), or where it cannot be read.
+    twentieth of a CPU, or 64 KiB/s) and a quarter of what all others used, or where it cannot be read.
     """
     found = ranking(before, after, resource, ours, least)
-    users = (one for one in found if not after.processes[one.pid].kernel_thread)
-    return next(users, found[0] if found else None)
+    users = [one for one in found if not after.processes[one.pid].kernel_thread]
+    those = users or found
+    is_named = bool(those) and those[0].rate >= NAMED_SHARE * sum(one.rate for one in those)
+    return those[0] if is_named else None
 
 
 def ranking(

@@ -14,6 +14,7 @@ from scenarios.guards.watch import Watch
 from scenarios.model import Run
 from scenarios.plan import Workload
 
+SETTLE_S = 1.0  # of idling before each block, where the two orders contradict each other
 FEWEST = 4  # groups that are measured where no more fit: with so few the single blocks must show a difference as well
 
 
@@ -53,6 +54,7 @@ class Blocks(Scheduler):
         self._took: dict[str, float] = {}  # seconds of each variant's warm-up
         self._active: VariantBench | None = None
         self._index = 0
+        self._settle_s = 0.0
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -143,13 +145,24 @@ class Blocks(Scheduler):
 
     async def _switch_to(self, bench: VariantBench) -> None:
         """Waits for what the other one has in flight before the next is made active."""
-        if self._active is bench:
+        if self._active is bench and not self._settle_s:
             return
         began = self.run.clock.now()
         await self.pause()
+        await self.run.clock.sleep(self._settle_s)
         await bench.activate()
         self._active = bench
         self._switching_s += self.run.clock.now() - began
+
+    def settle_longer(self, left_s: float) -> bool:
+        """Every block, also the second of two of one variant, begins after a flush and an idle second."""
+        group_s = self._group_s + 2 * len(self.benches) * SETTLE_S
+        if self._settle_s or left_s < self.fewest * group_s:
+            return False
+        self._settle_s, self._group_s = SETTLE_S, group_s
+        t, load = self.run.time(), self.workload.id
+        self.run.emit(ev.SliceLength(t=t, workload=load, seconds=self._block_s, why="order", blocks=True))
+        return True
 
     async def pause(self) -> None:
         if self._active is not None:

@@ -7,6 +7,7 @@ as a whole. See `scheduler.Scheduler`.
 import itertools
 import math
 from collections.abc import Sequence
+from typing import Literal
 
 from probes.bench.measured import Train
 from scenarios import events as ev
@@ -60,6 +61,7 @@ class TrainScheduler(Scheduler):
         self._seen: list[Warm] = []
         self._found: SliceLength | None = None
         self._warm_until, self._once_more = 0.0, True
+        self._is_settled = False  # measured in blocks because of the order
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -140,7 +142,7 @@ class TrainScheduler(Scheduler):
         order = [names.index(variant) for group in orders for variant in group]
         places = self._visits.next(wanted) if self.places > 1 else []
         where = [place for place in places for _ in range(2 * len(names))]
-        if self.carry.in_blocks:
+        if self.carry.in_blocks or self._is_settled:
             work = in_blocks(self.trains, order, self.slice_s, where)
         else:
             work = self.trains.train(order, self.slice_s, onset_s=self.onset_s, places=where)
@@ -174,20 +176,35 @@ class TrainScheduler(Scheduler):
         then = self.carry.look(groups, self.workload.metrics[0].name, self.pairs, self.slice_s)
         if then is None:
             return False
-        self.slice_s, self.onset_s = then.seconds, 0.0
-        self.counted, self._visits = [], Visits(self.places, self.run.rng)
         bias = then.carried.bias
-        self.run.emit(
-            ev.SliceLength(
-                t=self.run.time(),
-                workload=self.workload.id,
-                seconds=then.seconds,
-                why="carry-over",
-                blocks=then.todo == "blocks",
-                bias=None if bias is None else (round(bias.low, 5), round(bias.high, 5)),
-            )
-        )
+        rounded = None if bias is None else (round(bias.low, 5), round(bias.high, 5))
+        self._begin_anew(then.seconds, "carry-over", bias=rounded, blocks=then.todo == "blocks")
         return True
+
+    def settle_longer(self, left_s: float) -> bool:
+        """In blocks, each of which is flushed and waited for."""
+        block_s = max(self.slice_s, self.workload.block_s)
+        is_in_blocks = self.carry.in_blocks or self._is_settled
+        if is_in_blocks or left_s < self.fewest * 2 * len(self.variants) * block_s:
+            return False
+        self._is_settled = True
+        self._begin_anew(block_s, "order", bias=None, blocks=True)
+        return True
+
+    def _begin_anew(
+        self,
+        seconds: float,
+        why: Literal["carry-over", "order"],
+        *,
+        bias: tuple[float, float] | None,
+        blocks: bool,
+    ) -> None:
+        self.slice_s, self.onset_s = seconds, 0.0
+        self.counted, self._visits = [], Visits(self.places, self.run.rng)
+        length = ev.SliceLength(
+            t=self.run.time(), workload=self.workload.id, seconds=seconds, why=why, bias=bias, blocks=blocks
+        )
+        self.run.emit(length)
 
     def untold(self, groups: int, *, called: bool, decided: bool) -> bool:
         """Whether the sides carry work over to each other cannot be told yet."""

@@ -159,11 +159,18 @@ def sign_test(a: int, b: int) -> float:
 STRETCHES = 8
 
 
-def level_interval(values: Sequence[float]) -> tuple[float, tuple[float, float] | None]:
+def level_interval(
+    values: Sequence[float], beside: float | None = None
+) -> tuple[float, tuple[float, float] | None]:
     """The median of blocks or slices in the order measured, and its 95 % interval; None where they are too few.
 
-    The interval is Student's, of the medians of up to eight stretches: neighbours in time are correlated.
+    The interval is Student's, of the medians of up to eight stretches: neighbours in time are correlated. `beside`: the
+    value that stands beside the effect (`levels`); it takes the median's place.
     """
+    if beside is not None and (middle := median(values)) > 0:
+        _, ends = level_interval(values)
+        scale = beside / middle
+        return beside, None if ends is None else (scale * ends[0], scale * ends[1])
     middle = median(values)
     stretches = min(STRETCHES, len(values) // 2)
     if stretches < 3:

@@ -99,7 +99,8 @@ def measure(
         for v, comparison in list(open_.items()):
             decision = None
             if (value := group_value(values["A"], values[v])) is not None:  # None: a stall, measured again
-                comparison.add(*value, place=place if comparison.all_pairs else None)
+                first = order.index("A") < order.index(v)
+                comparison.add(*value, place=place if comparison.all_pairs else None, baseline_first=first)
                 visits.counted([place])
                 decision = comparison.at_look(group_s)
             if decision is None and index >= planned:

@@ -38,7 +38,7 @@ def hostdx(noise: Noise, true: float, rng: random.Random, family: int = 1) -> Ou
             at += 1
         value = group_value(values["A"], values["B"])
         assert value is not None
-        comparison.add(*value)
+        comparison.add(*value, baseline_first=order[0] == "A")
         decision = comparison.at_look(GROUP_SECONDS)
         if decision is not None:
             return outcome(decision, true, decision.groups * GROUP_SECONDS, early=decision.groups < GROUPS)
@@ -47,8 +47,11 @@ def hostdx(noise: Noise, true: float, rng: random.Random, family: int = 1) -> Ou
 
 def outcome(decision: GroupVerdict, true: float, seconds: float, early: bool) -> Outcome:
     """What was said, and whether its interval holds the truth."""
-    said = {"slower": -1, "faster": 1, "no material difference": 0, "inconclusive": None}[decision.verdict]
-    assert decision.ci95 is not None
+    said = {"slower": -1, "faster": 1, "no material difference": 0, "inconclusive": None}.get(
+        decision.verdict
+    )
+    if decision.ci95 is None:  # `not measured`: the orders contradict each other, and no interval is claimed
+        return Outcome(None, seconds, True, early)
     low, high = decision.ci95
     covered = low * (1 - 1e-12) <= math.exp(true) <= high * (1 + 1e-12)
     return Outcome(said, seconds, covered, early)

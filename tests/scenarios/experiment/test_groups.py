@@ -29,7 +29,7 @@ def verdict(groups: int, batch: int = 1) -> ev.Verdict:
     ("said", "values"),
     [
         ([verdict(1)], [15.0]),
-        ([verdict(1, batch=2)], [15.0, 115.0]),
+        ([verdict(1, batch=2)], [15.0]),  # groups, whatever the batches are
         ([verdict(0)], [15.0, 115.0, 215.0]),  # not decided by groups: all there are
         ([], [15.0, 115.0, 215.0]),
     ],

@@ -57,7 +57,7 @@ ELSEWHERE, HIDDEN = Absent("a container's", "container"), Absent("hidepid", "per
         (HIDDEN, "io", 7, False, "hidden"),
         (None, "io", 7, False, "unreadable"),
         (None, "cpu", 7, False, "quiet"),
-        (None, "io", 7, True, "kept"),  # not by being root: it is, and was told to become it
+        (None, "io", 7, True, "quiet"),  # not by being root: it is, and was told to become it
         (None, "io", 0, False, "quiet"),
     ],
 )

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from app.glyphs import MARKERS, clean
 from app.lines import Line, cells, crop, merged, split, text
 from app.recording.session import Session
+from app.recording.values import counts
 from app.report.figures.plot import nice_axis, plot
-from app.report.figures.verdict_table import counts
 from probes import units
 from scenarios.results.document import Axis, Series
 

@@ -6,7 +6,8 @@ from statistics import fmean, median
 from typing import NamedTuple
 
 from app.recording.session import Session
-from app.report.figures.verdict_table import counts, rows
+from app.recording.values import counts
+from app.report.figures.verdict_table import rows
 from app.tui.widgets.measuring.block_plot import leading_metric, variants
 from probes import units
 from probes.units import Quantity

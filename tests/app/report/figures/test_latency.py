@@ -9,9 +9,9 @@ import pytest
 from app.recording.reader import load
 from app.recording.session import Session
 from app.recording.store import demos, resolve
+from app.recording.values import counts
 from app.report import json_document
 from app.report.figures.latency import Latency, percentiles, table, words
-from app.report.figures.verdict_table import counts
 from scenarios import events as ev
 
 KEPT = {"storage": 7, "iosched": 4, "null": 3, "fstrim": 2}  # demos whose engine keeps times: loads

@@ -10,8 +10,9 @@ import pytest
 
 from app.recording.reader import load
 from app.recording.session import Session
+from app.recording.values import regimes_words, values_beside
 from app.report.end_of_run import WIDE, summary
-from app.report.figures.verdict_table import EACH_ITS_OWN, MEDIANS, bars, beside, rows, table
+from app.report.figures.verdict_table import EACH_ITS_OWN, bars, beside, rows, table
 from app.report.next_steps import to_do
 from app.report.validity import trust
 from app.report.wording import resolution
@@ -70,8 +71,8 @@ def test_both_sides_medians_and_the_largest_effect_first() -> None:
     assert found is not None and found.header == ("load", "A", "B", "effect", "95 % CI", "groups")
     assert found.rows[0] == (
         "load large",
-        "2 k/s",
-        "6.05 k/s",
+        "2.01 k/s",  # 2 and 6.05 k/s are the medians, moved so that their quotient is the effect
+        "6.02 k/s",
         Toned("3 × faster", "ok"),
         "2.5 to 3.5 ×",
         "6",
@@ -90,12 +91,13 @@ def test_a_load_that_is_set_aside_stands_in_the_appendix_only() -> None:
     assert back is not None and [row[0] for row in back.rows] == ["load z"]
 
 
-@pytest.mark.parametrize(("ratio", "word", "told"), [(3.0, "faster", []), (1.05, "inconclusive", [MEDIANS])])
-def test_what_the_values_are_is_said_where_they_do_not_fit_the_effect(
-    ratio: float, word: str, told: list[str]
-) -> None:
-    blocks = (block("A", 2000, 0), block("B", 6000, 0))
-    assert beside(session(verdict("large", word, ratio), *blocks)) == told
+@pytest.mark.parametrize(("right", "is_said"), [(6000, False), (400, True)])
+def test_two_regimes_are_said_where_the_medians_do_not_fit_the_effect(right: float, is_said: bool) -> None:
+    told = session(
+        verdict("large", "faster", 3.0, ci95=(2.5, 3.5)), block("A", 2000, 0), block("B", right, 0)
+    )
+    assert bool(regimes_words(told, told.verdicts["large", "IOPS", "A", "B"])) is is_said
+    assert bool(beside(told)) is is_said
 
 
 @pytest.mark.parametrize(
@@ -115,19 +117,27 @@ def test_a_share_of_the_speed_is_said_as_a_share_of_the_cost_too(
     assert (share in beside(told)[0]) if share else beside(told) == []
 
 
-def test_one_side_with_two_values_in_a_table_says_why() -> None:
-    pairs = (
+@pytest.mark.parametrize("third", [None, 2.0, 3.0])
+def test_a_variant_has_one_value_in_a_load_unless_pairs_form_a_circle_that_does_not_close(
+    third: float | None,
+) -> None:
+    """A to B is 0.5 and A to C is 1: B to C can be 2 and nothing else."""
+    pairs = [
         verdict("large", "slower", 0.5, groups=1),
         verdict("large", "inconclusive", 1.0, variant="C", groups=1),
-    )
-    values = (("A", 0, 4000.0), ("B", 0, 2000.0), ("A", 1, 9000.0), ("C", 1, 9000.0))
-    groups = [
-        ev.Group(t=1, workload="large", index=n, order="AB", log_ratios={f"IOPS|A|{other}": 0.0})
-        for n, other in enumerate("BC")
     ]
-    told = session(*pairs, *(block(side, value, n) for side, n, value in values), *groups)
-    assert {str(row.left) for row in rows(told)} == {"4 k/s", "9 k/s"}
-    assert EACH_ITS_OWN in beside(told)
+    if third:
+        pairs.append(verdict("large", "faster", third, baseline="B", variant="C", groups=1))
+    values = (("A", 0, 4000.0), ("B", 0, 2000.0), ("A", 1, 9000.0), ("C", 1, 9000.0))
+    told = session(*(block(side, value, n) for side, n, value in values), *pairs)
+    shown = {
+        (row.verdict.baseline, row.verdict.variant): values_beside(told, row.verdict) for row in rows(told)
+    }
+    for v in told.verdicts.values():
+        left, right = shown[v.baseline, v.variant]
+        assert left and right and v.ratio and right / left == pytest.approx(v.ratio, rel=1e-9)
+    assert shown["A", "B"][0] == shown["A", "C"][0]
+    assert (EACH_ITS_OWN in beside(told)) is (third == 3.0)
 
 
 def test_nothing_measured_has_no_table_and_no_trust() -> None:

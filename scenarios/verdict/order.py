@@ -1,0 +1,85 @@
+"""What the two orders of a pair allow a verdict to say. `scenarios/experiment/order.py` makes the estimates by order.
+
+A verdict stands where each order alone gives it. Where no order effect is established, the orders are two samples of
+one effect, and it is enough that both lie on the verdict's side.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TypeVar
+
+import msgspec
+
+from probes import units
+from scenarios.verdict.verdict import Estimate, GroupVerdict, Judged, OrderEffect, Word, decide, margin_edge
+
+AnyGroupVerdict = TypeVar("AnyGroupVerdict", bound=GroupVerdict)
+
+
+def word_by_order(word: Word, order: OrderEffect | None, margin: float) -> Word:
+    """Return the word that the orders allow: the same, `inconclusive`, or `not measured` where they contradict it."""
+    word = Word(word)
+    if order is None or not word.judged:
+        return word
+    logs = [math.log(ratio) for ratio in order.ratios]
+    intervals = [[math.log(max(end, 1e-300)) for end in ends95] for ends95 in order.ci95]
+    opposed = min(logs) < 0 < max(logs) and all(not low <= 0 <= high for low, high in intervals)
+    if opposed:
+        return Word.NOT_MEASURED
+    if not order.is_established:
+        same_side = all((log > 0) is word.faster for log in logs)
+        return Word.UNDECIDED if word.differs and not same_side else word
+    if word.undecided:
+        return word
+    edge = margin_edge(margin)
+    alone = [
+        decide(Estimate(log, low, high, edge)).word if word.equal else _differs(log, low, high, edge)
+        for log, (low, high) in zip(logs, intervals, strict=True)
+    ]
+    return word if all(one == word for one in alone) else Word.NOT_MEASURED
+
+
+def _differs(log: float, low: float, high: float, edge: float) -> Word:
+    """Return the side on which one order alone is beyond the margin with an interval that excludes no effect."""
+    if high < 0 and log < -edge:
+        return Word.SLOWER
+    return Word.FASTER if low > 0 and log > edge else Word.UNDECIDED
+
+
+def guarded(verdict: AnyGroupVerdict, order: OrderEffect | None) -> AnyGroupVerdict:
+    """Return the verdict with its orders, and with the word that these allow."""
+    word = word_by_order(verdict.verdict, order, verdict.margin)
+    if order is None or word == verdict.verdict:
+        return msgspec.structs.replace(verdict, order=order)
+    if word.not_measured:
+        return contradicted(verdict, order)
+    reason = "; ".join(filter(None, (contradiction_words(order), verdict.reason)))
+    return msgspec.structs.replace(verdict, order=order, verdict=word, reason=reason)
+
+
+def contradicted(verdict: AnyGroupVerdict, order: OrderEffect) -> AnyGroupVerdict:
+    """Return the verdict as `not measured`, without the figures that the order decides."""
+    no_figures = dict.fromkeys(
+        ("ratio", "ci95", "smallest_effect", "seconds_to_decide", "delta", "delta_ci95")
+    )
+    known = {name: None for name in no_figures if name in verdict.__struct_fields__}
+    word, reason = Word.NOT_MEASURED, contradiction_words(order)
+    return msgspec.structs.replace(
+        verdict, order=order, verdict=word, reason=reason, groups=0, slower_in=0, **known
+    )
+
+
+def contradiction_words(order: OrderEffect) -> str:
+    """Return why no verdict stands: `whichever runs second is 2.4 × faster here`."""
+    if not order.is_established:
+        sides = (units.effect(ratio) for ratio in order.ratios)
+        return f"the two orders lie on different sides: {' and '.join(sides)}"
+    return f"whichever runs second is {units.effect(order.second)} here"
+
+
+def order_words(judged: Judged, order: OrderEffect | None) -> str:
+    """Return `slower in both orders: 70 × slower and 80 × slower`; empty where no difference is claimed."""
+    if order is None or not judged.differs:
+        return ""
+    return f"{judged.verdict} in both orders: {' and '.join(units.effect(ratio) for ratio in order.ratios)}"
