@@ -20,14 +20,20 @@ from probes.bench.measured import Measured, NotApplicable, WriteBudgetSpent
 from scenarios import events as ev
 from scenarios.box.results import CornerLevel
 from scenarios.experiment.groups import GroupBlocks
+from scenarios.experiment.levels import pair_values
+from scenarios.experiment.order import order_effect
 from scenarios.experiment.schedule.guarded import GuardedBlocks
 from scenarios.experiment.statistics.stats import level_interval, over_groups
 from scenarios.guards.watch import Watch
 from scenarios.model import Run, Step
 from scenarios.plan import Workload
+from scenarios.verdict.order import guarded
 from scenarios.verdict.verdict import NOT_YET, UNFIT, Estimate, decide, interval_of, margin_edge, ratio_of
 
 PILOTS = 2
+SETTLE_S = 1.0  # of idling after a flush, before each block of a load whose two orders contradict each other
+MIN_CYCLES_AFTER = 8
+ORDER_CYCLES = (8, 16, 32)  # after which the orders are held against each other
 EASY, HARD = "easy", "hard"
 FEWEST_GROUPS = 4
 NEEDS = {  # what a corner works with, another one made
@@ -56,6 +62,8 @@ class Bench(Protocol):
 
     async def block(self, corner: Corner) -> Measured: ...
 
+    async def settle(self) -> None: ...
+
 
 class Cycles:
     """`levels` and `verdicts` hold at any time, of what was measured until then; `ended`: why before the budget."""
@@ -71,6 +79,8 @@ class Cycles:
         self.ended = ""
         self._seconds = 0.0
         self._cores: dict[str, list[float]] = {}
+        self._easy_first: dict[str, dict[int, bool]] = {}  # by load and cycle
+        self._counted_from: dict[str, int] = {}  # by load: the first cycle since it settles longer
 
     async def measure(self, step: Step, budget_s: float, workers: int) -> None:
         """As many cycles as the budget has; more, for as long again, where others disturbed a corner in all of them."""
@@ -90,6 +100,7 @@ class Cycles:
             longest = run.clock.now() - at
             self._seconds = run.clock.now() - began
             left = max(0.0, budget_s - self._seconds)
+            self._settle_longer(cycle, left / longest if longest else 0.0)
             done = min(1.0, self._seconds / budget_s)
             step.progress(f"cycle {cycle + 1}, easy and hard in turn", left, done)
             cycle += 1
@@ -100,8 +111,15 @@ class Cycles:
         for load in LOADS:
             sides = [corner for corner in of_load(load) if self._can(corner)]
             self.run.rng.shuffle(sides)
+            if (cycle - self._counted_from.get(load, cycle)) % 2:  # the mirror of the cycle before: balanced
+                sides.sort(key=lambda corner: (corner.side == EASY) is self._easy_first[load][cycle - 1])
+            if sides:
+                self._easy_first.setdefault(load, {})[cycle] = sides[0].side == EASY
             group = GroupBlocks(cycle, [corner.side for corner in sides])
             for corner in sides:
+                if load in self._counted_from:
+                    await self.bench.settle()
+                    await self.run.clock.sleep(SETTLE_S)
                 try:
                     measured, disturbed = await self.blocks.measure(
                         load, corner.side, partial(self.bench.block, corner), group=cycle, phase=phase
@@ -124,6 +142,18 @@ class Cycles:
                 self._tell(load, group)
             await self.blocks.spare(load, cycle)
 
+    def _settle_longer(self, cycle: int, cycles_left: float) -> None:
+        """Where the two orders of a load contradict each other it begins anew, and settles before each block."""
+        for load in (load for load in LOADS if len(of_load(load)) == 2 and load not in self._counted_from):
+            easy, hard = of_load(load)
+            if len(self._log_ratios(easy, hard)) not in ORDER_CYCLES or cycles_left < MIN_CYCLES_AFTER:
+                continue
+            verdict = self._verdict(load, 1)
+            if verdict.not_measured and verdict.order is not None:
+                self._counted_from[load] = cycle + 1
+                t, seconds = self.run.time(), SETTLE_S
+                self.run.emit(ev.SliceLength(t=t, workload=load, seconds=seconds, why="order", blocks=True))
+
     def _can(self, corner: Corner) -> bool:
         without = next((one for one in NEEDS.get(corner.id, ()) if one in self.gone), "")
         if without and corner.id not in self.gone:
@@ -144,8 +174,9 @@ class Cycles:
         )
 
     def _values(self, corner: Corner) -> dict[int, ev.Block]:
-        counted = self.blocks.counted(corner.load)
-        return {b.group: b for b in counted if b.variant == corner.side and b.phase == "steady"}
+        first, counted = self._counted_from.get(corner.load, 0), self.blocks.counted(corner.load)
+        steady = (b for b in counted if b.variant == corner.side and b.phase == "steady")
+        return {b.group: b for b in steady if b.group >= first}
 
     def _lacking(self) -> bool:
         return any(corner.id not in self.gone and not self._values(corner) for corner in CORNERS)
@@ -164,7 +195,7 @@ class Cycles:
                 reason=f"not applicable: {why}",
                 cached=corner.id in self.cached,
             )
-        middle, ends = level_interval(values)
+        middle, ends = level_interval(values, self._beside(corner))
         return CornerLevel(
             corner=corner.id,
             unit=corner.unit,
@@ -174,6 +205,20 @@ class Cycles:
             seconds=median(block.seconds for block in found.values()),
             cpu=median(self._cores.get(corner.id, [0.0])),
         )
+
+    def _beside(self, corner: Corner) -> float | None:
+        """The value that stands beside the effect of its load; None where that has none."""
+        corners = of_load(corner.load)
+        ratio = self._verdict(corner.load, 1).ratio if len(corners) == 2 else None
+        if ratio is None:
+            return None
+        easy, hard = (self._values(one) for one in corners)
+        sides = [
+            [blocks[n].values[one.metric] for n in easy if n in hard]
+            for one, blocks in zip(corners, (easy, hard), strict=True)
+        ]
+        found = pair_values({(EASY, HARD): (sides[0], sides[1])}, {(EASY, HARD): math.log(ratio)})
+        return found[EASY, HARD][corner.side == HARD] if found else None
 
     def verdicts(self) -> list[ev.Verdict]:
         """Hard against easy of each load that has both."""
@@ -198,7 +243,8 @@ class Cycles:
         )
         if gone := next((self.gone[one.id] for one in (easy, hard) if one.id in self.gone), ""):
             return replace(none, verdict=UNFIT, reason=gone)
-        logs = self._log_ratios(easy, hard)
+        ratios = self._log_ratios(easy, hard)
+        logs = list(ratios.values())
         spread = over_groups(logs, alpha) if len(logs) >= FEWEST_GROUPS else None
         if spread is None:
             few = f"{len(logs)} cycles were undisturbed, {FEWEST_GROUPS} are needed (raise --budget)"
@@ -206,7 +252,7 @@ class Cycles:
         edge = margin_edge(self.run.margin)
         ruling = decide(Estimate(spread.estimate, spread.low, spread.high, edge))
         ends, smallest = interval_of(spread.low, spread.high)
-        return replace(
+        verdict = replace(
             none,
             verdict=ruling.word,
             reason=None if ruling.decided else "the interval is too wide (raise --budget)",
@@ -217,11 +263,14 @@ class Cycles:
             smallest_effect=smallest,
             slower_in=sum(log < 0 for log in logs),
         )
+        firsts = [self._easy_first[load][cycle] for cycle in ratios]
+        return guarded(verdict, order_effect(logs, firsts, self.run.margin))
 
-    def _log_ratios(self, easy: Corner, hard: Corner) -> list[float]:
+    def _log_ratios(self, easy: Corner, hard: Corner) -> dict[int, float]:
+        """By cycle."""
         of_easy, of_hard = self._values(easy), self._values(hard)
-        return [
-            math.log(of_hard[n].values[hard.metric] / of_easy[n].values[easy.metric])
+        return {
+            n: math.log(of_hard[n].values[hard.metric] / of_easy[n].values[easy.metric])
             for n in of_easy
             if n in of_hard and min(of_hard[n].values[hard.metric], of_easy[n].values[easy.metric]) > 0
-        ]
+        }

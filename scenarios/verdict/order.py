@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from probes import units
-from scenarios.verdict.verdict import Estimate, GroupVerdict, Judged, OrderEffect, Word, decide, margin_edge
+from scenarios.verdict.verdict import GroupVerdict, Judged, OrderEffect, Word, margin_edge
 
 AnyGroupVerdict = TypeVar("AnyGroupVerdict", bound=GroupVerdict)
 
@@ -30,21 +30,18 @@ def word_by_order(word: Word, order: OrderEffect | None, margin: float) -> Word:
     if not order.is_established:
         same_side = all((log > 0) is word.faster for log in logs)
         return Word.UNDECIDED if word.differs and not same_side else word
-    if word.undecided:
-        return word
     edge = margin_edge(margin)
-    alone = [
-        decide(Estimate(log, low, high, edge)).word if word.equal else _differs(log, low, high, edge)
-        for log, (low, high) in zip(logs, intervals, strict=True)
-    ]
-    return word if all(one == word for one in alone) else Word.NOT_MEASURED
+    alone = {_alone(log, low, high, edge) for log, (low, high) in zip(logs, intervals, strict=True)}
+    return word if alone == {word} or (word.undecided and len(alone) == 1) else Word.NOT_MEASURED
 
 
-def _differs(log: float, low: float, high: float, edge: float) -> Word:
-    """Return the side on which one order alone is beyond the margin with an interval that excludes no effect."""
+def _alone(log: float, low: float, high: float, edge: float) -> Word:
+    """Return what one order alone gives by its estimate and 95 % interval."""
     if high < 0 and log < -edge:
         return Word.SLOWER
-    return Word.FASTER if low > 0 and log > edge else Word.UNDECIDED
+    if low > 0 and log > edge:
+        return Word.FASTER
+    return Word.EQUAL if -edge <= low <= high <= edge else Word.UNDECIDED
 
 
 def guarded(verdict: AnyGroupVerdict, order: OrderEffect | None) -> AnyGroupVerdict:

@@ -290,6 +290,10 @@ class CornerBench:
         if share > RESIDENT:
             raise Cached(f"cached: {100 * share:.0f} % of the pages stayed in this host's memory")
 
+    async def settle(self) -> None:
+        """Waits (bounded) until what was written is on the device."""
+        await flush(self.private, FLUSH_S)
+
     async def close(self) -> None:
         """Ends the workers and closes the files; what has names is removed with the private directory."""
         await self._pool.close()

@@ -29,7 +29,10 @@ USUAL: Mapping[str, float] = {
 
 
 class DrawnBench:
-    """Implements `cycles.Bench`. `slow`: by corner, how many times slower; `cached`: refused as memory's answers."""
+    """Implements `cycles.Bench`. `slow`: by corner, how many times slower; `cached`: refused as memory's answers.
+
+    `second`: by load, how many times as fast whichever side comes second is; `flushed`: settling ends that.
+    """
 
     direct = True
     names = 2000
@@ -44,6 +47,8 @@ class DrawnBench:
         cached: frozenset[str] = frozenset(),
         scatter: float = 0.1,
         most_blocks: int = 10**6,
+        second: Mapping[str, float] | None = None,
+        flushed: bool = False,
     ) -> None:
         self.clock: Clock = clock
         self._advance = clock.advance
@@ -53,6 +58,10 @@ class DrawnBench:
         self.order: list[tuple[int, str]] = []
         self.pilots: list[int] = []
         self._cycle = 0
+        self._second, self._flushed, self._before = dict(second or {}), flushed, ""
+
+    async def settle(self) -> None:
+        self._before = "" if self._flushed else self._before
 
     def begin(self, cycle: int, *, last_pilot: bool) -> None:
         self._cycle = cycle
@@ -70,6 +79,8 @@ class DrawnBench:
         rate = (
             USUAL[corner.id] / self._slow.get(corner.id, 1.0) * self._rng.lognormvariate(0.0, self._scatter)
         )
+        rate *= self._second.get(corner.load, 1.0) if self._before == corner.load else 1.0
+        self._before = corner.load
         self._advance(BLOCK_S)
         each = corner.record_bytes if corner.moves else 1
         return Measured(

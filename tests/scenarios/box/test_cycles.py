@@ -226,3 +226,31 @@ def test_a_recording_that_names_several_tools_is_shown() -> None:
     columns = [table.header.index(tool) for tool in ("fio", "ior")]
     empty = [[row[n] == "–" for n in columns] for row in table.rows]
     assert empty == [[False, True], [True, False]] and set(columns) <= table.right
+
+
+@pytest.mark.parametrize("flushed", [True, False])
+def test_what_the_order_decides_is_measured_anew_after_settling_or_not_at_all(flushed: bool) -> None:
+    """Whichever of easy and hard writes second is 2.5 times as fast; hard is in truth 2.25 times as slow."""
+    done = conducted(second={"ior-write": 2.5}, flushed=flushed)
+    verdict = done.verdicts["ior-write"]
+    assert verdict.order is not None
+    [anew] = done.run.of(ev.SliceLength)
+    assert (anew.workload, anew.why) == ("ior-write", "order")
+    if not flushed:
+        assert verdict.not_measured and verdict.ratio is None
+        assert verdict.order.second == pytest.approx(2.5, rel=0.1)
+        return
+    assert verdict.slower and verdict.ratio == pytest.approx(1 / 2.25, rel=0.1)
+    assert not verdict.order.is_established
+    later = [event for event in done.run.of(ev.Group) if event.workload == "ior-write" and event.t > anew.t]
+    assert verdict.groups == len(later)
+    orders = [group.variants[0] for group in later]
+    assert all(a != b for a, b in zip(orders[::2], orders[1::2], strict=False))  # balanced
+
+
+def test_the_levels_divide_to_the_effect() -> None:
+    done = conducted()
+    levels = {one.corner: one.median for one in done.cycles.levels()}
+    for load, verdict in done.verdicts.items():
+        easy, hard = (levels[corner.id] for corner in of_load(load))
+        assert easy and hard and verdict.ratio == pytest.approx(hard / easy, rel=1e-9)
