@@ -20,9 +20,11 @@ from probes.bench.profile.syscall_names import call_name, names
 from scenarios.contention.plan import CONTROL, LEAST_GROUPS, Load
 from scenarios.contention.results import Curve, Scalability, Step, Wait, WorkersLevel
 from scenarios.contention.usl import fitted
+from scenarios.experiment.order import order_effect
 from scenarios.experiment.statistics.distributions import t_quantile
 from scenarios.experiment.wording import titled
-from scenarios.verdict.verdict import OPEN, UNFIT, Estimate, Why, Word, decide, margin_edge
+from scenarios.verdict.order import contradiction_words, word_by_order
+from scenarios.verdict.verdict import OPEN, UNFIT, Estimate, OrderEffect, Why, Word, decide, margin_edge
 from scenarios.where.locks import by_lock, longest
 from scenarios.where.waits import kind_of, words
 
@@ -42,7 +44,11 @@ class MeasuredPoints(NamedTuple):
     points: Mapping[Key, Mapping[int, Sequence[Sequence[Point]]]]
 
     def logs(self, key: Key, workers: int) -> list[float]:
-        return [fmean(math.log(max(p.rate, 1e-9)) for p in group) for group in self.points[key][workers]]
+        return [fmean(pair) for pair in self.logs_by_order(key, workers)]
+
+    def logs_by_order(self, key: Key, workers: int) -> list[list[float]]:
+        """Of each group the way up, where fewer workers came before, and the way down."""
+        return [[math.log(max(p.rate, 1e-9)) for p in group] for group in self.points[key][workers]]
 
 
 def curves(
@@ -133,11 +139,37 @@ def _step(
         reason = "too few groups" if ruling.why is Why.FEW else "the interval holds both answers"
     if not own and not over and word.decided and (why := _without_cpus(control, more, asked, word)):
         word, reason = UNFIT, why
+    order = _order(measured, key, before, workers, 0.0 if not own else math.log(more), asked, margin)
+    if order is not None and word.decided and word_by_order(word, order, margin) != word:
+        word, reason = OPEN, contradiction_words(order)
     gain, ends = _mean(gains, alpha)
     return Step(
         before=before, workers=workers, gain=math.exp(gain), ci95=_ratios(ends), control=math.exp(fmean(control)),
         alpha=alpha, verdict=word, reason=reason,
     )  # fmt: skip
+
+
+def _order(
+    measured: MeasuredPoints, key: Key, before: int, workers: int, own: float, asked: float, margin: float
+) -> OrderEffect | None:
+    """The step's effect on the way up and on the way down; None where a group has not both.
+
+    own: what the CPU alone has to gain, where it is the CPU alone; else what it gained in the same points is taken.
+    """
+    low, high = measured.logs_by_order(key, before), measured.logs_by_order(key, workers)
+    base = [
+        [b - a for a, b in zip(*pair, strict=True)]
+        for pair in zip(*(measured.logs_by_order((CONTROL, 0), n) for n in (before, workers)), strict=True)
+    ]
+    effects: list[float] = []
+    firsts: list[bool] = []
+    for one, other, control in zip(low, high, base, strict=True):
+        if not len(one) == len(other) == len(control) == 2:
+            return None
+        for is_up, a, b, c in zip((True, False), one, other, control, strict=True):
+            effects.append(b - a - (own or c) - asked)
+            firsts.append(is_up)
+    return order_effect(effects, firsts, margin)
 
 
 def _without_cpus(control: Sequence[float], more: float, asked: float, word: Word) -> str:

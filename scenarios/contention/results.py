@@ -12,6 +12,7 @@ from scenarios.results.result import Result
 from scenarios.verdict.verdict import NOT_YET, Judged, Word
 
 MARKS = "ox+*#@%&"
+IDEAL, FITTED, FITTED_POINTS = "/", ".", 12
 CHARTED = 4  # loads in a chart: more marks are not told apart
 
 
@@ -151,23 +152,31 @@ class Curves(Result, frozen=True, tag="contention.curves/1"):
     def on_top(self, now: float) -> Section | None:
         if not self.value:
             return None
+        levels = sorted({level.workers for curve in self.value for level in curve.levels})
         most = max(curve.judged for curve in self.value)
-        header = ("load", "on", "1 w", f"{most} w", "gain", "scales", "waits in")
+        header = ("load", "on", *(f"{workers} w" for workers in levels), "gain", "scales", "waits in")
         rows = tuple(
             (
                 curve.title,
                 curve.side,
-                *(units.prefixed(rate).strip() for rate in (curve.levels[0].rate, curve.rate(most))),
-                f"x{curve.gain:.2g}" if curve.steps else "–",
+                *(_rate_at(curve, workers) for workers in levels),
+                f"x{curve.gain:.2g}" if curve.judged == most > 1 else "–",
                 curve.scales_until,
                 Mono(curve.waits[0].place) if curve.waits else "–",
             )
             for curve in sorted(self.value, key=_worst_first)
         )
-        table = Table(header, rows, frozenset({2, 3, 4})).without_empty_columns()
+        table = Table(header, rows, frozenset(range(2, 3 + len(levels)))).without_empty_columns()
         open_ones = any("?" in curve.scales_until for curve in self.value)
-        told = (say("?: inconclusive"),) if open_ones else ()
+        notes = [f"gain: {most} w against 1 w"] if most > 1 else []
+        notes += ["?: inconclusive"] if open_ones else []
+        told = (say("; ".join(notes)),) if notes else ()
         return Section("operations/s by workers (w)", (table, *told))
+
+
+def _rate_at(curve: Curve, workers: int) -> str:
+    rate = curve.rate(workers)
+    return units.prefixed(rate).strip() if math.isfinite(rate) else "–"
 
 
 def _worst_first(curve: Curve) -> tuple[bool, bool, bool, float]:
@@ -225,6 +234,15 @@ def _details(curves: tuple[Curve, ...]) -> Table:
     return Table(header, tuple(rows), frozenset(range(1, 11))).without_empty_columns()
 
 
+def _fitted(curve: Curve) -> list[tuple[float, float]]:
+    """The curve of the USL as a multiple of one worker's, up to the most workers that are judged."""
+    if curve.usl is None:
+        return []
+    contention, coherence = curve.usl.contention, curve.usl.coherence or 0.0
+    workers = [1 + n * (curve.judged - 1) / FITTED_POINTS for n in range(FITTED_POINTS + 1)]
+    return [(n, n / (1 + contention * (n - 1) + coherence * n * (n - 1))) for n in workers]
+
+
 def _charts(curves: tuple[Curve, ...]) -> tuple[Part, ...]:
     """Each load's throughput as a multiple of one worker's: a line below the diagonal waits."""
     found: list[Part] = []
@@ -242,6 +260,11 @@ def _charts(curves: tuple[Curve, ...]) -> tuple[Part, ...]:
             )
             for n, curve in enumerate(shown)
         )
+        judged = float(max(curve.judged for curve in shown))
+        if judged > 1:
+            series = (Series(IDEAL, ((1.0, 1.0), (judged, judged)), f"{IDEAL} ideal"), *series)
+        if fits := tuple(point for curve in shown for point in _fitted(curve)):
+            series = (Series(FITTED, fits, f"{FITTED} fitted (USL)"), *series)
         points = [point for one in series for point in one.points]
         most = max((x for x, _ in points), default=1.0)
         high = max([2.0, *(y for _, y in points)])

@@ -117,6 +117,10 @@ async def _measure(run: Run, found: ContentionSetup, bench: ContentionBench, ste
                             if not point.starved:
                                 break
                         points[load.id, side][n][-1].append(point)
+            if not number:  # the first group fills the table load by load
+                ended = [curve for curve in found.curves if points[curve[0].id, curve[1]][found.levels[0]]]
+                early = so_far(MeasuredPoints(points), ended, found.sides)
+                run.emit(Curves(t=run.time(), value=early))
         number, spent, written = number + 1, run.clock.now() - began, written + MOST_BYTES
         run.emit(Curves(t=run.time(), value=so_far(MeasuredPoints(points), found.curves, found.sides)))
         left = max(0.0, run.plan.measuring_s - spent)

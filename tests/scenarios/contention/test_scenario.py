@@ -19,7 +19,7 @@ from probes.types import Json
 from scenarios import events as ev
 from scenarios.contention import plan as contention_plan
 from scenarios.contention.plan import CONTROL, layout, loads, worker_counts
-from scenarios.contention.results import Curve, Curves, Step, WorkersLevel
+from scenarios.contention.results import FITTED, IDEAL, Curve, Curves, Step, WorkersLevel
 from scenarios.contention.results import Wait as CurveWait
 from scenarios.contention.scenario import Contention
 from scenarios.model import Options, Usage
@@ -216,7 +216,11 @@ async def test_its_result_is_read_back_and_shown(tmp_path: Path, eight: None) ->
     assert parts is not None
     assert [len(part.rows) for part in parts if isinstance(part, Table)] == [10 * 3, 10 * 5]
     charts = [part for part in parts if isinstance(part, Chart)]
-    assert sum(len(chart.series) for chart in charts) == 10
+    drawn = [one for chart in charts for one in chart.series]
+    assert len([one for one in drawn if one.marker not in (IDEAL, FITTED)]) == 10
+    [ideal, *_] = [one for one in drawn if one.marker == IDEAL]
+    assert all(x == y for x, y in ideal.points)
+    assert len([one for one in drawn if one.marker == FITTED]) == len(charts)
     assert curves.on_top(0.0) is not None
 
 
@@ -284,3 +288,32 @@ def test_what_stops_stands_first_and_a_load_has_a_row_on_a_narrow_screen() -> No
         max(len(plain(row[n])) for row in (table.header, *table.rows)) for n in range(len(table.header))
     )
     assert width + 2 * (len(table.header) - 1) <= 78
+
+
+async def test_the_table_has_a_column_a_level_from_the_first_load_on(tmp_path: Path, eight: None) -> None:
+    run, _ = await measured(tmp_path, linear)
+    told = run.of(Curves)
+    heads = []
+    for curves in told:
+        section = curves.on_top(0.0)
+        table = section.parts[0] if section is not None else None
+        assert isinstance(table, Table)
+        heads.append([name for name in table.header if name.endswith(" w")])
+    assert all(head == ["1 w", "2 w", "4 w", "8 w", "16 w"] for head in heads)
+    assert [len(curves.value) for curves in told[:3]] == [1, 2, 3]
+    last = told[-1].value[0]
+    assert last.gain == pytest.approx(last.rate(8) / last.rate(1))
+
+
+async def test_a_step_that_only_one_way_of_the_group_gives_is_not_judged(tmp_path: Path, eight: None) -> None:
+    """Twice the workers seem to give nothing more on the way up, and all of it on the way down."""
+    levels: list[int] = []
+
+    def rate(load: str, side: int, workers: int) -> float:
+        levels.append(workers)
+        up = len(levels) < 2 or levels[-2] < workers or (levels[-2] == workers and levels[-3:-2] < [workers])
+        return linear(load, side, 1 if load == "create" and up else workers)
+
+    run, _ = await measured(tmp_path, rate)
+    first, *_ = by_load(run)["create"].steps
+    assert first.undecided and first.reason
