@@ -4,7 +4,7 @@ from app.recording.session import Session
 from app.report import wording
 from app.report.figures import latency
 from app.report.figures.verdict_table import aside, beside, effects
-from app.report.headline import alone, answer
+from app.report.headline import alone, remarks
 from app.report.next_steps import to_do
 from app.report.results import checkup
 from app.report.validity import MARKS, TONES, trust
@@ -115,8 +115,7 @@ def _to_do(session: Session, recording: str) -> list[Part]:
 
 def _found(session: Session) -> list[Part]:
     """What speaks against the host, the headline's own finding not once more."""
-    headline = answer(session).finding
-    loud = [f for f in checkup.beside(session) if f.severity != "ok" and not f.answers and f != headline]
+    loud = remarks(session)
     items: list[Words] = [_line(found) for found in loud[:MOST_FOUND]]
     if len(loud) > MOST_FOUND:
         items.append((f"{len(loud) - MOST_FOUND} more are listed in the appendix.",))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from app.recording.progress import share_done
 from app.recording.reader import BrokenRecording, load
 from app.recording.session import Session
+from app.report.results.checkup import beside
 from app.report.validity import trust
 from app.report.wording import (
     measured,
@@ -14,6 +15,7 @@ from app.report.wording import (
     series_sentence,
     variant_title,
     verdict_sentence,
+    verdict_title,
     workload_title,
 )
 from probes import units
@@ -106,6 +108,12 @@ def _files(session: Session) -> str:
     """`healthy.tsv, anomalous.tsv`: what tells one import of a tool's results from the next; empty for a run."""
     names = [name for found in session.results.values() for name in found.sources]
     return units.listed(names, MOST_FILES)
+
+
+def remarks(session: Session) -> list[Finding]:
+    """What was found besides the answer and speaks against the host, worst first: the one list that is counted too."""
+    told = answer(session).finding
+    return [f for f in beside(session) if f.severity != "ok" and not f.answers and f != told]
 
 
 def alone(session: Session) -> list[str]:
@@ -227,7 +235,7 @@ def _between(session: Session, verdicts: list[ev.Verdict]) -> str:
 
 def _loads(session: Session, verdicts: list[ev.Verdict]) -> str:
     """By their titles, or how many of how many where they would fill a line."""
-    titles = list(dict.fromkeys(workload_title(session, v.workload) for v in verdicts))
+    titles = list(dict.fromkeys(verdict_title(session, v) for v in verdicts))
     if len(titles) <= MOST_NAMED:
         return " and ".join(titles)
     return f"{len(verdicts)} of {len([v for v in session.verdicts.values() if not v.control])} comparisons"
@@ -248,7 +256,7 @@ def _both_ways(session: Session, changed: list[ev.Verdict]) -> tuple[ev.Verdict,
     if losses and gains:
         best = max(gains, key=_distance)
         size = units.effect(best.ratio) if best.ratio else best.verdict
-        sentence += f"; but {size} for {workload_title(session, best.workload)}"
+        sentence += f"; but {size} for {verdict_title(session, best)}"
     return worst, sentence
 
 
@@ -263,9 +271,11 @@ def _range(session: Session, worst: ev.Verdict, same: list[ev.Verdict]) -> str:
     left, right = (variant_title(session, name) for name in (worst.variant, worst.baseline))
     size = units.between(worst.ratio or 1.0, least.ratio or 1.0, worst.ratio)
     one_load = len({v.workload for v in told}) == 1
-    ends = " to ".join(
-        metric_title(v.metric) if one_load else workload_title(session, v.workload) for v in (least, worst)
-    )
+
+    def title(v: ev.Verdict) -> str:
+        return metric_title(v.metric) if one_load else verdict_title(session, v)
+
+    ends = f"{title(least)} to {title(worst)}"
     kinds = "metrics" if one_load else "loads"
     parts = [f"{left} is {worst.verdict} than {right} in {len(same)} of {len(told)} {kinds}, {size} ({ends})"]
     for word, some in (
@@ -273,9 +283,7 @@ def _range(session: Session, worst: ev.Verdict, same: list[ev.Verdict]) -> str:
         ("undecided", [v for v in told if v.undecided]),
     ):
         if some:
-            parts.append(
-                f"{word}: {units.listed([workload_title(session, v.workload) for v in some], MOST_NAMED)}"
-            )
+            parts.append(f"{word}: {units.listed([title(v) for v in some], MOST_NAMED)}")
     return "; ".join(filter(None, (*parts, worst.scope)))
 
 

@@ -16,6 +16,7 @@ from scenarios.disturbance import most_named, most_often
 from scenarios.experiment.statistics.drift import FEWEST, Drift, drifts, moves
 from scenarios.experiment.wording import drift_text, moves_text
 from scenarios.guards.thresholds import threshold
+from scenarios.verdict.order import order_words
 
 _LARGEST = 1e100  # what a recording gives beyond it was not measured, and overflows a sum
 
@@ -44,6 +45,7 @@ def trust(session: Session) -> list[Sign]:
         alone = session.blocks and session.watched
         return [*_disturbed(session), *_reached(session)] if alone else []
     signs = [*_controls(session), *_disturbed(session), *_reached(session), *_drift(session, told)]
+    signs += _orders(session, told)
     return [*signs, *_resolution([v for v in told if not wording.too_few(session, v)])]
 
 
@@ -180,6 +182,36 @@ def _drift(session: Session, told: list[ev.Verdict]) -> list[Sign]:
         elif courses := moves(left, right, (v.baseline, v.variant)):
             out.append(Sign("notice", f"{title}: {moves_text(courses, v.metric)}"))
     return out or [Sign("ok", "no side drifted")] * seen
+
+
+def _orders(session: Session, told: list[ev.Verdict]) -> list[Sign]:
+    """Whether what is claimed holds whichever of two was measured first."""
+    signs = [
+        Sign("notice", f"{wording.verdict_title(session, v)}: {v.reason}")
+        for v in session.verdicts.values()
+        if v.not_measured and v.order is not None
+    ]
+    claimed = [v for v in told if v.differs and v.order is not None]
+    if claimed:
+        widest = max(claimed, key=_apart)
+        words = f"{wording.verdict_title(session, widest)}: {order_words(widest, widest.order)}"
+        if len(claimed) > 1:
+            words = f"{len(claimed)} differences hold in both orders; the orders differ most in {words}"
+        signs.append(Sign("ok", words))
+    elif any(v.decided and v.order is not None for v in told):
+        signs.append(Sign("ok", "both orders give the same verdict"))
+    if undrawn := [v for v in told if v.order is None and not session.groups.get(v.workload)]:
+        titles = dict.fromkeys(wording.verdict_title(session, v) for v in undrawn if not v.control)
+        signs += [Sign("unlooked", f"one order only: {units.listed(list(titles), 3)}")] if titles else []
+    return signs
+
+
+def _apart(verdict: ev.Verdict) -> float:
+    """How far the two orders are apart, in logs."""
+    if verdict.order is None:
+        return 0.0
+    first, second = verdict.order.ratios
+    return abs(math.log(first) - math.log(second))
 
 
 def _by_group(session: Session, verdict: ev.Verdict) -> tuple[list[float], list[float]]:

@@ -37,6 +37,13 @@ def load_title(session: Session, verdict: ev.Verdict) -> str:
     return titled(workload_title(session, verdict.workload), control=verdict.control)
 
 
+def verdict_title(session: Session, verdict: ev.Verdict) -> str:
+    """A verdict's workload, with the metric where several of the load are judged: `the command, CPU time`."""
+    title = workload_title(session, verdict.workload)
+    metrics = {v.metric for v in session.verdicts.values() if v.workload == verdict.workload}
+    return f"{title}, {metric_title(verdict.metric)}" if len(metrics) > 1 else title
+
+
 def variant_title(session: Session, variant: str) -> str:
     """`B (sda)`: the id and what tells it from the others."""
     label = variant_label(session, variant)
@@ -141,7 +148,7 @@ def unmeasured(session: Session, verdicts: Iterable[ev.Verdict]) -> list[str]:
     for verdict in verdicts:
         if not measured(verdict):
             why = f"{verdict.verdict}: {verdict.reason}" if verdict.reason else str(verdict.verdict)
-            lines.setdefault(why, {})[workload_title(session, verdict.workload)] = None
+            lines.setdefault(why, {})[verdict_title(session, verdict)] = None
     return [f"{'; '.join(titles)}: {why}" for why, titles in lines.items()]
 
 

@@ -120,7 +120,7 @@ def answer(items: Sequence[Item], *, ended: bool) -> Finding:
         "answer",
         severity=severity,
         confidence="rule" if causes and causes[0].state == "rule" else confidence,
-        words=words if ended else SAYS.text("so-far", words=words),
+        words=words,
         evidence=[Evidence(text=one.line, source=one.recording) for one in items],
         remedy=remedies,
     )

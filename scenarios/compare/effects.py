@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.units import COST, SPEED, between, direction, smallest_effect, times
+from probes.units import COST, SPEED, between, direction, percent, smallest_effect, times
 from probes.units import effect as effect_text
 from scenarios.compare.run_summary import FigureKey, Load, LoadFigure, Take
 from scenarios.compare.spread import Observed, Variance, moderated
@@ -245,8 +245,17 @@ def sized(effect: Effect) -> str:
 
 
 def size(effect: Effect) -> str:
-    """`23 % slower`; no direction where the interval does not allow one."""
-    return _sized(effect) if effect.differs else effect.verdict
+    """`23 % slower`; no direction where the interval does not allow one.
+
+    `within ±0.5 %, one boot each side`, where only what other boots would have given leaves it open.
+    """
+    if effect.differs:
+        return _sized(effect)
+    if effect.undecided and effect.lower_bound and effect.ci95 is not None and effect.ci95[0] > 0:
+        farthest = max(abs(math.log(end)) for end in effect.ci95)
+        if farthest <= margin_edge(effect.margin):
+            return f"within ±{percent(math.expm1(farthest))}, one boot each side"
+    return effect.verdict
 
 
 def interval(effect: Effect, *, said: bool = False) -> str:
@@ -264,8 +273,8 @@ def interval(effect: Effect, *, said: bool = False) -> str:
 
 
 def detectable(effect: Effect) -> str:
-    """The smallest effect that the comparison could have shown."""
-    if effect.smallest_effect is None:
+    """From which effect on the comparison would have shown one; only where no verdict stands."""
+    if effect.smallest_effect is None or effect.decided:
         return "–"
     if effect.smallest_effect > WIDEST:
         return f"over {WIDEST} ×"

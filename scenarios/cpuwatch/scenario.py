@@ -9,8 +9,9 @@ import msgspec
 
 from probes.host import Host
 from probes.system.pulse import pressure
+from probes.system.running.culprit import busiest
 from probes.system.running.job_identity import JobLook, JobTarget, JobUse, job_look, job_use
-from probes.system.running.processes import owner_of
+from probes.system.running.processes import look, own_family, owner_of
 from probes.system.running.quota_groups import quotas_of, since
 from probes.types import Absent, present
 from probes.units import counted
@@ -18,12 +19,14 @@ from scenarios import events as ev
 from scenarios.cpus.usable import UsableCpus, usable_cpus
 from scenarios.cpuwatch.findings import WatchedJob, findings
 from scenarios.declared_options import described
+from scenarios.knowledge.waits import kernel_thread
 from scenarios.model import Options, Prepared, Refused, Run, Scenario, Usage
 from scenarios.plan import PlannedStep
 
 DEFAULT_S = 30.0
 TICK_S = 1.0
 LEAST_S = 3.0
+FIND_S = 2.0  # between two looks at all processes, where no job is named
 
 
 @described(__file__, default_s=DEFAULT_S, least_s=LEAST_S)
@@ -38,19 +41,21 @@ class Cpuwatch(Scenario):
     def prepare(self, host: Host, options: Options) -> Prepared:
         target = _target(options)
         seconds = options.number("seconds", DEFAULT_S)
-        user = owner_of(int(target.value)) if target.kind == "pid" else ""
+        user = owner_of(int(target.value)) if target is not None and target.kind == "pid" else ""
+        watched = "the process that uses the most CPU" if target is None else _words(target, host)
         plan = self.planned(
             options=dict(options.values),
             steps=(PlannedStep("watch", "watch the job", seconds),),
             seconds=seconds,
             sentences=(
-                f"reads {_words(target, host)} once a second; starts no load, moves no process",
+                f"reads {watched} once a second; starts no load, moves no process",
                 *((f"of all that this user runs: --user={user}",) if user else ()),
             ),
         )
         return Prepared(plan, partial(self._run, target, usable_cpus(host)))
 
-    async def _run(self, target: JobTarget, usable: UsableCpus, run: Run) -> None:
+    async def _run(self, named: JobTarget | None, usable: UsableCpus, run: Run) -> None:
+        target = named or await _busiest(run)
         expect = run.options.number("expect") or None
         seconds = run.options.number("seconds", DEFAULT_S)
         uses: list[JobUse] = []
@@ -91,9 +96,35 @@ class Cpuwatch(Scenario):
             run.found(finding)
 
 
-def _target(options: Options) -> JobTarget:
-    """Raises Usage unless exactly one is named."""
+async def _busiest(run: Run) -> JobTarget:
+    """The process of others that uses the most CPU over two seconds. Raises Refused where none uses a quarter."""
+    with run.step("find", "find the process that uses the most CPU") as step:
+        before = await asyncio.to_thread(look, run.host, io=False)
+        await run.clock.sleep(FIND_S)
+        after = await asyncio.to_thread(look, run.host, io=False)
+        found = busiest(before, after, "cpu", frozenset(own_family(run.host)))
+        if found is None:
+            raise Refused(
+                f"cpuwatch: no process used a quarter of the CPU time within {FIND_S:g} s; "
+                "name a job: --pid N, --cgroup PATH or --user NAME"
+            )
+        words = f"{found.label} uses the most CPU: {found.rate:.1f} CPUs over {FIND_S:g} s"
+        if after.processes[found.pid].kernel_thread:
+            known = kernel_thread(found.name)
+            work = f" that {known.work}" if known is not None else ""
+            raise Refused(
+                f"cpuwatch: {words}; it is a kernel thread{work}, so look at what asks for that work"
+            )
+        step.done(words)
+        run.note(words)
+    return JobTarget("pid", str(found.pid))
+
+
+def _target(options: Options) -> JobTarget | None:
+    """None: the busiest process. Raises Usage where several are named."""
     named = [(kind, options.string(kind)) for kind in ("pid", "cgroup", "user") if options.string(kind)]
+    if not named:
+        return None
     if len(named) != 1:
         raise Usage("cpuwatch: name one job: --pid N, --cgroup PATH or --user NAME")
     kind, value = named[0]

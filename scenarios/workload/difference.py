@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from probes.units import number, signed
 from scenarios.results.document import Cell, Part, Strong, Table, say
@@ -23,6 +24,8 @@ from scenarios.workload.variant_bench import (
 )
 
 REST = "rest"
+OTHER = "other parts, each too small for a line"
+ROUNDED = 1e-3  # of the wall time: less is what rounding leaves
 LEAST_POINT = 0.01  # of the wall time: smaller parts are not named in the first line
 EQUAL = 0.05  # of the wall time: within it an interval says that nothing material is there
 FACTOR = 2.0  # of the wall time: from here on seconds, not points
@@ -74,7 +77,10 @@ def moved(found: Split) -> tuple[list[TimePart], list[TimePart]]:
     ranked = sorted(lines_of(found), key=lambda part: (part.unmoved, -abs(part.difference_s)))
     sure = [part for part in ranked if part.differs and abs(part.difference_s) >= least]
     along = [part for part in ranked if part.difference_s * whole.difference_s > 0]
-    alike = [part for part in ranked if part.name in (USER, SYSTEM) and part not in sure]
+    # no word of "equal" where the table says "likely"
+    alike = [
+        p for p in ranked if p.name in (USER, SYSTEM) and p not in sure and p.ci95_s[0] <= 0 <= p.ci95_s[1]
+    ]
     edge = EQUAL * whole.baseline_s
     if along and along[0] not in sure and abs(along[0].difference_s) > sum(abs(p.difference_s) for p in sure):
         sure = [along[0], *sure]
@@ -124,7 +130,7 @@ def table(found: Split) -> Iterator[Part]:
     if not found.parts:
         return
     yield say(Strong(f"{found.variant} against {found.baseline}: "), moved_words(found))
-    yield rows_of(found)
+    yield from views(found)
     if none := [named(part.name) for part in found.parts[1:] if not spent(part)]:
         yield say(f"none on either side: {', '.join(none)}")
     if found.rates:
@@ -171,34 +177,72 @@ def spent(part: TimePart) -> float:
     return max(part.baseline_s, part.variant_s)
 
 
-def rows_of(found: Split, least: float = 0.0) -> Table:
-    """Those of more than this part of the wall time, the largest difference first; 0: all, in their order."""
-    header = (
-        "where the time went",
-        f"{found.baseline} s",
-        f"{found.variant} s",
-        "difference s (95 % CI)",
-        "differs",
-    )
-    first, *parts = found.parts
-    rows = [("wall time", first)]
-    rows += [(named(part.name) + (_with(part, found) if part.differs else ""), part) for part in parts]
-    rows += [(wait_words(wait), wait) for wait in found.waits]
-    if least:
-        rows[1:] = sorted(rows[1:], key=lambda row: -abs(row[1].difference_s))
-    wall = spent(found.parts[0])
-    edge = least * wall
+class Line(NamedTuple):
+    """A line of a view: seconds of a run on either side. `part`: None for what is too small for a line of its own."""
+
+    name: str
+    baseline_s: float
+    variant_s: float
+    part: TimePart | None
+
+
+def lines_by_state(found: Split, least_s: float = 0.0) -> list[Line]:
+    """Each second of the wall time in one state; what is less than `least_s` on both sides is together in the last."""
+    return _lines(found, [(named(part.name), part) for part in found.parts[1:]], least_s)
+
+
+def lines_by_call(found: Split, least_s: float = 0.0) -> list[Line]:
+    """The same seconds, with block I/O, other waits and the rest by what was waited for; none where that is unknown."""
+    if not found.waits:
+        return []
+    parts = [(named(part.name), part) for part in found.parts[1:] if part.name not in DIVIDED]
+    return _lines(found, [*parts, *((wait_words(wait), wait) for wait in found.waits)], least_s)
+
+
+def _lines(found: Split, named_parts: Sequence[tuple[str, TimePart]], least_s: float) -> list[Line]:
+    """They sum to the wall time of either side."""
+    whole = found.parts[0]
+    shown = [
+        Line(name + (_with(part, found) if part.differs else ""), part.baseline_s, part.variant_s, part)
+        for name, part in named_parts
+        if spent(part) > least_s
+    ]
+    left = whole.baseline_s - math.fsum(line.baseline_s for line in shown)
+    right = whole.variant_s - math.fsum(line.variant_s for line in shown)
+    if max(abs(left), abs(right)) > ROUNDED * spent(whole):
+        shown.append(Line(OTHER, left, right, None))
+    return shown
+
+
+def views(found: Split, least: float = 0.0) -> list[Part]:
+    """Two tables that each sum to the wall time. `least`: of the wall time; smaller parts stand in one line."""
+    whole = found.parts[0]
+    wall = spent(whole)
     places = 4 - math.ceil(math.log10(wall)) if wall > 0 else 4  # no digit of less than a thousandth of it
-    shown = tuple(_row(name, part, places) for name, part in rows if spent(part) > edge)
-    return Table(header, shown, frozenset({1, 2, 3}))
+    tables: list[Part] = []
+    for name, lines in (
+        ("time by state", lines_by_state(found, least * wall)),
+        ("time by call", lines_by_call(found, least * wall)),
+    ):
+        if not lines:
+            continue
+        ranked = sorted(lines, key=lambda line: (line.part is None, -abs(line.variant_s - line.baseline_s)))
+        total = Line("wall time", whole.baseline_s, whole.variant_s, whole)
+        header = (name, f"{found.baseline} s", f"{found.variant} s", "difference s (95 % CI)", "differs")
+        rows = tuple(_row(line, places) for line in (total, *(ranked if least else lines)))
+        tables.append(Table(header, rows, frozenset({1, 2, 3})))
+    return tables
 
 
-def _row(name: str, part: TimePart, places: int) -> tuple[Cell, ...]:
+def _row(line: Line, places: int) -> tuple[Cell, ...]:
+    name, left, right, part = line
+    if part is None:
+        return name, number(left), number(right), signed(round(right - left, places)), "–"
     middle, low, high = (round(value, places) for value in (part.difference_s, *part.ci95_s))
     return (
         name,
-        number(part.baseline_s),
-        number(part.variant_s),
+        number(left),
+        number(right),
         f"{signed(middle)} ({signed(low)} to {signed(high)})",
         "–" if part.name == WALL else differs_word(part.differs, part.ci95_s),
     )

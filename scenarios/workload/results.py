@@ -23,9 +23,9 @@ class Splits(Result, frozen=True, tag="workload.where/1"):
         return tuple(part for found in self.value for part in table(found))
 
     def on_top(self, now: float) -> Section | None:
-        from scenarios.workload.difference import LEAST_POINT, LIKELY, rows_of
+        from scenarios.workload.difference import LEAST_POINT, LIKELY, views
 
-        tables = tuple(rows_of(found, LEAST_POINT) for found in self.value if found.parts)
+        tables = [table for found in self.value if found.parts for table in views(found, LEAST_POINT)]
         return Section("where the time went", (*tables, say(LIKELY))) if tables else None
 
 

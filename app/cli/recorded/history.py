@@ -16,6 +16,7 @@ from app.failure import USAGE, Failure
 from app.output import complain
 from app.output_file import deliver
 from app.report.json_document import encoded
+from probes.units import counted
 from scenarios import events as ev
 from scenarios.finding import SEVERITIES
 from scenarios.nights.findings import findings
@@ -103,8 +104,11 @@ def _folded(of: Sequence[str], fleet: Others) -> tuple[History, Sequence[str]]:
     else:
         found = of_recordings(_of_host(of[0], store.listed()), fleet=fleet)
     if found is None:
+        others = sum(one.host == of[0] for one in store.listed())
+        there = f"{counted(others, 'recording')} of that host" if others else "no recording of that host"
         raise Failure(
-            f"history: {of[0]}: no recording of that host, no baseline of that name; `hostdx recordings` lists them",
+            f"history: {of[0]}: {there}, none of a night, and no baseline of that name; `hostdx watch --install` "
+            "measures each night, `hostdx recordings` lists what there is",
             USAGE,
         )
     return found, ()

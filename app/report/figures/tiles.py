@@ -7,6 +7,7 @@ from collections import Counter
 from app.recording.session import Session
 from app.report import verdict_style, wording
 from app.report.figures import verdict_table
+from app.report.headline import remarks
 from probes import units
 from scenarios.results.document import Tile, Tiles
 
@@ -38,8 +39,7 @@ def _loads(session: Session) -> list[Tile]:
 
 
 def _found(session: Session) -> list[Tile]:
-    counts = Counter(f.severity for f in session.worst_first)  # in this order
-    told = [(severity, number) for severity, number in counts.items() if severity != "ok"]
+    told = list(Counter(f.severity for f in remarks(session)).items())  # worst first
     if not told:
         return []
     (worst, count), *others = told

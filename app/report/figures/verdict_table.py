@@ -51,10 +51,7 @@ def rows(session: Session) -> list[VerdictRow]:
 
     for v in sorted(told, key=place):
         unit = _metric(session, v).unit
-        title = wording.workload_title(session, v.workload)
-        several = len({o.metric for o in told if o.workload == v.workload}) > 1
-        title = f"{title}, {wording.metric_title(v.metric)}" if several else title
-        title = titled(title, control=v.control)
+        title = titled(wording.verdict_title(session, v), control=v.control)
         left, right = (
             None if value is None else units.amount(value, unit) for value in values_beside(session, v)
         )

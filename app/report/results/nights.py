@@ -44,7 +44,8 @@ def headline(found: History) -> doc.Words:
     if not found.baselines:
         left = BASELINE_NIGHTS - found.collected
         return (
-            f"No baseline yet: {found.collected} of {BASELINE_NIGHTS} nights are measured, {left} are missing.",
+            f"No baseline yet: of {counted(found.measured, 'measured night')} {found.collected} count for it, and "
+            f"{left} more are needed.",
         )
     return (f"None of {counted(len(found.loads), 'load')} is slower than the baseline.",)
 

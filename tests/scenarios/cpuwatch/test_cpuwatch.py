@@ -20,7 +20,7 @@ from scenarios.cpus.quota import stopped_by
 from scenarios.cpus.usable import usable_cpus
 from scenarios.cpuwatch import scenario
 from scenarios.cpuwatch.findings import WatchedJob, findings
-from scenarios.cpuwatch.scenario import Cpuwatch
+from scenarios.cpuwatch.scenario import Cpuwatch, _busiest
 from scenarios.events import Found
 from scenarios.finding import Finding
 from scenarios.model import Options, Refused, Usage
@@ -176,10 +176,42 @@ def test_autogroups_are_told_too(tmp_path: Path) -> None:
     assert "echo 10 > /proc/131/autogroup" in with_groups.commands and len(with_groups.undo) == 2
 
 
-@pytest.mark.parametrize("options", [{}, {"pid": 1, "user": "root"}, {"user": "no such user"}])
+@pytest.mark.parametrize("options", [{"pid": 1, "user": "root"}, {"user": "no such user"}])
 def test_one_job_must_be_named(options: dict[str, str | int]) -> None:
     with pytest.raises(Usage):
         Cpuwatch().prepare(Host(), Options(options))
+
+
+@pytest.mark.parametrize(
+    ("used_s", "thread", "named"),
+    [((0.5, 0.1), 0, "131"), ((0.25,) * 5, 0, ""), ((0.5, 0.1), 0x00200000, "")],
+)
+async def test_without_a_job_the_busiest_process_is_watched(
+    tmp_path: Path, used_s: tuple[float, ...], thread: int, named: str
+) -> None:
+    """Not where it uses less than a quarter of what all use together, nor where it is a thread of the kernel."""
+    tree = Tree(tmp_path)
+    run = FakeRun(host=tree.host())
+    monotonic = run.clock.sleep
+
+    def at(uptime_s: int, factor: float) -> None:
+        tree.put("/proc/uptime", f"{uptime_s}.00 0.00\n").put("/proc/stat", "cpu0 1 0 0 0\ncpu1 1 0 0 0\n")
+        for n, used in enumerate(used_s):
+            ticks = round(100 * used * factor)
+            stat = f"{131 + n} (xz) R 2 0 0 0 -1 {thread} 0 0 0 0 {ticks} 0 0 0 9 0 0 0 5\n"
+            tree.put(f"/proc/{131 + n}/stat", stat)
+
+    async def sleep(seconds: float) -> None:
+        await monotonic(seconds)
+        at(102, 2.0)
+
+    run.clock.sleep = sleep  # type: ignore[method-assign]
+    at(100, 1.0)
+    if named:
+        assert (await _busiest(run)).value == named
+        return
+    with pytest.raises(Refused):
+        await _busiest(run)
 
 
 def test_the_plan_names_the_process_with_its_user_and_how_to_watch_all_of_that_users() -> None:

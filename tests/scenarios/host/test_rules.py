@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from probes.types import Absent
 from scenarios.cpus import priority
 from scenarios.cpus.quota import Quota, one_thread
 from scenarios.host import rules
-from scenarios.host.top_users import Cause, Unseen, User
+from scenarios.host.top_users import Cause, Unseen, User, top_users
 from scenarios.host.top_users import cause as reason
 from scenarios.numa import remedies as numa_remedies
 from scenarios.rule import Inapplicable, Unreadable
@@ -104,6 +105,40 @@ def test_a_kernel_thread_gets_no_other_priority(
             priority.of_process(host, user.pid, user.name).commands
         )  # by who watches for longer
         assert ("renice" in watched) != user.kernel_thread
+
+
+@pytest.mark.parametrize(
+    ("used_s", "life_s", "named"), [(30, 60, "xz"), (29, 60, ""), (3600, 7200, "xz"), (1, 1, "")]
+)
+def test_triage_names_by_the_cpu_time_since_the_start_and_does_not_wait(
+    monkeypatch: pytest.MonkeyPatch, tree: Tree, used_s: int, life_s: int, named: str
+) -> None:
+    """Two CPUs: from half a CPU on over its whole life a process surely uses a quarter of what others use."""
+    up_s = 10_000
+    tree.put("/proc/pressure/cpu", "some avg10=59.00 avg60=59.00 avg300=59.00 total=1\n")
+    tree.put("/proc/uptime", f"{up_s}.00 0.00\n").put(
+        "/proc/stat", "cpu  1 0 0 0\ncpu0 1 0 0 0\ncpu1 1 0 0 0\n"
+    )
+    start = 100 * (up_s - life_s)
+    tree.put("/proc/131/stat", f"131 (xz) R 1 0 0 0 -1 64 0 0 0 0 {100 * used_s} 0 9999 0 9 0 0 0 {start}\n")
+    host = tree.host()
+    monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail("a triage does not wait"))
+    assert [user.name for user in top_users(host, "cpu")] == ([named] if named else [])
+    monkeypatch.setattr(host, "live", True)
+    assert top_users(host, "io") == ()
+    [found] = rules.pressure(host)
+    assert found.prove == "cpuwatch"
+    assert (found.prove_options == ("--pid", "131")) is bool(named)
+
+
+def test_nobody_watches_a_thread_of_the_kernel(monkeypatch: pytest.MonkeyPatch, tree: Tree) -> None:
+    tree.put("/proc/pressure/cpu", "some avg10=59.00 avg60=59.00 avg300=59.00 total=1\n")
+    host = tree.host()
+    monkeypatch.setattr(host, "live", True)
+    thread = User(44, "kcompactd0", "root", "0.9 CPUs", kernel_thread=True)
+    monkeypatch.setattr(rules, "top_users", lambda host, kind: (thread,))
+    [found] = rules.pressure(host)
+    assert found.prove_options == () and found.prove != "cpuwatch"
 
 
 def test_pressure_that_is_switched_off_is_said(tmp_path: Path) -> None:

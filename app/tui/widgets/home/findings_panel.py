@@ -46,13 +46,8 @@ def _words(subject: str, titles: dict[str, str]) -> str:
     return ", ".join(titles.get(part, part) for part in parts) if any(p in titles for p in parts) else subject
 
 
-def _said(finding: Finding, titles: dict[str, str], headline: bool = False, known: bool = False) -> str:
-    """The title, with the subject where it does not say it itself; how it is `known` may stand before it.
-
-    Why, where its title is the `headline` above the list.
-    """
-    if headline and finding.evidence:
-        return f"why: {clean(finding.evidence[0].text)}"
+def _said(finding: Finding, titles: dict[str, str], known: bool = False) -> str:
+    """The title, with the subject where it does not say it itself; how it is `known` may stand before it."""
     title, subject = clean(finding.title), clean(_words(finding.subject, titles))
     hint = "hint: " if finding.confidence == "hint" and not known else ""
     new = [part for part in re.split(", |:", subject) if part not in title]
@@ -74,22 +69,22 @@ def _line(finding: Finding, titles: dict[str, str], picker: Suspects, width: int
     """On one line as much as fits; where there are two, the title is folded."""
     ours = picker.id != "suspects"
     head = _head(finding, width, ours)
-    said = _said(finding, titles, finding == picker.headline, _tells(ours, width))
+    said = _said(finding, titles, _tells(ours, width))
     first = wrapped(said, width - cells(head))[0] if picker.tall else text(said)
     return [*head, *first]
 
 
 def _second(finding: Finding, titles: dict[str, str], picker: Suspects, width: int) -> Line:
     """The rest of the title, else the first piece of evidence or what would be done about it."""
-    remedy_first, headline = picker.id != "suspects", finding == picker.headline
-    indent = cells(_head(finding, width, remedy_first))
-    said = _said(finding, titles, headline, _tells(remedy_first, width))
+    remedy_first = picker.id != "suspects" and finding != picker.headline
+    ours = picker.id != "suspects"
+    indent = cells(_head(finding, width, ours))
+    said = _said(finding, titles, _tells(ours, width))
     rest = wrapped(said, width - indent)[1:]
     if rest:
         words = " ".join(part for line in rest for part, _ in line)
         return crop([(" " * indent, "text"), (words, "text")], width)
-    evidence = finding.evidence[headline:]
-    words = evidence[0].text if evidence else ""
+    words = finding.evidence[0].text if finding.evidence else ""
     if finding.remedy and (not words or remedy_first):
         words = f"do: {finding.remedy[0].title}"
     return crop([(" " * indent, "text"), (words, "dim")], width) if words else []
@@ -110,7 +105,7 @@ def _whole(finding: Finding, titles: dict[str, str], width: int) -> list[Line]:
 
 class Suspects(Picker):
     """Items are the session's findings; keys are `id|subject` as the session has them. `answered`: the run's answer
-    stands above, so that the finding that it is says why instead of its title once more."""
+    stands above, so that the finding that it is says why below its title, not what to do."""
 
     def __init__(
         self,

@@ -2,68 +2,12 @@
 
 from app.glyphs import spark
 from app.lines import Line, cells, text
+from app.recording.interference import others_io
 from app.recording.session import Session
 from probes import units
-from scenarios import events as ev
 
 _TRACE = 12  # pulses drawn: they move once a second, and every cell that changes is paid for
-_QUIET = 1e5  # B/s of others' I/O below which it is called none
-_IN_TURN = 3  # pulses in which others' I/O must show before it is called theirs
-_IN_TURN_S = 10.0  # and no longer ago
-_SKEW = 0.05  # the device's counters and ours are not read in the same instant
-_WRITEBACK_S = 35.0  # dirty_expire_centisecs' 30 s and a flusher's round: as long what we wrote may come back
 _STEAL = 0.05  # of the time, from which on it is worth a warning
-_STACKED = ("loop", "dm-", "md", "bcache", "drbd", "rbd", "zd")
-
-
-def others(session: Session) -> float | None:
-    """B/s of the last pulse that were not ours, on the device where they are most; None where nobody can tell.
-
-    Only what the pulses before showed as well: in one alone our own may seem others', for the device's counters and
-    ours are not read in the same instant, and those of a worker that has just ended are gone.
-    Told only for the one device that carries our files. Not told: with several of them or none, where our traffic is
-    counted together; for a command of the user's, whose traffic nobody counts apart; for what lies below or above a
-    stacked device, which carries our traffic once more; for writes while we write, because the file system's own (its
-    journal, what it writes back later) belong to nobody.
-    """
-    last = list(session.pulses)[-_IN_TURN:]
-    found = [_foreign(session, pulse) for pulse in last if last[-1].t - pulse.t < _IN_TURN_S]
-    now = found[-1] if found else None
-    return 0.0 if now is not None and 0.0 in found else now
-
-
-def _foreign(session: Session, pulse: ev.Pulse) -> float | None:
-    if session.plan is not None and session.plan.commands:
-        return None
-    if not pulse.ours and session.plan is not None and not session.plan.writes:
-        most = max((read + written for read, written, _ in pulse.devices.values()), default=0.0)
-        # a run without files of its own: it watches, or measures something else
-        return most if most > _QUIET else 0.0
-    if len(pulse.ours) != 1:
-        return None
-    (own, (read, written)) = next(iter(pulse.ours.items()))
-    rates = pulse.devices.get(own)
-    if rates is None:
-        return None
-    foreign_reads = max(0.0, rates[0] - read)
-    if foreign_reads < _QUIET + _SKEW * read:
-        foreign_reads = 0.0
-    foreign_writes = max(0.0, rates[1] - written)
-    wrote = any(
-        sum(w for _, w in p.ours.values()) > 0 for p in session.pulses if pulse.t - p.t < _WRITEBACK_S
-    )
-    if wrote and foreign_writes > _QUIET:
-        return None
-    worst = foreign_reads + foreign_writes
-    for name, (there_read, there_written, _) in pulse.devices.items():
-        if name == own or name.startswith(own):  # its partitions repeat it
-            continue
-        if own.startswith((*_STACKED, name)) or name.startswith(_STACKED):
-            if there_read + there_written > _QUIET:
-                return None
-            continue
-        worst = max(worst, there_read + there_written)
-    return worst if worst > _QUIET else 0.0
 
 
 def _devices(session: Session) -> list[str]:
@@ -103,13 +47,12 @@ def pulse_lines(session: Session, width: int, most: int = 2, *, named: bool = Tr
             rate = last.devices[name][0] + last.devices[name][1]
             items.append([(f"{name} ", "dim"), (units.rate(rate), "text")])
     if last.devices:
-        foreign = others(session)
-        if foreign is None:
-            items.append([("others' I/O not known", "dim")])
-        elif foreign:
-            items.append([("others' I/O ", "dim"), (units.rate(foreign), "warning")])
-        else:
-            items.append([("others' I/O ", "dim"), ("none", "text")])
+        foreign = others_io(session)  # left out where nobody knows it
+        if foreign is not None:
+            age = f" {units.duration(foreign.age_s)} ago" if foreign.age_s >= 1 else ""
+            amount = str(units.amount(foreign.figure, foreign.unit))
+            shown = (amount, "warning") if foreign.figure else ("none", "text")
+            items.append([("others' I/O ", "dim"), shown, (age, "dim")])
     if last.steal >= 0.005:
         role = "warning" if last.steal >= _STEAL else "text"
         items.append([("steal ", "dim"), (f"{last.steal * 100:.0f} %", role)])

@@ -6,9 +6,10 @@ import msgspec
 import pytest
 
 from app.recording import store
+from app.recording.interference import others_by_pulse as others
 from app.recording.reader import events_of
 from app.recording.session import Session
-from app.tui.widgets.measuring.pulse_line import others, pulse_lines
+from app.tui.widgets.measuring.pulse_line import pulse_lines
 from scenarios import events as ev
 from scenarios.plan import Plan, Written
 

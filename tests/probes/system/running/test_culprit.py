@@ -56,6 +56,14 @@ def test_the_one_that_used_most_is_named_and_ours_are_not(a: Path, b: Path) -> N
     assert busiest(before, after, "cpu", frozenset({10}), least=0.8) is None
 
 
+@pytest.mark.parametrize(("users", "named"), [(4, True), (5, False)])
+def test_nobody_is_named_who_used_less_than_a_quarter(a: Path, b: Path, users: int, named: bool) -> None:
+    for pid in range(20, 20 + users):
+        process(a, pid, "worker", 100)
+        process(b, pid, "worker", 150)
+    assert (between(a, b) is not None) is named
+
+
 def test_a_short_new_process_does_not_outvote_one_that_used_more(a: Path, b: Path) -> None:
     process(a, 20, "steady", 1000)
     process(b, 20, "steady", 1060)
