@@ -24,14 +24,11 @@ def word_by_order(word: Word, order: OrderEffect | None, margin: float) -> Word:
         return word
     logs = [math.log(ratio) for ratio in order.ratios]
     intervals = [[math.log(max(end, 1e-300)) for end in ends95] for ends95 in order.ci95]
-    opposed = min(logs) < 0 < max(logs) and all(not low <= 0 <= high for low, high in intervals)
-    if opposed:
-        return Word.NOT_MEASURED
+    edge = margin_edge(margin)
+    alone = {_alone(log, low, high, edge) for log, (low, high) in zip(logs, intervals, strict=True)}
     if not order.is_established:
         same_side = all((log > 0) is word.faster for log in logs)
         return Word.UNDECIDED if word.differs and not same_side else word
-    edge = margin_edge(margin)
-    alone = {_alone(log, low, high, edge) for log, (low, high) in zip(logs, intervals, strict=True)}
     return word if alone == {word} or (word.undecided and len(alone) == 1) else Word.NOT_MEASURED
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from scenarios import events as ev
 from scenarios.where.waits import Waited
-from scenarios.workload.difference import REST, lines_of, moved
+from scenarios.workload.difference import REST, lines_by_call, lines_by_state, lines_of, moved
 from scenarios.workload.findings import sentences, undecided
 from scenarios.workload.split import divided, split
 from scenarios.workload.variant_bench import (
@@ -124,6 +124,39 @@ def test_waits_divide_the_exact_parts_and_the_first_line_names_the_largest() -> 
     assert {part.name for part in alike} == {USER, SYSTEM}
     lines = math.fsum(part.difference_s for part in lines_of(found))
     assert lines == pytest.approx(parts[WALL].difference_s), "each second stands in one line"
+
+
+@pytest.mark.parametrize("least_s", [0.0, 0.5, 3.0])
+def test_each_view_of_the_time_sums_to_the_wall_time(least_s: float) -> None:
+    """By state and by call are two views of the same seconds: in one column they were 25 s of 14.5 s."""
+    blocks, told = [], {}
+    for group, noise in enumerate((0.0, 0.1, -0.1, 0.05, 0.02)):
+        for variant, lock in (("A", 0.2), ("B", 4.0)):
+            one = block(variant, group, wall=10 + lock + noise, user=6.0, system=1.0, waited=0.1, blocked=0.3)
+            one.values[OTHER_D] = lock
+            blocks.append(one)
+            told[variant, one.values[WALL]] = waits(lock=lock / 3, socket=0.3)
+    found = split(blocks, "A", "B", told)
+    assert found is not None
+    whole = found.parts[0]
+    for lines in (lines_by_state(found, least_s), lines_by_call(found, least_s)):
+        assert min(min(line.baseline_s, line.variant_s) for line in lines) >= 0
+        assert math.fsum(line.baseline_s for line in lines) == pytest.approx(whole.baseline_s, rel=2e-3)
+        assert math.fsum(line.variant_s for line in lines) == pytest.approx(whole.variant_s, rel=2e-3)
+    assert {line.name for line in lines_by_state(found)} != {line.name for line in lines_by_call(found)}
+
+
+def test_equal_is_not_said_where_the_table_says_likely() -> None:
+    blocks = [
+        block(v, g, wall=10.0 + 2 * (v == "B") + g / 100, user=6.0 + 0.05 * (v == "B") + g / 1000, system=1.0)
+        for g in range(4)
+        for v in ("A", "B")
+    ]
+    found = split(blocks, "A", "B")
+    assert found is not None
+    user = next(part for part in found.parts if part.name == USER)
+    assert user.ci95_s[0] > 0
+    assert USER not in {part.name for part in moved(found)[1]}
 
 
 def test_a_run_whose_waits_are_not_known_leaves_them_undivided() -> None:

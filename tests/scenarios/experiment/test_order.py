@@ -1,0 +1,166 @@
+"""The guard on the order: what it lets stand, what it takes back, and that more is measured before it does."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import msgspec
+import pytest
+
+from probes.bench.measured import Measured
+from scenarios import events as ev
+from scenarios.experiment.load_schedule import compare
+from scenarios.experiment.order import baseline_first, order_effect
+from scenarios.plan import Metric, Workload
+from scenarios.verdict.order import guarded, word_by_order
+from scenarios.verdict.verdict import GroupVerdict, OrderEffect, Word
+from tests.fakes import FakeRun, FakeVariantBench
+from tests.fakes.noise import white
+
+READS = Workload(id="reads", title="reads", metrics=(Metric("IOPS", "IOPS"),))
+
+
+def drawn(effect: float, second: float, groups: int = 20, sigma: float = 0.02, seed: int = 1) -> OrderEffect:
+    """Log ratios of groups, in which being second multiplies by exp(second)."""
+    rng = random.Random(seed)
+    firsts = [n % 2 == 0 for n in range(groups)]
+    logs = [effect + (second if first else -second) + rng.gauss(0, sigma) for first in firsts]
+    found = order_effect(logs, firsts, 0.05)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("order", "first"), [("ABBA", True), ("BAAB", False), ("CABBAC", True), ("CCAA", None), ("", None)]
+)
+def test_which_of_a_pair_comes_first(order: str, first: bool | None) -> None:
+    assert baseline_first(list(order), "A", "B") is first
+
+
+def test_the_effect_by_order_with_its_interval_and_what_being_second_does() -> None:
+    found = drawn(effect=-0.3, second=0.1, groups=31)
+    assert found.ratios == pytest.approx((math.exp(-0.2), math.exp(-0.4)), rel=0.02)
+    assert found.groups == (16, 15)
+    assert found.second == pytest.approx(math.exp(0.1), rel=0.02) and found.is_established
+    for ratio, (low, high) in zip(found.ratios, found.ci95, strict=True):
+        assert low < ratio < high < 1
+    assert found.second_ci[0] < found.second < found.second_ci[1]
+
+
+@pytest.mark.parametrize(
+    ("logs", "firsts"),
+    [([0.1, 0.2, 0.1], [True, False, True]), ([0.1] * 6, [True] * 6), ([], [])],
+)
+def test_too_few_groups_or_one_order_alone_say_nothing(logs: list[float], firsts: list[bool]) -> None:
+    assert order_effect(logs, firsts, 0.05) is None
+
+
+@pytest.mark.parametrize(
+    ("effect", "second", "word", "stands"),
+    [
+        (-0.4, 0.0, Word.SLOWER, Word.SLOWER),
+        (-0.4, 0.1, Word.SLOWER, Word.SLOWER),  # beyond the margin in both orders
+        (-0.4, 0.38, Word.SLOWER, Word.NOT_MEASURED),  # one order gives 2 %
+        (-0.3, 0.9, Word.SLOWER, Word.NOT_MEASURED),  # demo:box as it was: 1.7 times faster, 3.5 times slower
+        (0.4, -0.1, Word.FASTER, Word.FASTER),
+        (0.0, 0.0, Word.EQUAL, Word.EQUAL),
+        (0.0, 0.02, Word.EQUAL, Word.EQUAL),  # each order alone lies within the margin
+        (0.0, 0.06, Word.EQUAL, Word.NOT_MEASURED),
+        (0.0, 0.2, Word.UNDECIDED, Word.NOT_MEASURED),
+        (0.0, 0.0, Word.UNDECIDED, Word.UNDECIDED),
+        (0.0, 0.2, Word.NOT_APPLICABLE, Word.NOT_APPLICABLE),
+    ],
+)
+def test_a_verdict_stands_where_each_order_alone_gives_it(
+    effect: float, second: float, word: Word, stands: Word
+) -> None:
+    assert word_by_order(word, drawn(effect, second, sigma=0.01), 0.05) == stands
+
+
+def test_without_an_established_effect_both_orders_must_lie_on_the_verdicts_side() -> None:
+    order = OrderEffect(
+        ratios=(0.7, 1.1), ci95=((0.5, 0.9), (0.8, 1.5)), groups=(15, 5), second=0.8,
+        second_ci=(0.6, 1.05), is_established=False,
+    )  # fmt: skip
+    assert word_by_order(Word.SLOWER, order, 0.05) == Word.UNDECIDED
+    assert word_by_order(Word.EQUAL, order, 0.05) == Word.EQUAL
+    assert word_by_order(Word.SLOWER, None, 0.05) == Word.SLOWER
+
+
+def test_what_is_not_measured_shows_no_figure_that_the_order_decides() -> None:
+    verdict = GroupVerdict(verdict=Word.SLOWER, ratio=0.64, ci95=(0.29, 0.8), groups=30, slower_in=18)
+    told = guarded(verdict, drawn(-0.3, 0.9))
+    assert told.not_measured and told.reason and told.order is not None
+    assert (told.ratio, told.ci95, told.groups, told.slower_in) == (None, None, 0, 0)
+
+
+@pytest.mark.parametrize("groups", [6, 12, 30, 120])
+def test_without_a_cause_the_guard_speaks_in_at_most_one_run_of_a_hundred(groups: int) -> None:
+    rng = random.Random(groups)
+    alarms = 0
+    for _ in range(600):
+        firsts = [rng.random() < 0.5 for _ in range(groups)]
+        logs = [rng.gauss(0, 0.1) for _ in firsts]
+        found = order_effect(logs, firsts, 0.05)
+        alarms += found is not None and found.is_established
+    assert alarms <= 0.01 * 600 + 6  # 12 of 600 has p < 0.02
+
+
+class SecondIsFaster(FakeVariantBench):
+    """Whichever variant comes second in a group is `second` times as fast; an idle second before it ends that."""
+
+    last: dict[str, float | str] = {}
+    second, settles = 1.0, False
+
+    async def block(self, seconds: float) -> Measured:
+        measured = await super().block(seconds)
+        shared = self.last
+        idle = self.clock.now() - seconds - float(shared.get("t", 0.0)) >= 0.9
+        place = int(shared.get("place", 0)) % 4
+        shared["place"] = place + 1
+        shared["t"] = self.clock.now()
+        if self.second == 1.0 or place not in (1, 2) or (self.settles and idle):
+            return measured
+        values = {name: v * self.second for name, v in measured.values.items()}
+        return msgspec.structs.replace(measured, values=values)
+
+
+def benches(run: FakeRun, ratio: float, second: float, settles: bool) -> list[SecondIsFaster]:
+    shared: dict[str, float | str] = {"place": 2}  # two warm-ups come before
+    found = []
+    for variant, factor in (("A", 1.0), ("B", ratio)):
+        bench = SecondIsFaster(variant, run.clock, {"IOPS": 10_000.0 * factor}, noise=white(3, 0.02))
+        bench.last, bench.second, bench.settles = shared, second, settles
+        found.append(bench)
+    return found
+
+
+@pytest.mark.parametrize(("settles", "seed"), [(True, 1), (True, 2), (False, 1), (False, 2)])
+async def test_orders_that_contradict_each_other_are_measured_anew_after_settling(
+    settles: bool, seed: int
+) -> None:
+    run = FakeRun(seed=seed)
+    [verdict], _ = await compare(run, READS, benches(run, 0.8, 1.5, settles), budget_s=120, family=1)
+    [anew] = run.of(ev.SliceLength)
+    assert anew.why == "order" and anew.begins_anew
+    if settles:
+        assert verdict.slower and verdict.ratio == pytest.approx(0.8, rel=0.03)
+        later = [group for group in run.of(ev.Group) if group.t > anew.t]
+        assert verdict.groups <= len(later) < len(run.of(ev.Group))
+    else:
+        assert verdict.not_measured and verdict.order is not None
+        assert verdict.order.second == pytest.approx(1.5, rel=0.05)
+
+
+async def test_nothing_is_measured_anew_where_the_orders_agree() -> None:
+    run = FakeRun(seed=1)
+    [verdict], _ = await compare(run, READS, benches(run, 0.8, 1.0, False), budget_s=120, family=1)
+    assert verdict.slower and not run.of(ev.SliceLength)
+    assert verdict.order is not None and not verdict.order.is_established
+
+
+async def test_too_little_time_for_measuring_anew_is_not_spent_on_it() -> None:
+    run = FakeRun(seed=1)
+    [verdict], _ = await compare(run, READS, benches(run, 0.8, 1.5, True), budget_s=24, family=1)
+    assert verdict.not_measured and not run.of(ev.SliceLength)
