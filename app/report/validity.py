@@ -17,6 +17,7 @@ from scenarios.experiment.statistics.drift import FEWEST, Drift, drifts, moves
 from scenarios.experiment.wording import drift_text, moves_text
 from scenarios.guards.thresholds import threshold
 from scenarios.verdict.order import order_words
+from scenarios.verdict.verdict import OrderEffect
 
 _LARGEST = 1e100  # what a recording gives beyond it was not measured, and overflows a sum
 
@@ -191,12 +192,13 @@ def _orders(session: Session, told: list[ev.Verdict]) -> list[Sign]:
         for v in session.verdicts.values()
         if v.not_measured and v.order is not None
     ]
-    claimed = [v for v in told if v.differs and v.order is not None]
+    claimed = [(v, v.order) for v in told if v.differs and v.order is not None]
     if claimed:
-        widest = max(claimed, key=_apart)
-        words = f"{wording.verdict_title(session, widest)}: {order_words(widest, widest.order)}"
+        widest, order = max(claimed, key=lambda each: _apart(each[1]))
+        title = wording.verdict_title(session, widest)
+        words = f"{title}: {widest.verdict} in both orders: {order_words(order)}"
         if len(claimed) > 1:
-            words = f"{len(claimed)} differences hold in both orders; the orders differ most in {words}"
+            words = f"{len(claimed)} differences hold in both orders; farthest apart: {title}, {order_words(order)}"
         signs.append(Sign("ok", words))
     elif any(v.decided and v.order is not None for v in told):
         signs.append(Sign("ok", "both orders give the same verdict"))
@@ -206,11 +208,9 @@ def _orders(session: Session, told: list[ev.Verdict]) -> list[Sign]:
     return signs
 
 
-def _apart(verdict: ev.Verdict) -> float:
+def _apart(order: OrderEffect) -> float:
     """How far the two orders are apart, in logs."""
-    if verdict.order is None:
-        return 0.0
-    first, second = verdict.order.ratios
+    first, second = order.ratios
     return abs(math.log(first) - math.log(second))
 
 
