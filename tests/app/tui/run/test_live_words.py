@@ -217,10 +217,11 @@ async def test_the_help_has_the_screens_own_keys_first_and_the_words(tmp_path: P
 
 
 async def test_a_finding_of_a_run_under_way_has_its_title(tmp_path: Path) -> None:
-    """On the verdict it stands above as the answer; live nothing does, and `why: dd (123): 3 s` was all of it."""
+    """Also where it is the answer above: `why: dd (123): 3 s` alone did not tell what of."""
     feed = RunFeed(store.resolve("demo:dstate"))
     feed.playback.seek(15.0)
     async with opened(tmp_path, run=feed, size="wide") as (app, pilot):
         assert "2 tasks wait for" in grid(app) and "why" not in grid(app)
         await keys(pilot, "Z")
-        assert re.search(r"why: dd \(\d+\)", grid(app))
+        shown = grid(app)
+        assert shown.count("2 tasks wait for") == 2 and re.search(r"dd \(\d+\)", shown)

@@ -24,7 +24,7 @@ from scenarios.results.result import Item
 from tests.fakes.terminals.screen import feed, grid, keys, opened, settled
 from tests.needs import some_always
 
-MOST_BLANK = 8
+MOST_BLANK = 9
 
 
 FRAMES = frozenset(" │┤├┬┴┼╭╮╰╯─└┘┌┐")
