@@ -224,4 +224,4 @@ async def test_a_finding_of_a_run_under_way_has_its_title(tmp_path: Path) -> Non
         assert "2 tasks wait for" in grid(app) and "why" not in grid(app)
         await keys(pilot, "Z")
         shown = grid(app)
-        assert shown.count("2 tasks wait for") == 2 and re.search(r"dd \(\d+\)", shown)
+        assert shown.count("2 tasks wait for") >= 2 and re.search(r"dd \(\d+\)", shown)
