@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from app.recording.answers import beside
 from app.recording.progress import share_done
 from app.recording.reader import BrokenRecording, load
 from app.recording.session import Session
-from app.report.results.checkup import beside
 from app.report.validity import trust
 from app.report.wording import (
     measured,

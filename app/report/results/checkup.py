@@ -1,28 +1,15 @@
 """A checkup's answer, line by line, for every view: the ranked list, and what to do about each."""
 
+from app.recording.answers import items
 from app.recording.session import Session
 from app.report.wording import SIGNS
 from probes.units import duration
-from scenarios.finding import Finding
 from scenarios.results.document import Code, Mono, Part, Toned, say
-from scenarios.results.result import Item, RankedAnswer
-
-
-def items(session: Session) -> tuple[Item, ...]:
-    """Empty where the recording is none of a checkup, or nothing was ranked yet."""
-    found = session.result(RankedAnswer)
-    return found.value if found is not None else ()
+from scenarios.results.result import Item
 
 
 def sign_of(one: Item) -> str:
     return "?" if one.severity == "unknown" else SIGNS[one.severity]
-
-
-def beside(session: Session) -> list[Finding]:
-    """The findings of a run; of a checkup without its answer and without those that its list names."""
-    found = items(session)
-    named = {key for one in found for key in one.about}
-    return [f for f in session.worst_first if not (found and f.answers) and f.key not in named]
 
 
 def parts(session: Session) -> list[Part]:

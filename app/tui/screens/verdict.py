@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from app.lines import half
 from app.recording import store
-from app.report.results.checkup import items
+from app.recording.answers import items
 from app.tui.details import (
     PLACEHOLDER,
     commands_of,

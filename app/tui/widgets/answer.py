@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from app.glyphs import clean
 from app.lines import Line, cells, crop, framed, grounded, ruled, split, text, wrapped
 from app.recording import store
+from app.recording.answers import items
 from app.recording.session import Session
 from app.report.figures.verdict_table import beside as values_beside
 from app.report.headline import answer
 from app.report.next_steps import to_do
-from app.report.results.checkup import items
 from app.report.validity import trust
 from app.report.wording import beyond_bounds
 from app.tui.children.feed import RunFeed

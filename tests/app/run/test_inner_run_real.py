@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from app.recording.answers import items
 from app.recording.reader import load
-from app.report.results.checkup import items
 from tests.app.launcher import hostdx, started
 from tests.needs import one_always
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import pytest
 
+from app.recording.answers import beside
 from app.recording.session import Session
-from app.report.results.checkup import beside
 from probes.action import Action
 from probes.bench.disk.refusals import Suitability
 from probes.host import Host

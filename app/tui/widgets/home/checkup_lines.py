@@ -3,8 +3,9 @@
 from app.glyphs import clean
 from app.invocation import pasted
 from app.lines import Line, crop, ruled, text, wrapped
+from app.recording.answers import items
 from app.recording.session import Session
-from app.report.results.checkup import items, sign_of
+from app.report.results.checkup import sign_of
 from scenarios.finding import NextStep
 from scenarios.results.result import Item
 

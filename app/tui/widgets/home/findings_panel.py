@@ -9,8 +9,8 @@ from functools import partial
 
 from app.glyphs import SIGNS, clean
 from app.lines import Line, cells, crop, text, wrapped
+from app.recording.answers import beside
 from app.recording.session import Session
-from app.report.results.checkup import beside
 from app.tui.widgets.picker import Picker, PickerRow
 from probes.units import counted
 from scenarios.finding import SEVERITIES, Finding
