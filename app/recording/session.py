@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 from app.recording.progress import share_now
 from scenarios import events as ev
@@ -60,7 +60,7 @@ class Session:
         self.unsound = 0  # lines with a value that does not fit its type, `unsound_why` the first of them
         self.unsound_why: str = ""
         self.counted_from: dict[str, int] = {}  # by workload: no group before this number counts
-        self._recalled: tuple[int, dict[object, Any]] = (0, {})  # after so many events
+        self._recalled: tuple[int, dict[object, object]] = (0, {})  # after so many events
         self.workload: str = ""  # the one under way: whose step began, or whose block or group came last
 
     def apply(self, event: ev.AnyEvent) -> None:
@@ -156,8 +156,7 @@ class Session:
         kept = self._recalled[1]
         if key not in kept:
             kept[key] = make()
-        value: AnyValue = kept[key]
-        return value
+        return cast(AnyValue, kept[key])
 
     def _line_left_out(self, event: ev.LeftOut) -> None:
         self.unsound += 1

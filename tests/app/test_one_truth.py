@@ -23,7 +23,7 @@ from app.report.first_page import first_page
 from app.report.forms import csv_rows, html, markdown
 from app.report.full_report import report
 from app.report.headline import remarks
-from app.tui.widgets.measuring.pulse_line import pulse_lines
+from app.tui.widgets.measuring.pulse_line import OTHERS_IO, pulse_lines
 from app.tui.widgets.verdict_list import entries
 from scenarios import events as ev
 from scenarios.plan import Metric
@@ -104,7 +104,7 @@ def test_nothing_is_unknown_in_one_place_and_known_in_another(path: Path) -> Non
         assert known is not None or not told
         if session.pulses and session.pulses[-1].devices:
             spans = [text for line in pulse_lines(session, 400, 9) for text, _ in line]
-            assert spans.count("others' I/O ") == (known is not None)
+            assert spans.count(OTHERS_IO) == (known is not None)
         found = remarks(session)
         counted = [tile for group in tiles(session) for tile in group.tiles if tile.label == "findings"]
         worst = Counter(f.severity for f in found)
@@ -114,6 +114,6 @@ def test_nothing_is_unknown_in_one_place_and_known_in_another(path: Path) -> Non
                 sum(int(word) for word in f"{tile.value} {tile.more}".split() if word.isdigit())
                 == worst.total()
             )
-        [listed] = [s for s in first_page(session, path.name) if s.title == "What was found"]
+        listed = first_page(session, path.name)[-1]
         lines = [plain(item[-1]) for part in listed.parts if isinstance(part, Bullets) for item in part.items]
         assert lines[: len(found)] == [f.title for f in found][: len(lines)]

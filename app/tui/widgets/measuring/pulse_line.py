@@ -6,6 +6,7 @@ from app.recording.interference import others_io
 from app.recording.session import Session
 from probes import units
 
+OTHERS_IO = "others' I/O "
 _TRACE = 12  # pulses drawn: they move once a second, and every cell that changes is paid for
 _STEAL = 0.05  # of the time, from which on it is worth a warning
 
@@ -52,7 +53,7 @@ def pulse_lines(session: Session, width: int, most: int = 2, *, named: bool = Tr
             age = f" {units.duration(foreign.age_s)} ago" if foreign.age_s >= 1 else ""
             amount = str(units.amount(foreign.figure, foreign.unit))
             shown = (amount, "warning") if foreign.figure else ("none", "text")
-            items.append([("others' I/O ", "dim"), shown, (age, "dim")])
+            items.append([(OTHERS_IO, "dim"), shown, (age, "dim")])
     if last.steal >= 0.005:
         role = "warning" if last.steal >= _STEAL else "text"
         items.append([("steal ", "dim"), (f"{last.steal * 100:.0f} %", role)])
