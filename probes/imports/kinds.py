@@ -10,9 +10,10 @@ import msgspec
 
 from probes.imports import iperf3, refuse
 from probes.imports.accounting import with_left_out
-from probes.imports.cluster import elbencho, hpl, message_sizes
-from probes.imports.cpu import hwloc, mlc, numactl, perf_stat, stream, stress_ng, sysbench, unixbench
+from probes.imports.cluster import elbencho, nccl
+from probes.imports.cpu import hwloc, mlc, numactl, perf_stat, sysbench
 from probes.imports.hep import hep_suite, hepscore, prmon
+from probes.imports.line_format import line_format
 from probes.imports.model import Refused, Result, noted
 from probes.imports.source import Source
 from probes.imports.storage import (
@@ -37,6 +38,12 @@ class Kind(NamedTuple):
     title: str
     recognised: Callable[[Source], bool]
     parse: Callable[[Source], Result]
+
+
+def _of_lines(name: str) -> Kind:
+    """A line-oriented kind, whose format is data."""
+    form = line_format(name)
+    return Kind(form.kind, form.title, form.recognised, form.parse)
 
 
 KINDS: tuple[Kind, ...] = (
@@ -65,8 +72,8 @@ KINDS: tuple[Kind, ...] = (
     Kind("sar", "sar or mpstat output", sar.recognised, sar.parse),
     Kind("iperf3", "iperf3 JSON", iperf3.recognised, iperf3.parse),
     Kind("sysbench", "sysbench output", sysbench.recognised, sysbench.parse),
-    Kind("stream", "STREAM output", stream.recognised, stream.parse),
-    Kind("stress-ng", "stress-ng YAML or metrics", stress_ng.recognised, stress_ng.parse),
+    _of_lines("stream"),
+    _of_lines("stress-ng"),
     Kind("perf-json", "perf stat -j", perf_stat.json_recognised, perf_stat.parse_json),
     Kind("perf-text", "perf stat output", perf_stat.text_recognised, perf_stat.parse_text),
     Kind("perf-csv", "perf stat -x", perf_stat.csv_recognised, perf_stat.parse_csv),
@@ -77,17 +84,13 @@ KINDS: tuple[Kind, ...] = (
     Kind("elbencho", "elbencho JSON", elbencho.recognised, elbencho.parse),
     Kind("elbencho-csv", "elbencho CSV", elbencho.csv_recognised, elbencho.parse_csv),
     Kind("elbencho-live", "elbencho live CSV", elbencho.live_recognised, elbencho.parse_live),
-    Kind("hpl", "HPL output", hpl.recognised, hpl.parse),
-    Kind("hpcg", "HPCG result", hpl.hpcg_recognised, hpl.parse_hpcg),
-    Kind("osu", "OSU MPI benchmark", message_sizes.osu_recognised, message_sizes.parse_osu),
-    Kind("nccl", "nccl-tests output", message_sizes.nccl_recognised, message_sizes.parse_nccl),
-    Kind(
-        "perftest",
-        "ib_write_bw and its like",
-        message_sizes.perftest_recognised,
-        message_sizes.parse_perftest,
-    ),
-    Kind("unixbench", "UnixBench report", unixbench.recognised, unixbench.parse),
+    _of_lines("hpl"),
+    _of_lines("hpcg"),
+    _of_lines("osu"),
+    _of_lines("perftest"),
+    _of_lines("unixbench"),
+    _of_lines("hepscore-log"),
+    Kind("nccl", "nccl-tests output", nccl.recognised, nccl.parse),
 )
 
 

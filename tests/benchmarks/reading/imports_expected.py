@@ -248,7 +248,49 @@ def _sysstat(result: Result, want: Any) -> list[str]:
     return out
 
 
+def _value(result: Result, workload: str, metric: str) -> float | None:
+    return next((m.value for m in result.measures if (m.workload, m.metric) == (workload, metric)), None)
+
+
+def _stream(result: Result, want: Any) -> list[str]:
+    facts = {f.name: f.value for f in result.facts}
+    got = {
+        "mb_s": {m.workload.removeprefix("stream "): m.value / 1e6 for m in result.measures},
+        "threads": facts.get("threads"), "array_elements": facts.get("array elements"),
+        "validates": "stream.not-validated" not in {t.id for t in result.troubles},
+    }  # fmt: skip
+    return [f"{name}: {value} is not {want[name]}" for name, value in got.items() if value != want[name]]
+
+
+def _stress_ng(result: Result, want: Any) -> list[str]:
+    metrics = {"bogo_ops": "bogo operations", "per_s_real": "bogo operations (real time)",
+               "per_s_cpu": "bogo operations (CPU time)"}  # fmt: skip
+    out = []
+    for claimed in want:
+        workload = f"stress-ng {claimed['stressor']}"
+        seconds = {m.seconds for m in result.measures if m.workload == workload}
+        out += [] if seconds == {claimed["wall_s"]} else [f"{workload}: {seconds}"]
+        out += [n for n, metric in metrics.items() if _value(result, workload, metric) != claimed[n]]
+    return out
+
+
+def _unixbench(result: Result, want: Any) -> list[str]:
+    out = [] if {f.value for f in result.facts} <= {run["cpus"] for run in want} else ["cpus"]
+    for run in want:
+        name = f"UnixBench {run['copies']} {'copy' if run['copies'] == 1 else 'copies'}"
+        out += [] if _value(result, name, "index") == run["index_score"] else [f"{name}: index"]
+        for test, (value, unit) in run["tests"].items():
+            metric, factor = ("bandwidth", 1024) if unit == "KBps" else (unit, 1)
+            out += [] if _value(result, f"{name}: {test}", metric) == value * factor else [f"{name}: {test}"]
+    return out
+
+
+_OF_LINES = {"stream": _stream, "stress-ng": _stress_ng, "unixbench": _unixbench}
+
+
 def _other(result: Result, want: Any) -> list[str]:
+    if result.kind in _OF_LINES:
+        return _OF_LINES[result.kind](result, want)
     detail: Any = result.detail
     listed = getattr(detail, "runs", None) or getattr(detail, "stressors", None)
     if listed is not None:

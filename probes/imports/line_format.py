@@ -1,0 +1,453 @@
+"""One reader for all line-oriented formats: what each line of a tool's output means is data, `formats/NAME.toml`.
+
+A line is taken by the first rule whose pattern matches. The pattern's groups become names; figures, conditions and
+facts are named groups, and texts such as a load's name are templates over the names: `{size:bytes}`, `{test:lower}`,
+`{copies:copy|copies}`. A rule that `begins` opens a new block: a run, a table, a stressor. Names and conditions of a
+block hold for all its figures, wherever they stand in it.
+"""
+
+import ast
+import math
+import operator
+import re
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property, lru_cache
+from statistics import median
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from probes import units
+from probes.imports.accounting import UNKNOWN_REASON
+from probes.imports.dates import epoch, iso
+from probes.imports.formats import load_format
+from probes.imports.model import (
+    Better,
+    Contradiction,
+    LeftOut,
+    Measure,
+    Noted,
+    Of,
+    Refused,
+    Result,
+    Trouble,
+    compared,
+)
+from probes.imports.numbers import geometric_mean, number
+from probes.imports.source import Source
+from probes.types import Json
+
+_MAX_BLOCKS = 10_000
+_MAX_FIGURES = 20_000
+_MAX_NAMES = 300
+_MAX_LENGTH = 200  # of a name's text
+
+
+class Quantity(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
+    """A figure. `seconds` names the group that has how long it ran; `when`: names that must have these texts."""
+
+    metric: str
+    workload: str = ""  # "": the format's
+    unit: str = ""
+    factor: float = 1.0
+    better: Better = "more"
+    of: Of = "mean"
+    judged: bool = True
+    seconds: str = ""
+    when: dict[str, str] = {}
+
+
+class FactRule(msgspec.Struct, frozen=True):
+    name: str
+    unit: str = ""
+    subject: str = ""
+
+
+class Check(msgspec.Struct, frozen=True):
+    """A claim against the formula of its parts, made where a line has the group `at`. All are arithmetic over names."""
+
+    id: str
+    at: str
+    subject: str
+    claimed: str
+    formula: str
+    rule: str
+    unit: str = ""
+    slack: str = "0.01"
+    absolute: float = 0.0
+    when: str = "1"
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", dict=True):
+    """What a line means. Conditions of a rule with figures are of these figures alone, others of the block.
+
+    `heading`: how the group `columns` is split into the names of a table; `first`: what a row's first fields are.
+    `conditions`: by group, or by a template of several, the condition's name. `pairs`: a pattern with a name and a
+    value, conditions by their own names. `invalid`: why the figures before are invalid, of the last row or of the
+    whole block. `when`: names that must have these texts for the rule to hold. `ends_table`: no row of the table
+    follows.
+    """
+
+    match: str
+    begins: bool = False
+    heading: str = ""
+    first: tuple[str, ...] | None = None
+    values: dict[str, Quantity] = {}
+    conditions: dict[str, str] = {}
+    facts: dict[str, FactRule] = {}
+    sets: dict[str, str] = {}
+    when: dict[str, str] = {}
+    ends_table: bool = False
+    pairs: str = ""
+    invalid: str = ""
+    invalidates: Literal["row", "block"] = "row"
+    trouble: str = ""
+    subject: str = ""
+    said: str = ""
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        return re.compile(self.match, re.ASCII)
+
+
+class Column(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
+    """A table's column by its heading: a figure, a word that makes the row invalid, or left out with a reason."""
+
+    match: str
+    values: tuple[Quantity, ...] = ()
+    invalid_if: str = ""
+    invalid: str = ""
+    left_out: str = ""
+
+
+class Expected(msgspec.Struct, frozen=True):
+    """A line that a good run has: without it the trouble is told."""
+
+    match: str
+    trouble: str
+
+
+class LineFormat(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", dict=True):
+    """`recognise`: patterns that all occur in the first 64 KiB (`anywhere`: in the file). `repeated`: what the same
+    figure once more is: its repetition, a newer one, or another. `several`: a prefix where several blocks have figures.
+    """
+
+    kind: str
+    title: str
+    tool: str
+    recognise: tuple[str, ...]
+    nothing: tuple[str, str]
+    anywhere: bool = False
+    workload: str = ""
+    names: dict[str, str] = {}  # that hold where the file tells no others
+    repeated: Literal["median", "last", "apart"] = "apart"
+    several: str = ""
+    unfinished: str = ""
+    line: tuple[Rule, ...] = ()
+    column: tuple[Column, ...] = ()
+    check: tuple[Check, ...] = ()
+    expect: tuple[Expected, ...] = ()
+    recomputed: tuple[str, ...] = ()
+
+    @cached_property
+    def patterns(self) -> list[re.Pattern[bytes]]:
+        return [re.compile(one.encode(), re.MULTILINE) for one in self.recognise]
+
+    def recognised(self, source: Source) -> bool:
+        text = source.data if self.anywhere else source.head
+        return all(pattern.search(text) for pattern in self.patterns)
+
+    def parse(self, source: Source) -> Result:
+        """Raises Refused where no block has a figure."""
+        reader = _Reader(self)
+        for line in source.lines():
+            reader.read(line)
+        return reader.result()
+
+
+@lru_cache(maxsize=32)
+def line_format(name: str) -> LineFormat:
+    return load_format(f"{name}.toml", LineFormat)
+
+
+class _Figure(NamedTuple):
+    quantity: Quantity
+    value: float
+    names: dict[str, str]
+    conditions: dict[str, str]
+
+
+class _Block:
+    """What stands between two lines that begin something."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = dict(names)
+        self.conditions: dict[str, str] = {}
+        self.figures: list[_Figure] = []
+        self.rows: list[int] = []  # where each row's figures begin
+        self.invalid: dict[int, str] = {}  # by the number of the row; -1: all
+        self.series: dict[str, list[float]] = {}  # every number that a name had
+
+    def row_of(self, figure: int) -> int:
+        return sum(start <= figure for start in self.rows) - 1
+
+
+class _Reader:
+    def __init__(self, form: LineFormat) -> None:
+        self.form = form
+        self.blocks = [_Block(form.names)]
+        self.head: dict[str, str] = {}  # the first text of each name in the file
+        self.facts: dict[tuple[str, str], Noted] = {}
+        self.troubles: dict[str, list[Trouble]] = {}
+        self.contradictions: list[Contradiction] = []
+        self.seen = [False] * len(form.expect)
+        self._columns: list[str] = []
+        self._headings: dict[str, None] = {}
+
+    def read(self, line: str) -> None:
+        for place, expected in enumerate(self.form.expect):
+            self.seen[place] = self.seen[place] or re.search(expected.match, line) is not None
+        for rule in self.form.line:
+            if rule.first is not None and not self._columns:
+                continue
+            if any(self.blocks[-1].names.get(name, "") != text for name, text in rule.when.items()):
+                continue
+            if found := rule.pattern.match(line):
+                self._take(rule, found, line)
+                return
+
+    def _take(self, rule: Rule, found: re.Match[str], line: str) -> None:
+        if rule.begins and len(self.blocks) < _MAX_BLOCKS:
+            self.blocks.append(_Block(self.form.names))
+        if rule.begins or rule.ends_table:
+            self._columns = []
+        block = self.blocks[-1]
+        groups = {k: v.strip()[:_MAX_LENGTH] for k, v in found.groupdict().items() if v is not None}
+        groups |= rule.sets
+        if rule.heading:
+            self._columns = [c for c in re.split(rule.heading, groups.pop("columns").strip()) if c][
+                :_MAX_NAMES
+            ]
+            self._headings |= dict.fromkeys(self._columns)
+        for name, text in groups.items():
+            self.head.setdefault(name, text)
+            if (read := number(text)) is not None and len(block.series.setdefault(name, [])) < _MAX_FIGURES:
+                block.series[name].append(read)
+        scope: Mapping[str, str] = ChainMap(groups, block.names)
+        told = {
+            group: template(group, scope) if "{" in group else groups.get(group, "")
+            for group in rule.conditions
+        }
+        conditions = {
+            template(name, scope): told[group] for group, name in rule.conditions.items() if told[group]
+        }
+        conditions |= (
+            {k.strip(): v.strip() for k, v in re.findall(rule.pairs, line, re.ASCII)} if rule.pairs else {}
+        )
+        if rule.first is not None:
+            self._row(rule, line, groups)
+        elif rule.values:
+            block.rows.append(len(block.figures))
+            for group, quantity in rule.values.items():
+                self._figure(block, quantity, groups.get(group), groups, conditions)
+        else:
+            block.conditions |= conditions
+        block.names |= groups
+        for group, fact in rule.facts.items():
+            if (text := groups.get(group)) and len(self.facts) < _MAX_NAMES:
+                subject = template(fact.subject, scope)
+                self.facts[fact.name, subject] = Noted(
+                    name=fact.name, value=_fact_value(text), unit=fact.unit, subject=subject
+                )
+        if rule.invalid:
+            row = len(block.rows) - 1 if rule.invalidates == "row" else -1
+            block.invalid[row] = template(rule.invalid, scope)
+        if rule.trouble:
+            subject, said = template(rule.subject, scope), template(rule.said, {**scope, "count": "{count}"})
+            self.troubles.setdefault(rule.trouble, []).append(
+                Trouble(id=rule.trouble, subject=subject, said=said)
+            )
+        self._check(rule, block, scope)
+
+    def _row(self, rule: Rule, line: str, groups: dict[str, str]) -> None:
+        """Fields by the names of their columns; a name that stands twice is the first one's."""
+        block, fields, first = self.blocks[-1], line.split(), rule.first or ()
+        groups |= dict(zip(first, fields, strict=False))
+        block.rows.append(len(block.figures))
+        seen: set[str] = set()
+        for name, text in zip(self._columns, fields[len(first) :], strict=False):
+            column = self._column(name)
+            if column is None or name in seen:
+                continue
+            seen.add(name)
+            if column.invalid_if and text.lower() == column.invalid_if.lower():
+                block.invalid[len(block.rows) - 1] = column.invalid
+            for quantity in column.values:
+                self._figure(block, quantity, text, {**groups, "column": name}, {})
+
+    def _column(self, name: str) -> Column | None:
+        return next((one for one in self.form.column if re.search(one.match, name)), None)
+
+    def _figure(
+        self,
+        block: _Block,
+        quantity: Quantity,
+        text: str | None,
+        names: dict[str, str],
+        conditions: dict[str, str],
+    ) -> None:
+        value = number(text)
+        if value is not None and value > 0 and sum(len(b.figures) for b in self.blocks[-1:]) < _MAX_FIGURES:
+            block.figures.append(_Figure(quantity, value, names, conditions))
+
+    def _check(self, rule: Rule, block: _Block, scope: Mapping[str, str]) -> None:
+        for check in self.form.check:
+            if check.at not in rule.pattern.groupindex:
+                continue
+            parts = [
+                evaluate(text, scope, block.series)
+                for text in (check.claimed, check.formula, check.slack, check.when)
+            ]
+            claimed, gives, slack, applies = parts
+            if claimed and gives and slack is not None and applies and len(self.contradictions) < 100:
+                self.contradictions += compared(
+                    check.id, template(check.subject, scope), claimed, gives, check.rule, slack, check.absolute,
+                    unit=check.unit,
+                )  # fmt: skip
+
+    def result(self) -> Result:
+        form = self.form
+        measured = [block for block in self.blocks if block.figures]
+        measures = list(_merged(form, self._measures(measured)))
+        if not measures:
+            raise Refused(f"{form.tool}: {form.nothing[0]}", form.nothing[1])
+        troubles = [
+            msgspec.structs.replace(one, said=one.said.replace("{count}", str(len(found))))
+            for found in self.troubles.values()
+            for one in (found[:1] if "{count}" in found[0].said else found[:_MAX_NAMES])
+        ]
+        began = self.head.get("began")
+        troubles += [
+            Trouble(id=expected.trouble)
+            for expected, seen in zip(form.expect, self.seen, strict=True)
+            if not seen
+        ]
+        if form.unfinished and (missing := len(self.blocks) - 1 - len(measured)) > 0:
+            troubles.append(Trouble(id=form.unfinished, said=str(missing)))
+        return Result(
+            kind=form.kind, tool=form.tool, version=self.head.get("version"), host=self.head.get("host"),
+            began=iso(began) or epoch(number(began)), measures=tuple(measures), facts=tuple(self.facts.values()),
+            troubles=tuple(troubles), contradictions=tuple(self.contradictions), recomputed=form.recomputed,
+            seconds=sum({m.workload: m.seconds for m in measures}.values()) or None, left_out=tuple(self._left_out()),
+        )  # fmt: skip
+
+    def _measures(self, blocks: list[_Block]) -> Iterator[Measure]:
+        for order, block in enumerate(blocks, 1):
+            prefix = template(self.form.several, {"n": str(order)}) if len(blocks) > 1 else ""
+            for place, (quantity, value, names, conditions) in enumerate(block.figures):
+                scope = ChainMap(names, block.names)
+                if any(scope.get(name) != text for name, text in quantity.when.items()):
+                    continue
+                reason = block.invalid.get(-1) or block.invalid.get(block.row_of(place), "")
+                seconds = number(scope.get(quantity.seconds)) if quantity.seconds else None
+                yield Measure(
+                    workload=prefix + template(quantity.workload or self.form.workload, scope),
+                    metric=template(quantity.metric, scope), value=value * quantity.factor,
+                    unit=template(quantity.unit, scope), better=quantity.better, judged=quantity.judged, of=quantity.of,
+                    seconds=seconds or 0.0, conditions=block.conditions | conditions, invalid=reason,
+                )  # fmt: skip
+
+    def _left_out(self) -> Iterator[LeftOut]:
+        for name in self._headings:
+            column = self._column(name)
+            if column is None or column.left_out:
+                yield LeftOut(name=name, reason=column.left_out if column else UNKNOWN_REASON)
+
+
+def _merged(form: LineFormat, measures: Iterable[Measure]) -> Iterator[Measure]:
+    """The same figure once more is a repetition, a newer one, or another, as the format says."""
+    if form.repeated == "apart":
+        yield from measures
+        return
+    alike: dict[tuple[str, str], list[Measure]] = {}
+    for measure in measures:
+        alike.setdefault((measure.workload, measure.metric), []).append(measure)
+    for found in alike.values():
+        if form.repeated == "last" or len(found) == 1:
+            yield found[-1]
+        else:
+            values = tuple(m.value for m in found[:1000])
+            yield msgspec.structs.replace(found[-1], value=median(values), runs=values, of="median")
+
+
+def _fact_value(text: str) -> Json:
+    value = number(text)
+    return text if value is None else int(value) if value.is_integer() else value
+
+
+class _Text(str):
+    """A name's text in a template: `{size:bytes}`, `{test:lower}`, `{copies:copy|copies}`."""
+
+    def __format__(self, spec: str) -> str:
+        if spec == "bytes":
+            value = number(str(self))
+            return units.size(value, 6) if value is not None else str(self)
+        if spec == "lower":
+            return self.lower()
+        one, _, many = spec.partition("|")
+        return f"{self} {one if self == '1' else many}" if many else str(self)
+
+
+class _Texts(dict[str, _Text]):
+    def __missing__(self, key: str) -> _Text:
+        return _Text("")
+
+
+def template(text: str, names: Mapping[str, str]) -> str:
+    """The text with its names filled in; a name that is not there is empty."""
+    if "{" not in text:
+        return text
+    return text.format_map(_Texts({name: _Text(value) for name, value in names.items()}))
+
+
+_OPERATORS: dict[type[ast.AST], Callable[..., float]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.Pow: operator.pow, ast.USub: operator.neg, ast.Gt: operator.gt, ast.GtE: operator.ge,
+}  # fmt: skip
+
+
+def evaluate(formula: str, names: Mapping[str, str], series: Mapping[str, list[float]]) -> float | None:
+    """Arithmetic over names; `geomean(NAME)` over all numbers that the name had in the block. None where one lacks."""
+
+    def value(node: ast.AST) -> float:
+        match node:
+            case ast.Expression(body=body):
+                return value(body)
+            case ast.Constant(value=int() | float() as plain):
+                return float(plain)
+            case ast.Name(id=name):
+                read = number(names.get(name))
+                if read is None:
+                    raise LookupError(name)
+                return read
+            case ast.BinOp(left=left, op=op, right=right):
+                return float(_OPERATORS[type(op)](value(left), value(right)))
+            case ast.UnaryOp(op=op, operand=operand):
+                return float(_OPERATORS[type(op)](value(operand)))
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                return float(_OPERATORS[type(op)](value(left), value(right)))
+            case ast.Call(func=ast.Name(id="geomean"), args=[ast.Name(id=name)]):
+                return geometric_mean(series.get(name, [])) or math.nan
+        raise LookupError(ast.dump(node))
+
+    try:
+        found = value(_parsed(formula))
+    except (ArithmeticError, LookupError):
+        return None
+    return found if math.isfinite(found) else None
+
+
+@lru_cache(maxsize=256)
+def _parsed(formula: str) -> ast.Expression:
+    return ast.parse(formula, mode="eval")

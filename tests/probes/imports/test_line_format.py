@@ -1,0 +1,105 @@
+"""The reader of line-oriented formats: templates, arithmetic, blocks, tables, what is invalid, what is left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import probes.imports.formats
+from probes.imports.accounting import UNKNOWN_REASON
+from probes.imports.line_format import LineFormat, evaluate, line_format, template
+from probes.imports.model import Refused, Result
+from probes.imports.source import Source
+from probes.safe_read import own_data
+from tests.probes.imports.test_kinds import imported
+
+TOY = {
+    "kind": "toy", "title": "toy", "tool": "toy", "recognise": ["^toy "],
+    "nothing": ["no figure in it", "run it again"],
+    "workload": "toy {load:lower}", "several": "run {n}: ", "unfinished": "toy.unfinished",
+    "line": [
+        {"match": r"toy (?P<version>\S+)"},
+        {"match": r"run (?P<load>\w+)", "begins": True},
+        {"match": r"size (?P<size>\d+)", "conditions": {"size": "size"}},
+        {"match": r"rate (?P<rate>\S+)", "values": {"rate": {"metric": "rate", "unit": "1/s", "seconds": "time"}}},
+        {"match": r"time (?P<time>\S+)"},
+        {"match": r"bad", "invalid": "it says bad", "trouble": "toy.bad", "said": "{count}"},
+    ],
+    "check": [
+        {"id": "toy.rate", "at": "time", "subject": "{load}", "claimed": "rate", "formula": "size / time", "rule": "r"}
+    ],
+}  # fmt: skip
+
+
+def parsed(text: str) -> Result:
+    return msgspec.convert(TOY, LineFormat).parse(Source("x", text.encode()))
+
+
+def test_names_of_a_block_hold_wherever_they_stand_in_it() -> None:
+    result = parsed("toy 1.2\nrun A\nrate 5\nsize 10\ntime 2\nrun B\nrate 7\nsize 14\ntime 4\n")
+    assert [(m.workload, m.value, m.seconds, m.conditions) for m in result.measures] == [
+        ("run 1: toy a", 5, 2, {"size": "10"}), ("run 2: toy b", 7, 4, {"size": "14"}),
+    ]  # fmt: skip
+    assert result.version == "1.2" and [(c.subject, c.recomputed) for c in result.contradictions] == [
+        ("B", 3.5)
+    ]
+
+
+def test_a_row_is_called_invalid_and_a_block_without_a_figure_is_told() -> None:
+    result = parsed("toy 1\nrun A\nrate 5\nbad\nrun B\nrate 7\nrun C\n")
+    assert [m.invalid for m in result.measures] == ["it says bad", ""]
+    assert [(t.id, t.said) for t in result.troubles] == [("toy.bad", "1"), ("toy.unfinished", "1")]
+    with pytest.raises(Refused, match="no figure"):
+        parsed("toy 1\nrun A\n")
+
+
+def test_templates_and_arithmetic() -> None:
+    names = {"size": "4194304", "copies": "1", "n": "3"}
+    assert template("{size:bytes}, {copies:copy|copies}{missing}", names) == "4 MiB, 1 copy"
+    assert evaluate("2 / 3 * n ** 3 - -n", names, {}) == pytest.approx(21)
+    assert evaluate("geomean(i)", names, {"i": [2.0, 8.0]}) == pytest.approx(4)
+    assert evaluate("n / 0", names, {}) is None and evaluate("gone + 1", names, {}) is None
+    assert evaluate("__import__('os')", names, {}) is None
+
+
+def test_a_column_that_the_format_does_not_know_is_left_out_by_its_name() -> None:
+    head = "# OSU MPI Bandwidth Test v7.2\n# Size      Bandwidth (MB/s)        Wobble (%)    Iterations\n"
+    text = head + "1  2.5  7  100\n"
+    result = imported(text)
+    assert [m.value for m in result.measures] == [2.5e6]
+    reasons = {one.name: one.reason for one in result.left_out}
+    assert reasons["Wobble (%)"] == UNKNOWN_REASON and reasons["Iterations"] not in ("", UNKNOWN_REASON)
+
+
+@pytest.mark.parametrize("score", ["116.8305", "-1"])
+def test_the_log_of_hepscore(score: str) -> None:
+    line = "2023-05-21 01:55:02 hepscore [INFO] "
+    said = ("Test Benchmark", "HEPscore version:    1.2.0", "System:      Linux n1 5.15.1 #1 SMP x86_64",
+            "Executing 1 run of a-bmk", f"Final result: {score}")  # fmt: skip
+    text = "".join(f"{line}{part}\n" for part in said)
+    if score == "-1":
+        with pytest.raises(Refused, match="no final result"):
+            imported(text)
+        return
+    [measure] = imported(text).measures
+    assert (measure.workload, measure.value, measure.conditions) == ("Test", 116.8305, {"runs of a-bmk": "1"})
+
+
+FORMATS = [p.stem for p in Path(probes.imports.formats.__file__).parent.glob("*.toml")]
+
+
+def test_every_format_is_whole() -> None:
+    other = {"fio_options", "sysstat_columns", "accounts", "other_tools"}
+    for name in set(FORMATS) - other:
+        form = line_format(name)
+        groups = set().union(*(rule.pattern.groupindex for rule in form.line))
+        for rule in form.line:
+            assert set(rule.values) | set(rule.facts) <= set(rule.pattern.groupindex) | set(rule.sets), (
+                name,
+                rule.match,
+            )
+        assert {check.at for check in form.check} <= groups
+        assert form.patterns and form.nothing[1]
+    assert own_data(probes.imports.formats.__file__, "accounts.toml", dict[str, object])
