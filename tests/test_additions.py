@@ -139,10 +139,10 @@ def parse(source: Source) -> Result:
 }
 LISTED = {
     "probes/imports/kinds.py": (
-        ("hwloc, mlc,", "hwloc, mlc, napbench,"),
+        ("hwloc, numactl,", "hwloc, napbench, numactl,"),
         (
-            '    Kind("mlc",',
-            '    Kind("napbench", "napbench output", napbench.recognised, napbench.parse),\n    Kind("mlc",',
+            '    Kind("numactl",',
+            '    Kind("napbench", "napbench output", napbench.recognised, napbench.parse),\n    Kind("numactl",',
         ),
     )
 }

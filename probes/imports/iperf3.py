@@ -138,6 +138,7 @@ def parse(source: Source) -> Result:
     linux = len(words) > 2 and words[0] == "Linux"
     facts += noted(("release", words[2]), subject="kernel") if linux else []
     conditions = _conditions(test, start) | ({"congestion control": congestion} if congestion else {})
+    conditions |= {"bidir": "1"} if len(ways) > 1 else {}  # before 3.16 the settings do not name it
     return Result(
         kind="iperf3", tool="iperf3", version=(detail.version or "").removeprefix("iperf ") or None,
         host=words[1][:120] if linux else None,
@@ -207,10 +208,9 @@ def _ways(document: _Document, test: dict[str, Json]) -> list[_Way]:
             sent=mapping(end.get(f"sum_sent{suffix}")) or both,
             received=mapping(end.get(f"sum_received{suffix}")) or both,
             sums=[mapping(interval.get(f"sum{suffix}")) for interval in document.intervals],
+            # of a stream that the other end sends, this end knows no round trip
             round_trips_us=[
-                number(stream.get("mean_rtt"))
-                for stream in senders
-                if bool(stream.get("sender", True)) != bool(suffix)
+                number(one.get("mean_rtt")) for one in senders if one.get("sender", True) and not suffix
             ],
         )
 

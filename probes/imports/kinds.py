@@ -11,7 +11,7 @@ import msgspec
 from probes.imports import iperf3, refuse
 from probes.imports.accounting import with_left_out
 from probes.imports.cluster import elbencho, nccl
-from probes.imports.cpu import hwloc, mlc, numactl, perf_stat, sysbench
+from probes.imports.cpu import hwloc, numactl, perf_stat
 from probes.imports.hep import hep_suite, hepscore, prmon
 from probes.imports.line_format import line_format
 from probes.imports.model import Refused, Result, noted
@@ -53,7 +53,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("fio-terse", "fio terse output", fio_terse.recognised, fio_terse.parse),
     Kind("fio-text", "fio's normal output", fio_text.recognised, fio_text.parse),
     Kind("hep-suite", "HEP benchmark suite document", hep_suite.recognised, hep_suite.parse),
-    Kind("hep-suite-text", "HEP benchmark suite summary", hep_suite.text_recognised, hep_suite.parse_text),
+    _of_lines("hep-suite-text"),
     Kind("hepscore", "hep-score result", hepscore.recognised, hepscore.parse),
     Kind("hep-workload", "hep-workload summary", hepscore.workload_recognised, hepscore.parse_workload),
     Kind("prmon-text", "prmon time series", prmon.text_recognised, prmon.parse_text),
@@ -71,13 +71,13 @@ KINDS: tuple[Kind, ...] = (
     Kind("pidstat", "pidstat output", pidstat.recognised, pidstat.parse),
     Kind("sar", "sar or mpstat output", sar.recognised, sar.parse),
     Kind("iperf3", "iperf3 JSON", iperf3.recognised, iperf3.parse),
-    Kind("sysbench", "sysbench output", sysbench.recognised, sysbench.parse),
+    _of_lines("sysbench"),
     _of_lines("stream"),
     _of_lines("stress-ng"),
     Kind("perf-json", "perf stat -j", perf_stat.json_recognised, perf_stat.parse_json),
     Kind("perf-text", "perf stat output", perf_stat.text_recognised, perf_stat.parse_text),
     Kind("perf-csv", "perf stat -x", perf_stat.csv_recognised, perf_stat.parse_csv),
-    Kind("mlc", "Intel MLC output", mlc.recognised, mlc.parse),
+    _of_lines("mlc"),
     Kind("numactl", "numactl -H", numactl.recognised, numactl.parse),
     Kind("hwloc", "lstopo XML", hwloc.recognised, hwloc.parse),
     Kind("elbencho-table", "elbencho's table of results", elbencho.table_recognised, elbencho.parse_table),

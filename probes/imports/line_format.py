@@ -2,8 +2,8 @@
 
 A line is taken by the first rule whose pattern matches. The pattern's groups become names; figures, conditions and
 facts are named groups, and texts such as a load's name are templates over the names: `{size:bytes}`, `{test:lower}`,
-`{copies:copy|copies}`. A rule that `begins` opens a new block: a run, a table, a stressor. Names and conditions of a
-block hold for all its figures, wherever they stand in it.
+`{nodes:count}`, `{copies:copy|copies}`. A rule that `begins` opens a new block: a run, a table, a stressor. Names and
+conditions of a block hold for all its figures, wherever they stand in it.
 """
 
 import ast
@@ -59,7 +59,10 @@ class Quantity(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
 
 class FactRule(msgspec.Struct, frozen=True):
+    """`value`: a template; "": the group's own text."""
+
     name: str
+    value: str = ""
     unit: str = ""
     subject: str = ""
 
@@ -86,7 +89,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", dict=True)
     `conditions`: by group, or by a template of several, the condition's name. `pairs`: a pattern with a name and a
     value, conditions by their own names. `invalid`: why the figures before are invalid, of the last row or of the
     whole block. `when`: names that must have these texts for the rule to hold. `ends_table`: no row of the table
-    follows.
+    follows. `lasting`: its conditions hold for all blocks that begin after it.
     """
 
     match: str
@@ -99,6 +102,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", dict=True)
     sets: dict[str, str] = {}
     when: dict[str, str] = {}
     ends_table: bool = False
+    lasting: bool = False
     pairs: str = ""
     invalid: str = ""
     invalidates: Literal["row", "block"] = "row"
@@ -119,6 +123,16 @@ class Column(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     invalid_if: str = ""
     invalid: str = ""
     left_out: str = ""
+
+
+class Derived(msgspec.Struct, frozen=True, kw_only=True):
+    """A figure that follows from the names of a block, where the block has none of the metrics `unless`."""
+
+    metric: str
+    unit: str
+    formula: str
+    seconds: str = ""
+    unless: tuple[str, ...] = ()
 
 
 class Expected(msgspec.Struct, frozen=True):
@@ -146,6 +160,7 @@ class LineFormat(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", dict
     unfinished: str = ""
     line: tuple[Rule, ...] = ()
     column: tuple[Column, ...] = ()
+    derived: tuple[Derived, ...] = ()
     check: tuple[Check, ...] = ()
     expect: tuple[Expected, ...] = ()
     recomputed: tuple[str, ...] = ()
@@ -181,9 +196,8 @@ class _Figure(NamedTuple):
 class _Block:
     """What stands between two lines that begin something."""
 
-    def __init__(self, names: Mapping[str, str]) -> None:
-        self.names = dict(names)
-        self.conditions: dict[str, str] = {}
+    def __init__(self, names: Mapping[str, str], conditions: Mapping[str, str]) -> None:
+        self.names, self.conditions = dict(names), dict(conditions)
         self.figures: list[_Figure] = []
         self.rows: list[int] = []  # where each row's figures begin
         self.invalid: dict[int, str] = {}  # by the number of the row; -1: all
@@ -196,12 +210,13 @@ class _Block:
 class _Reader:
     def __init__(self, form: LineFormat) -> None:
         self.form = form
-        self.blocks = [_Block(form.names)]
+        self.blocks = [_Block(form.names, {})]
         self.head: dict[str, str] = {}  # the first text of each name in the file
         self.facts: dict[tuple[str, str], Noted] = {}
         self.troubles: dict[str, list[Trouble]] = {}
         self.contradictions: list[Contradiction] = []
         self.seen = [False] * len(form.expect)
+        self._lasting: dict[str, str] = {}
         self._columns: list[str] = []
         self._headings: dict[str, None] = {}
 
@@ -219,16 +234,14 @@ class _Reader:
 
     def _take(self, rule: Rule, found: re.Match[str], line: str) -> None:
         if rule.begins and len(self.blocks) < _MAX_BLOCKS:
-            self.blocks.append(_Block(self.form.names))
+            self.blocks.append(_Block(self.form.names, self._lasting))
         if rule.begins or rule.ends_table:
             self._columns = []
         block = self.blocks[-1]
         groups = {k: v.strip()[:_MAX_LENGTH] for k, v in found.groupdict().items() if v is not None}
         groups |= rule.sets
         if rule.heading:
-            self._columns = [c for c in re.split(rule.heading, groups.pop("columns").strip()) if c][
-                :_MAX_NAMES
-            ]
+            self._columns = [c for c in re.split(rule.heading, groups["columns"].strip()) if c][:_MAX_NAMES]
             self._headings |= dict.fromkeys(self._columns)
         for name, text in groups.items():
             self.head.setdefault(name, text)
@@ -253,12 +266,16 @@ class _Reader:
                 self._figure(block, quantity, groups.get(group), groups, conditions)
         else:
             block.conditions |= conditions
+            self._lasting |= conditions if rule.lasting else {}
         block.names |= groups
         for group, fact in rule.facts.items():
             if (text := groups.get(group)) and len(self.facts) < _MAX_NAMES:
                 subject = template(fact.subject, scope)
                 self.facts[fact.name, subject] = Noted(
-                    name=fact.name, value=_fact_value(text), unit=fact.unit, subject=subject
+                    name=fact.name,
+                    value=_fact_value(template(fact.value, scope) or text),
+                    unit=fact.unit,
+                    subject=subject,
                 )
         if rule.invalid:
             row = len(block.rows) - 1 if rule.invalidates == "row" else -1
@@ -318,6 +335,7 @@ class _Reader:
 
     def result(self) -> Result:
         form = self.form
+        self._derive()
         measured = [block for block in self.blocks if block.figures]
         measures = list(_merged(form, self._measures(measured)))
         if not measures:
@@ -341,6 +359,15 @@ class _Reader:
             troubles=tuple(troubles), contradictions=tuple(self.contradictions), recomputed=form.recomputed,
             seconds=sum({m.workload: m.seconds for m in measures}.values()) or None, left_out=tuple(self._left_out()),
         )  # fmt: skip
+
+    def _derive(self) -> None:
+        for block in self.blocks:
+            told = {quantity.metric for quantity, *_ in block.figures}
+            for derived in self.form.derived:
+                value = evaluate(derived.formula, block.names, block.series)
+                if value and not told & set(derived.unless):
+                    quantity = Quantity(metric=derived.metric, unit=derived.unit, seconds=derived.seconds)
+                    block.figures.append(_Figure(quantity, value, {}, {}))
 
     def _measures(self, blocks: list[_Block]) -> Iterator[Measure]:
         for order, block in enumerate(blocks, 1):
@@ -395,6 +422,8 @@ class _Text(str):
             return units.size(value, 6) if value is not None else str(self)
         if spec == "lower":
             return self.lower()
+        if spec == "count":
+            return str(len(self.split()))
         one, _, many = spec.partition("|")
         return f"{self} {one if self == '1' else many}" if many else str(self)
 

@@ -1,8 +1,7 @@
-"""The hep-benchmark-suite's document: the host and a profile a benchmark; and what it prints at its end."""
+"""The hep-benchmark-suite's document: the host and a profile a benchmark."""
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import msgspec
@@ -11,15 +10,11 @@ from probes.imports import json_text
 from probes.imports.dates import iso
 from probes.imports.hep import hepscore
 from probes.imports.json_text import mapping, text
-from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble, noted
+from probes.imports.model import Contradiction, Measure, Refused, Result, Trouble, noted
 from probes.imports.numbers import number, truncated
 from probes.imports.source import Source
 
 _UNKNOWN = ("not_available", "not_defined", "")
-_PRINTED = re.compile(
-    r"^(.+?) Benchmark = (\S+)(?: \((.+?)\))?(?: over benchmarks (?:dict_keys\()?\[(.*?)\])?"
-)
-_HOST = re.compile(r"^BENCHMARK RESULTS FOR (\S+)")
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -46,10 +41,6 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def recognised(source: Source) -> bool:
     head = source.data[: 1 << 20]
     return b'"profiles"' in head and b'"host"' in head
-
-
-def text_recognised(source: Source) -> bool:
-    return source.has(b"BENCHMARK RESULTS FOR")
 
 
 def parse(source: Source) -> Result:
@@ -112,41 +103,6 @@ def parse(source: Source) -> Result:
         host=detail_suite.hostname, began=iso(detail_suite.start), measures=tuple(measures),
         contradictions=tuple(contradictions), troubles=tuple(troubles),
         recomputed=("score from the runs",) if any(p.hepscore for p in profiles) else (), detail=detail_suite,
-    )  # fmt: skip
-
-
-def parse_text(source: Source) -> Result:
-    host = cpu = start = None
-    profiles: list[Profile] = []
-    measures: list[Measure] = []
-    facts: list[Noted] = []
-    for line in source.lines():
-        if found := _HOST.match(line):
-            host = found[1]
-        elif line.startswith("Machine CPU Model:"):
-            cpu = line.partition(":")[2].strip()[:200]
-        elif line.startswith("Suite start:"):
-            start = line.partition(":")[2].strip()
-        elif (
-            (found := _PRINTED.match(line))
-            and (value := number(found[2])) is not None
-            and len(profiles) < 100
-        ):
-            profiles.append(Profile(name=found[1], value=value, unit=found[3]))
-            if value > 0:
-                measures.append(Measure(workload=found[1], metric="score", value=value, unit=""))
-            if found[4]:
-                facts.append(
-                    Noted(name="workloads", value=found[4].replace("'", ""), subject=f"profile:{found[1]}")
-                )
-    if not measures:
-        raise Refused("hep-benchmark-suite: no score in its printed summary", "import its JSON document")
-    if cpu:
-        facts.append(Noted(name="model", value=cpu, subject="cpu"))
-    return Result(
-        kind="hep-suite-text", tool="hep-benchmark-suite", host=host, began=iso(start),
-        measures=tuple(measures), facts=tuple(facts),
-        detail=Suite(hostname=host, cpu_model=cpu, start=start, profiles=tuple(profiles)),
     )  # fmt: skip
 
 

@@ -105,6 +105,12 @@ def _hepscore(result: Result, want: Any) -> list[str]:
         out = fields(detail, want, ("copies", "threads_per_copy", "events_per_thread"))
         out += [] if detail.name == want["description"] else [f"name: {detail.name}"]
         return out if detail.chosen == want["wl_scores"] else [*out, f"scores: {detail.chosen}"]
+    if result.kind == "hep-suite-text":
+        scores = {m.workload: m.value for m in result.measures}
+        claimed = {name: profile["value"] for name, profile in want["profiles"].items()}
+        model = {f.value for f in result.facts if f.name == "model"}
+        same = (scores, result.host, model) == (claimed, want["hostname"], {want["cpu_model"]})
+        return [] if same else [f"scores: {scores}, {result.host}, {model}"]
     assert isinstance(detail, hep_suite.Suite)
     names = (
         "hostname",
@@ -285,7 +291,46 @@ def _unixbench(result: Result, want: Any) -> list[str]:
     return out
 
 
-_OF_LINES = {"stream": _stream, "stress-ng": _stress_ng, "unixbench": _unixbench}
+def _sysbench(result: Result, want: Any) -> list[str]:
+    metrics = {"tps": ("transactions", 1.0), "qps": ("queries", 1.0), "ops_s": ("operations", 1.0),
+               "mib_s": ("bandwidth", float(1 << 20))}  # fmt: skip
+    ranks = {"min": "least", "avg": "mean", "max": "greatest"}
+    out = [] if result.version == want[0]["version"] else ["version"]
+    for number, run in enumerate(want, 1):
+        name = f"run {number}: sysbench" if len(want) > 1 else "sysbench"
+        own = [m for m in result.measures if m.workload == name]
+        out += [] if {m.seconds for m in own} == {run["total_s"]} else [f"{name}: seconds"]
+        out += [] if {m.conditions["threads"] for m in own} == {str(run["threads"])} else [f"{name}: threads"]
+        for key, (metric, factor) in metrics.items():
+            claimed = None if run[key] is None else run[key] * factor
+            out += [] if _value(result, name, metric) == claimed else [f"{name}: {metric}"]
+        for rank, ms in run["lat_ms"].items():
+            got = _value(result, name, f"{ranks.get(rank, rank)} latency")
+            out += [] if near(got, ms / 1000 if ms else None) else [f"{name}: {rank}"]
+    return out
+
+
+def _mlc(result: Result, want: Any) -> list[str]:
+    out = [] if result.version == want["version"] else ["version"]
+    for metric, key, factor in (("latency", "latency_ns", 1e-9), ("bandwidth", "bandwidth_mb_s", 1e6)):
+        claimed = {
+            f"memory node {i} to {j}": cell * factor
+            for i, row in enumerate(want[key] or ())
+            for j, cell in enumerate(row)
+        }
+        got = {m.workload: m.value for m in result.measures if m.metric == metric}
+        same = got.keys() == claimed.keys() and all(near(got[name], cell) for name, cell in claimed.items())
+        out += [] if same else [f"{metric}: {got}"]
+    return out
+
+
+_OF_LINES = {
+    "mlc": _mlc,
+    "sysbench": _sysbench,
+    "stream": _stream,
+    "stress-ng": _stress_ng,
+    "unixbench": _unixbench,
+}
 
 
 def _other(result: Result, want: Any) -> list[str]:

@@ -12,8 +12,14 @@ SOURCES = Path(probes.imports.__file__).parent
 KNOWN = {name for kind, name in texts("imported").entries if kind == "finding" and "." in name}
 
 
+def _sources() -> str:
+    """The importers: code, and formats that are data."""
+    files = (*SOURCES.rglob("*.py"), *(SOURCES / "formats").glob("*.toml"))
+    return "".join(path.read_text() for path in sorted(files))
+
+
 def test_every_id_has_its_sentence() -> None:
-    text = "".join(path.read_text() for path in sorted(SOURCES.rglob("*.py")))
+    text = _sources()
     raised = set(
         re.findall(r'"((?:io500|fio|hepscore|suite|prmon|ior|mdtest|sysstat|iperf3|sysbench|stream|'
                             r'elbencho|hpl|hpcg|nccl|stress-ng|perf|darshan|numactl|unixbench)\.[a-z0-9-]+)"', text)
@@ -23,6 +29,6 @@ def test_every_id_has_its_sentence() -> None:
 
 
 def test_no_sentence_without_its_id() -> None:
-    text = "".join(path.read_text() for path in sorted(SOURCES.rglob("*.py")))
+    text = _sources()
     own = {name for name in KNOWN if not name.startswith("import.")}
     assert not [name for name in own if f'"{name}"' not in text]
