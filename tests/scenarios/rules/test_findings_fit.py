@@ -16,8 +16,10 @@ from scenarios import events as ev
 from scenarios.finding import LOUD, Finding, Remedy
 from scenarios.rules.known import written
 from scenarios.rules.read import chosen
+from scenarios.rules.rule_file import RuleText
 from scenarios.rules.services import service_state
 from scenarios.triage import all_rules, apply_rule
+from tests.every_case import assert_each
 from tests.fakes.hosts.server import Server
 from tests.scenarios.test_planted_faults import PLANTED
 
@@ -35,12 +37,6 @@ RULE_OF = {"host.pressure-memory": "host.pressure"}
 @pytest.fixture(scope="module")
 def healthy(tmp_path_factory: pytest.TempPathFactory) -> Server:
     return Server(tmp_path_factory.mktemp("server"))
-
-
-@pytest.fixture
-def server(healthy: Server) -> Iterator[Server]:
-    with healthy.planted():
-        yield healthy
 
 
 # Words of commands that look like one of these, and are none.
@@ -74,23 +70,23 @@ def settings_of(line: str) -> Iterator[tuple[str, str]]:
                 yield path, words[1]
 
 
-@pytest.mark.parametrize(
-    ("rule", "severity", "files"), PLANTED, ids=lambda v: v if isinstance(v, str) else ""
-)
-def test_a_planted_fault_s_finding_fits(
-    server: Server, rule: str, severity: str, files: dict[str, str]
-) -> None:
-    for path, text in files.items():
-        server.put(path, text)
-    host = Host(str(server.root))
-    findings, read = found_with_reads(host, rule)
-    for finding in findings:
-        check_evidence(host, finding, read)
-        check_subjects(finding)
-        if finding.severity in LOUD:
-            assert any(remedy.commands or remedy.no_command for remedy in finding.remedy), finding
-        for remedy in finding.remedy:
-            check_remedy(host, server.root, remedy)
+def test_each_planted_fault_s_findings_fit(healthy: Server) -> None:
+    def check(planted: tuple[str, str, dict[str, str]]) -> None:
+        rule, _, files = planted
+        with healthy.planted():
+            for path, text in files.items():
+                healthy.put(path, text)
+            host = Host(str(healthy.root))
+            findings, read = found_with_reads(host, rule)
+            for finding in findings:
+                check_evidence(host, finding, read)
+                check_subjects(finding)
+                if finding.severity in LOUD:
+                    assert any(remedy.commands or remedy.no_command for remedy in finding.remedy), finding
+                for remedy in finding.remedy:
+                    check_remedy(host, healthy.root, remedy)
+
+    assert_each(PLANTED, check)
 
 
 def check_evidence(host: Host, finding: Finding, read: Trace) -> None:
@@ -155,7 +151,9 @@ def _names_setting(line: str, path: str) -> bool:
     )
 
 
-@pytest.mark.parametrize("rule", written(Path("/nonexistent")).rules, ids=lambda rule: rule.id)
-def test_a_rule_that_may_be_loud_has_a_command_or_says_why_not(rule: object) -> None:
-    loud = rule.severity in LOUD or rule.warning or rule.critical
-    assert not loud or any(one.commands or one.set or one.no_command for one in rule.remedy)
+def test_a_rule_that_may_be_loud_has_a_command_or_says_why_not() -> None:
+    def check(rule: RuleText) -> None:
+        loud = rule.severity in LOUD or rule.warning or rule.critical
+        assert not loud or any(one.commands or one.set or one.no_command for one in rule.remedy)
+
+    assert_each(written(Path("/nonexistent")).rules, check, name=lambda rule: rule.id)
