@@ -15,6 +15,7 @@ from probes.units import counted, cpus, listed, number, percent
 from scenarios.cpus import priority
 from scenarios.cpus.quota import PERIODS_SPEAK, Quota, less_tight, stopped_by
 from scenarios.finding import MOST_SHOWN, Evidence, Finding, Remedy
+from scenarios.host import kernel_threads
 from scenarios.host.top_users import User, last_look, top_users, unseen
 from scenarios.knowledge.waits import kernel_thread
 from scenarios.rule import Inapplicable, Rule, Unreadable, readable
@@ -223,6 +224,7 @@ def quota(host: Host) -> Iterator[Finding]:
 
 
 RULES: tuple[Rule, ...] = (
+    *kernel_threads.RULES,
     Rule("host.pressure", "host", "tasks that waited for CPU, I/O or memory in the last minute", pressure),
     Rule("host.cpu-offline", "host", "CPUs switched off", offline),
     Rule(

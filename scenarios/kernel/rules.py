@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 from probes.host import Host
 from probes.system.software.kernel import kernel
-from probes.types import Absent
-from scenarios.finding import Evidence, Finding
+from probes.types import Absent, present
+from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.kernel.symptoms import NEEDS, SYMPTOMS
+from scenarios.knowledge.hardware import faults_of_module, module_faults
 from scenarios.knowledge.kernels import KernelFault, faults_here
-from scenarios.rule import Rule, readable
+from scenarios.rule import Inapplicable, Rule, readable
 from scenarios.rules.texts import texts
 
 SAYS = texts("kernel")
@@ -72,4 +73,31 @@ def _lower(text: str) -> str:
     return text[:1].lower() + text[1:] if text[1:2].islower() else text
 
 
-RULES: tuple[Rule, ...] = (Rule("kernel.known-faults", "kernel", "kernels with known faults", known),)
+def modules(host: Host) -> Iterator[Finding]:
+    """Modules from outside of the kernel whose version is in knowledge/modules.toml."""
+    names = dict.fromkeys(fault.module for fault in module_faults())
+    versions = {
+        name: version for name in names if present(version := host.word(f"/sys/module/{name}/version"))
+    }
+    if not versions:
+        raise Inapplicable("no module of which faults are known is loaded, or its version is not told")
+    for name, version in versions.items():
+        for fault in faults_of_module(name, version):
+            yield SAYS.finding(
+                "module-fault",
+                id="kernel.module-faults",
+                severity="warning" if fault.grave else "notice",
+                subject=f"{name}: {fault.title}",
+                module=name,
+                version=version,
+                fault=fault.title,
+                effect=fault.effect,
+                remedy=(Remedy(title=fault.remedy, commands=fault.commands, verify=fault.commands[:1]),),
+                references=fault.sources,
+            )
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("kernel.known-faults", "kernel", "kernels with known faults", known),
+    Rule("kernel.module-faults", "kernel", "modules from outside of the kernel with known faults", modules),
+)

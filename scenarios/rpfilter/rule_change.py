@@ -171,9 +171,9 @@ def _widening(rule: ReversePathRule) -> str:
     return f"{whom} {SAYS.text('widening')}".strip()
 
 
-def loose(setting: RpFilter) -> Remedy | None:
-    """Loose where it is strict; None where nothing is strict."""
-    wanted = {name: 2 for name, mode in setting.active.items() if mode == 1}
+def loose(setting: RpFilter, interfaces: tuple[str, ...] = ()) -> Remedy | None:
+    """Loose where it is strict, on these interfaces or on all; None where nothing is strict."""
+    wanted = {n: 2 for n, mode in setting.active.items() if mode == 1 and (not interfaces or n in interfaces)}
     if not wanted:
         return None
     return _change(setting, wanted, SAYS.text("loose"), "")

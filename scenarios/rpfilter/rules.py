@@ -1,5 +1,7 @@
 """Read-only rules about the reverse-path check: is it loaded, does every packet meet it, is the configuration true."""
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 
 from probes import units
@@ -7,6 +9,7 @@ from probes.host import Host
 from probes.system.firewall.reverse_path import Protocol, ReversePathRule
 from probes.system.firewall.rp_filter import WORDS
 from probes.system.firewall.rules import Ruleset
+from probes.system.kernel_log import kernel_log
 from probes.system.network.routes import RouteTable
 from probes.types import Absent
 from probes.units import counted
@@ -20,6 +23,8 @@ from scenarios.rules.texts import texts
 
 SAYS = texts("rpfilter")
 
+STRICT = 1
+MANY_DROPS = 1000
 FAST_MBIT = 25_000  # from here on one core cannot check every frame of MTU 1500 at half a microsecond each
 
 
@@ -161,11 +166,24 @@ def settings(host: Host) -> Iterator[Finding]:
     in_effect = ", ".join(active) or "off on every interface"
     base = SAYS.evidence("rp-filter", all=setting.everywhere, active=in_effect)
     if not isinstance(setting.drops, Absent) and setting.drops > 0:
+        met = _interfaces_of_martians(host, [n for n, value in setting.active.items() if value == STRICT])
+        way = _default_interface(facts)
         yield SAYS.finding(
             "drops",
+            severity="warning" if met and setting.drops >= MANY_DROPS else "notice",
+            subjects=tuple(met),
             count=f"{setting.drops:,}",
-            evidence=(base, SAYS.evidence("drops", count=setting.drops)),
-            remedy=() if (loosely := loose(setting)) is None else (loosely,),
+            where=SAYS.text("came-in", interfaces=", ".join(met)) if met else SAYS.text("forged"),
+            way=SAYS.text("default-way", interface=way) if met and way and way not in met else "",
+            evidence=(
+                base,
+                SAYS.evidence("drops", count=setting.drops),
+                *(
+                    SAYS.evidence("martian", interface=name, lines=count, source=source)
+                    for name, (count, source) in met.items()
+                ),
+            ),
+            remedy=() if (loosely := loose(setting, tuple(met))) is None else (loosely,),
             references=remedies.SETTING_REFERENCES,
         )
     if setting.loosened:
@@ -176,6 +194,27 @@ def settings(host: Host) -> Iterator[Finding]:
             remedy=(strict(setting, setting.loosened),),
             references=remedies.SETTING_REFERENCES,
         )
+
+
+def _interfaces_of_martians(host: Host, strict_ones: list[str]) -> dict[str, tuple[int, str]]:
+    """The strict interfaces that the kernel's log names for packets with a wrong source, with how many lines."""
+    log = host.once(kernel_log)
+    if isinstance(log, Absent):
+        return {}
+    counts = Counter(
+        found[1]
+        for line in log.lines
+        if (found := re.search(r"martian source .* on dev ([^\s,]+)", line.message))
+    )
+    return {name: (counts[name], log.source) for name in strict_ones if counts[name]}
+
+
+def _default_interface(facts: Facts) -> str:
+    """Where the IPv4 default route leads out; empty where there is none."""
+    table = facts.routes["IPv4"]
+    if isinstance(table, Absent):
+        return ""
+    return next((route.interface for route in table.unicast if route.prefix == "0.0.0.0/0"), "")
 
 
 RULES: tuple[Rule, ...] = (

@@ -167,6 +167,7 @@ def evidence_of(text: RuleText, host: Host, rows: Sequence[SubjectRow]) -> Itera
         words = Words(template)
         for row in rows:
             lines.setdefault(words.filled(row), []).extend(_sources(text, host, row, *words.names))
+    lines.pop("", None)  # all of it was left out, as nothing of it is known
     for line, sources in lines.items():
         yield Evidence(line, ", ".join(list(dict.fromkeys(sources))[:MAX_SOURCES]))
 

@@ -60,6 +60,8 @@ IB = {
 RATE = "sys/class/infiniband/mlx5_0/ports/1/rate"
 
 PLANTED: list[tuple[str, str, dict[str, str]]] = [
+    ("groups.io", "notice", LIMITED | {f"{SLICE}/io.max": "8:0 rbps=max wbps=1048576",
+                             f"{SLICE}/io.pressure": FULL_IO.format("0.3")}),
     ("groups.io", "warning", LIMITED | {f"{SLICE}/io.max": "8:0 rbps=max wbps=1048576 riops=max wiops=max",
                                         f"{SLICE}/io.pressure": FULL_IO.format("92.41")}),
     ("groups.io", "notice", {"proc/self/mountinfo": V1.format("blkio"),
@@ -103,8 +105,6 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
 ]  # fmt: skip
 
 TRAPS: list[tuple[str, dict[str, str]]] = [
-    ("groups.io", LIMITED | {f"{SLICE}/io.max": "8:0 rbps=max wbps=1048576",
-                             f"{SLICE}/io.pressure": FULL_IO.format("0.3")}),
     ("storage.ceph-client", {f"{CEPH}/osdc": "REQUESTS 12 homeless 0\n", f"{CEPH}/mds_sessions": "mds.0 open",
                              f"{CEPH}/status": "blocklisted: false"}),
     ("storage.lustre-read-ahead", {f"{LLITE}/max_read_ahead_mb": "256", f"{LLITE}/statahead_max": "32"}),

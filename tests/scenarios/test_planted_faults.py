@@ -17,6 +17,7 @@ from tests.every_case import assert_each
 from tests.fakes.hosts.server import CHANNELS, CPU, FEATURES, RINGS, Server
 from tests.scenarios import planted_classes as classes
 from tests.scenarios import planted_services as services
+from tests.scenarios import planted_state as state
 
 NIC = "sys/class/net/eth0"
 SDB = "sys/block/sdb"  # a hard disk
@@ -219,8 +220,8 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
 ]  # fmt: skip
 
 
-PLANTED += classes.PLANTED + services.PLANTED
-TRAPS = classes.TRAPS + services.TRAPS
+PLANTED += classes.PLANTED + services.PLANTED + state.PLANTED
+TRAPS = classes.TRAPS + services.TRAPS + state.TRAPS
 RULES = written(Path("/nonexistent"), tested=False).rules
 LINES = Path(__file__).parents[1] / "data" / "kernel_log"
 OF_LINES = {
@@ -280,7 +281,7 @@ def test_a_planted_fault_is_found(server: Server, rule: str, severity: str, file
     for path, text in files.items():
         server.put(path, text)
     asked = {"host.pressure-memory": "host.pressure"}.get(rule, rule)
-    asked = "kernel.known-faults" if rule.startswith("kernel.") else asked
+    asked = "kernel.known-faults" if rule.startswith("kernel.") and rule != "kernel.module-faults" else asked
     found = findings(server.root, asked)
     assert rule in found and found[rule].severity == severity, found
 

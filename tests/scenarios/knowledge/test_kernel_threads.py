@@ -7,6 +7,10 @@ import pytest
 from scenarios.knowledge.waits import kernel_thread, kernel_threads
 
 NAMES = (
+    "kipmi0",
+    "acpi_pad/0",
+    "kworker/0:1-kacpid",
+    "vhost-4711",
     "khugepaged",
     "kswapd0",
     "kcompactd1",
@@ -20,6 +24,12 @@ NAMES = (
     "z_wr_iss",
     "nfsd",
     "loop0",
+    "edac-poller",
+    "ptlrpcd_00_01",
+    "kauditd",
+    "rcu_preempt",
+    "migration/3",
+    "scsi_eh_4",
 )
 
 
@@ -33,6 +43,6 @@ def test_every_kind_has_its_row() -> None:
     assert [kernel_thread(name) for name in NAMES] == list(kernel_threads())
 
 
-@pytest.mark.parametrize("name", ["kworker/3:1-events", "rcu_preempt", ""])
+@pytest.mark.parametrize("name", ["kworker/3:1-events", "krfcommd", ""])
 def test_others_are_not_known(name: str) -> None:
     assert kernel_thread(name) is None

@@ -44,7 +44,8 @@ NO_NAMES = re.compile(r"ipmitool sdr|lsblk -o \S+")
 
 
 def found_with_reads(host: Host, rule: str) -> tuple[list[Finding], Trace]:
-    asked = "kernel.known-faults" if rule.startswith("kernel.") else RULE_OF.get(rule, rule)
+    by_version = rule.startswith("kernel.") and rule != "kernel.module-faults"
+    asked = "kernel.known-faults" if by_version else RULE_OF.get(rule, rule)
     host.still = True
     with tracing() as read:
         events = [e for r in all_rules() if r.id == asked for e in apply_rule(r, host, lambda: 0.0)]
@@ -66,7 +67,7 @@ def settings_of(line: str) -> Iterator[tuple[str, str]]:
             yield f"/proc/sys/{name.replace('.', '/')}", value
     elif words[:1] == ["echo"] and len(words) > 3 and (words[2] == ">" or words[2:4] == ["|", "tee"]):
         for path in words[3 if words[2] == ">" else 4 :]:
-            if path.startswith(("/proc/", "/sys/")):
+            if path.startswith(("/proc/", "/sys/")) and not path.endswith("/drop_caches"):  # an action
                 yield path, words[1]
 
 
