@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from probes.host import Host
+from probes.number_text import whole
 from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.disk.diskstats import disk_counters
 from probes.system.disk.drive.transport import virtual
@@ -47,7 +48,8 @@ def _member_of(host: Host, disk: BlockDevice) -> str | Absent:
         if own & {*above.slaves}:
             if above.name.startswith("md"):
                 return above.name
-            if "ceph" in (above.label or ""):
+            if above.name in host.once(_ceph_volumes):
+                return "Ceph"
                 return "Ceph"
     for folder in host.glob("/sys/fs/btrfs/*/devices"):
         names = host.listing(folder)
@@ -60,6 +62,14 @@ def _member_of(host: Host, disk: BlockDevice) -> str | Absent:
         if pool and present(text) and re.search(member, text, re.MULTILINE):
             return f"the ZFS pool {pool[1]}"
     return Absent("no array is known to use it", "unsupported")
+
+
+def _ceph_volumes(host: Host) -> frozenset[str]:
+    """Mapped devices whose volume group is one that ceph-volume makes (`ceph--UUID-osd--block--UUID`)."""
+    paths = host.glob("/sys/block/dm-*/dm/name")
+    return frozenset(
+        path.split("/")[3] for path in paths if present(name := host.word(path)) and name.startswith("ceph--")
+    )
 
 
 def emulated_rows(host: Host) -> list[SubjectRow] | Absent:
@@ -172,8 +182,11 @@ def crypt_rows(host: Host) -> list[SubjectRow]:
     for block in text.split("\n\n"):
         fields = dict(re.findall(r"^(\w+)\s*: (.*)$", block, re.MULTILINE))
         name, priority = fields.get("name", ""), fields.get("priority", "")
-        if re.fullmatch(r"xts\(aes\)|cbc\(aes\)|essiv\(cbc\(aes\),sha256\)", name) and priority.isdecimal():
-            best[name] = max(best.get(name, (0, "")), (int(priority), fields.get("driver", "")))
+        if (
+            re.fullmatch(r"xts\(aes\)|cbc\(aes\)|essiv\(cbc\(aes\),sha256\)", name)
+            and (rank := whole(priority)) is not None
+        ):
+            best[name] = max(best.get(name, (0, "")), (rank, fields.get("driver", "")))
     return [
         SubjectRow(name, {"name": name, "driver": driver, "disks": len(crypts)})
         for name, (_, driver) in best.items()
