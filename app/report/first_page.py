@@ -6,6 +6,7 @@ from app.report.figures import latency
 from app.report.figures.verdict_table import aside, beside, effects
 from app.report.headline import alone, remarks
 from app.report.next_steps import to_do
+from app.report.numbers import measured_alone
 from app.report.results import checkup
 from app.report.validity import MARKS, TONES, trust
 from probes.units import duration
@@ -58,6 +59,8 @@ def _result(session: Session, *, narrow: bool) -> list[Part]:
     if not tables and (texts := alone(session)):
         parts.append(Bullets(tuple((text,) for text in texts)))
     parts += tables
+    if (alone_table := measured_alone(session)) is not None:
+        parts.append(alone_table)
     found = effects(session, narrow=narrow)
     if found is not None:
         parts += [found, *([say(*values)] if (values := beside(session)) else ())]

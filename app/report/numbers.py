@@ -40,6 +40,25 @@ def numbers(session: Session) -> list[Part]:
     return parts
 
 
+def measured_alone(session: Session) -> Table | None:
+    """What each load gave, a column a variant, where nothing is compared within the run; None where something is."""
+    if session.verdicts or session.card.role != "battery":
+        return None
+    variants = session.ordered(b.variant for blocks in session.blocks.values() for b in blocks)
+    rows = []
+    for workload, blocks in session.blocks.items():
+        metric = _leading(session, workload, blocks)
+        unit, cells = _unit(session, workload, metric), []
+        for variant in variants:
+            own = [
+                b.values[metric] for b in blocks if b.variant == variant and counts(b) and metric in b.values
+            ]
+            cells.append(str(units.amount(median(own), unit)) if own else "–")
+        rows.append((wording.workload_title(session, workload), *cells))
+    header = ("load, median", *(wording.variant_label(session, variant) for variant in variants))
+    return Table(header, tuple(rows), frozenset(range(1, len(header)))) if rows else None
+
+
 def over_the_run(session: Session) -> list[Gallery]:
     """Each load's blocks by the time; not those of imported results, which have no clock of their own."""
     drawn = () if imported(session) else (one for w in session.blocks for one in _drawing(session, w))

@@ -32,8 +32,8 @@ from scenarios.verdict.verdict import NOT_YET, UNFIT, Estimate, decide, interval
 
 PILOTS = 2
 SETTLE_S = 1.0  # of idling after a flush, before each block of a load whose two orders contradict each other
-MIN_CYCLES_AFTER = 8
-ORDER_CYCLES = (8, 16, 32)  # after which the orders are held against each other
+MIN_CYCLES_AFTER = 6
+ORDER_CYCLES = (6, 8, 10, 12, 16, 24, 32)  # after which the orders are held against each other
 EASY, HARD = "easy", "hard"
 FEWEST_GROUPS = 4
 NEEDS = {  # what a corner works with, another one made
@@ -100,7 +100,7 @@ class Cycles:
             longest = run.clock.now() - at
             self._seconds = run.clock.now() - began
             left = max(0.0, budget_s - self._seconds)
-            self._settle_longer(cycle, left / longest if longest else 0.0)
+            self._settle_longer(cycle, left / (longest + 2 * SETTLE_S))
             done = min(1.0, self._seconds / budget_s)
             step.progress(f"cycle {cycle + 1}, easy and hard in turn", left, done)
             cycle += 1
