@@ -164,10 +164,7 @@ class Storage(Scenario):
                 for one in layout.targets:
                     values = level_values(experiment.groups, one.letter, load.metrics[0], judged)
                     if values and one.letter not in experiment.gone:
-                        side = scheduler.variants.index(one.letter)
-                        latencies = [
-                            pair for train in scheduler.counted for pair in train.sides[side].histogram
-                        ]
+                        latencies = scheduler.latencies(one.letter, len(values))
                         beside = shown.get(one.letter)
                         remarks = sorted(trains.remarks)[-1:]
                         levels.append(level_of(one, load, values, remarks, latencies, beside))

@@ -35,8 +35,8 @@ def doubts(found: ComparedRecordings) -> list[str]:
             else "single values show no spread at all"
         )
         lines.append(
-            f"One run a side, so one order only: {spread}. A load is called slower or faster only beyond what two runs of such a load "
-            f"usually differ by ({usual} from run to run). Three {unit} a side would settle it."
+            f"One run a side, so one order only: {spread}. A load is called slower or faster only beyond what two runs "
+            f"of such a load usually differ by ({usual} from run to run). Three {unit} a side would settle it."
         )
     elif any(e.basis == "one side" for e in found.effects):
         few = "A" if found.a.boots < found.b.boots or found.a.runs < found.b.runs else "B"

@@ -167,6 +167,16 @@ class TrainScheduler(Scheduler):
         ]
         return Lap(groups, sides_of(train, names, self._group), disturbed, [each[0] for each in alone])
 
+    def latencies(self, variant: str, groups: int) -> list[tuple[int, int]]:
+        """How long the operations of the first groups that count took. A train keeps them as a whole, so the last one
+        may reach some groups further."""
+        side, found, before = self.variants.index(variant), list[tuple[int, int]](), 0
+        for train in self.counted:
+            if before < groups:
+                found += train.sides[side].histogram
+            before += len(train.order) // (2 * len(self.variants))
+        return found
+
     def drop(self, variants: Sequence[str]) -> None:
         self.trains = self.trains.without(variants)
         self.counted = []

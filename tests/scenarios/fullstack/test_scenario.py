@@ -9,7 +9,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from app.recording.session import Session
+from app.recording.values import value_of
 from probes.bench.measured import BenchRefused
+from probes.bench.streams.bench import METRIC
 from probes.bench.streams.messages import Open
 from probes.bench.streams.remote import RemotePeer, Said
 from probes.host import Host
@@ -212,6 +215,24 @@ def test_the_result_is_shown_and_read_back(tmp_path: Path) -> None:
     assert found.on_top(0.0) is not None
     again = msgspec.json.decode(msgspec.json.encode(found), type=Streams)
     assert again == found
+
+
+def test_a_way_has_one_rate_in_the_limits_and_beside_the_verdicts(tmp_path: Path) -> None:
+    """It was 487 MB/s in one table and 560 MB/s in another."""
+    done = told(tmp_path, ALIKE)
+    session = Session()
+    for event in done.fake.events:
+        session.apply(event)
+    seen = 0
+    for one in done.measured.levels:
+        value = value_of(session, one.direction, METRIC, one.side)
+        if value is not None:  # five digits are recorded
+            assert one.rate == pytest.approx(value * 1e6, rel=1e-3)
+            seen += 1
+        elif one.side == "zerocopy":
+            value = value_of(session, "zerocopy", METRIC, one.side)
+            assert value is not None and one.rate == pytest.approx(value * 1e6, rel=1e-3)
+    assert seen >= 4
 
 
 def test_a_side_that_cannot_be_measured_is_left_out(tmp_path: Path) -> None:
