@@ -1,7 +1,6 @@
 """The answer in numbers: the cost beside this host's rates, the bounds at line rate, and how severe that is."""
 
 from collections.abc import Iterator, Sequence
-from statistics import median
 
 import msgspec
 
@@ -45,7 +44,7 @@ class CostAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 def answer(
     verdicts: Sequence[ev.Verdict],
-    path_ns: Sequence[float],
+    path_ns: float | None,
     rates: PacketRates | Absent,
     card: Card | None,
     link_gbit: float,
@@ -53,9 +52,9 @@ def answer(
 ) -> CostAnswer | None:
     """None where the check's cost was not measured (not applicable, or too few groups for an interval)."""
     verdict = next((v for v in verdicts if v.variant == CHECK and v.metric == "ns/packet"), None)
-    if verdict is None or verdict.delta is None or verdict.delta_ci95 is None or not path_ns:
+    if verdict is None or verdict.delta is None or verdict.delta_ci95 is None or path_ns is None:
         return None
-    cost = Cost(verdict.delta, verdict.delta_ci95, median(path_ns))
+    cost = Cost(verdict.delta, verdict.delta_ci95, path_ns)
     packets = None
     if not isinstance(rates, Absent):
         rate = rates.ipv6 if protocol == "IPv6" else rates.ipv4

@@ -18,7 +18,7 @@ from scenarios import events as ev
 from scenarios.declared_options import described
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.experiment import Experiment
-from scenarios.experiment.groups import level_values
+from scenarios.experiment.groups import values_beside
 from scenarios.experiment.load_schedule import LEAST_LOAD_S, ScheduledLoad, campaign
 from scenarios.experiment.schedule.blocks import Blocks
 from scenarios.experiment.schedule.train_scheduler import TrainScheduler
@@ -150,8 +150,8 @@ class Rpfilter(Scenario):
             def done(experiment: Experiment) -> None:
                 verdicts = experiment.verdicts
                 if trial is tried[0]:
-                    path = level_values(experiment.groups, NONE, trial.workload.metrics[0], verdicts)
-                    self._conclude(run, facts, verdicts, path, now)
+                    shown = values_beside(experiment.groups, trial.workload.metrics[0], verdicts)
+                    self._conclude(run, facts, verdicts, shown.get(NONE), now)
                 else:
                     beside.append((trial, verdicts))
 
@@ -172,7 +172,7 @@ class Rpfilter(Scenario):
         run: Run,
         facts: Facts,
         verdicts: list[ev.Verdict],
-        path: list[float],
+        path: float | None,
         now: PacketRates | Absent,
     ) -> None:
         """`path`: nanoseconds a packet without a rule."""

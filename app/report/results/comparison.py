@@ -168,7 +168,7 @@ def _effects(found: ComparedRecordings) -> list[doc.Part]:
         )
         for e in told
     ]
-    header = ("load", "A", "B", "B against A", f"95 % CI{' or wider' if wider else ''}", "detectable")
+    header = ("load", "A", "B", "B against A", f"95 % CI{' or wider' if wider else ''}", "would show from")
     table = doc.Table(header, tuple(rows), frozenset({1, 2})).without_empty_columns()
     bars = {
         n: doc.Bar(named(e), e.ratio, drawable(e.ci95), Word(e.verdict), size(e))

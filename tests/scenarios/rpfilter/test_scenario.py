@@ -263,7 +263,7 @@ def test_severity_by_what_it_takes_here(
         delta=560.0,
         delta_ci95=(540.0, 580.0),
     )
-    found = answer([verdict], [1000.0, 1010.0], rates, card, 0.0, "IPv6")
+    found = answer([verdict], 1005.0, rates, card, 0.0, "IPv6")
     assert found is not None
     assert severity_of(found, loaded=True) == severity
     assert severity_of(found, loaded=False) == "ok"
