@@ -195,6 +195,9 @@ class Cycles:
                 reason=f"not applicable: {why}",
                 cached=corner.id in self.cached,
             )
+        judged = self._verdict(corner.load, 1) if len(of_load(corner.load)) == 2 else None
+        if judged is not None and judged.not_measured and judged.order is not None:
+            return CornerLevel(corner=corner.id, unit=corner.unit, reason=f"not measured: {judged.reason}")
         middle, ends = level_interval(values, self._beside(corner))
         return CornerLevel(
             corner=corner.id,

@@ -14,7 +14,7 @@ from scenarios.guards.watch import Watch
 from scenarios.model import Run
 from scenarios.plan import Workload
 
-SETTLE_S = 1.0  # of idling before each block, where the two orders contradict each other
+SETTLE_S = 0.5  # of idling before each block, on average, where the two orders contradict each other
 FEWEST = 4  # groups that are measured where no more fit: with so few the single blocks must show a difference as well
 
 
@@ -149,7 +149,8 @@ class Blocks(Scheduler):
             return
         began = self.run.clock.now()
         await self.pause()
-        await self.run.clock.sleep(self._settle_s)
+        if self._settle_s:  # drawn: a neighbour in the groups' own rhythm is then in step with them no more
+            await self.run.clock.sleep(self._settle_s * self.run.rng.uniform(0.5, 1.5))
         await bench.activate()
         self._active = bench
         self._switching_s += self.run.clock.now() - began

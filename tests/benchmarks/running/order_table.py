@@ -35,10 +35,10 @@ KINDS = {
 }
 WORDS = {
     "box": ("--dir", "{directory}"),
-    "fullstack": ("--dir", "{directory}", "--only", "streams", "--size", "96M"),
+    "fullstack": ("--dir", "{directory}", "--only", "streams", "--size", "96M", "--streams", "2"),
     "workload": (
-        "--variant", "image:TMPDIR={directory}", "--variant", "memory:TMPDIR=/dev/shm", "--",
-        "sh", "-c", "f=$(mktemp); dd if=/dev/zero of=$f bs=64k count=600 conv=fdatasync 2>/dev/null; rm $f",
+        "--variant", "image: TMPDIR={directory}", "--variant", "memory: TMPDIR=/dev/shm",
+        "--cmd", "sh -c 'f=$(mktemp); dd if=/dev/zero of=$f bs=64k count=600 conv=fdatasync; rm $f'",
     ),
     "fstrim": ("--dir", "{directory}"),
     "iosched": ("--dir", "{directory}", "--schedulers", "none,mq-deadline"),
@@ -62,6 +62,8 @@ def disk(place: Path, kind: str) -> Iterator[Path]:
         yield directory
     finally:
         made.drop()
+        made.mountpoint.rmdir()
+        made.image.unlink(missing_ok=True)
 
 
 def fresh(place: Path, scenario: str, kind: str, budget_s: float) -> Path | None:

@@ -239,6 +239,9 @@ def test_what_the_order_decides_is_measured_anew_after_settling_or_not_at_all(fl
     if not flushed:
         assert verdict.not_measured and verdict.ratio is None
         assert verdict.order.second == pytest.approx(2.5, rel=0.1)
+        levels = {one.corner: one for one in done.cycles.levels()}
+        for corner in of_load("ior-write"):  # no level either: the order decides it
+            assert levels[corner.id].median is None and levels[corner.id].reason
         return
     assert verdict.slower and verdict.ratio == pytest.approx(1 / 2.25, rel=0.1)
     assert not verdict.order.is_established
