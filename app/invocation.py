@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from probes.children.environment import STARTED_AS, kept
+from probes.path_ownership import not_roots_alone
 
 NAME = "hostdx"  # as recordings and reports have it: they are read elsewhere, too
 _MODULE = ("app", "cli", "__main__.py")
@@ -25,6 +26,25 @@ def program(*, by_sudo: bool = False) -> str:
     if found and Path(found).resolve() == Path(started).resolve():
         return shlex.quote(found) if by_sudo else NAME
     return shlex.quote(started)
+
+
+def own_command() -> tuple[str, ...]:
+    """Return the words that start the program that runs now, by paths that no search in PATH leads elsewhere."""
+    started = kept(STARTED_AS) or sys.argv[0]
+    path = os.path.realpath(started)
+    if started.endswith(".pyz"):
+        return sys.executable, path
+    if "/" in started and Path(path).name == NAME and os.access(path, os.X_OK):
+        return (path,)
+    return sys.executable, "-P", "-m", "app.cli"
+
+
+def code_rulers(command: tuple[str, ...]) -> str:
+    """For root: who could change what `command` runs (its program, the interpreter, our modules), else empty."""
+    modules = () if command[-1].endswith(".pyz") else (str(Path(__file__).resolve().parent),)
+    return next(
+        (who for path in (command[0], sys.executable, *modules) if (who := not_roots_alone(path))), ""
+    )
 
 
 def pasted(command: str) -> str:

@@ -1,12 +1,13 @@
-"""Who else could rename what lies on the way to a directory: root that works below it is led elsewhere.
+"""Who else could rename what lies on the way to a path: root that works below it is led elsewhere.
 
 The rule is sshd's StrictModes, but for sticky directories: in `/tmp` nobody renames what is another's (inode(7)).
 """
 
 import os
-import pwd
 import stat
 from collections.abc import Iterator
+
+from probes.path_writers import Writers, writers_of
 
 MOST_LINKS = 40  # path_resolution(7)
 
@@ -22,33 +23,36 @@ def exposure(directory: str) -> str:
     )
 
 
-def ruled_by_others(directory: str) -> str:
-    """For root, who else rules a directory on the way: "/home/alice belongs to alice (uid 1000)"; else empty."""
+def rulers(path: str) -> Writers:
+    """For root, who else rules a part of the way or the path itself ("/home/alice belongs to alice (uid 1000)").
+
+    Nobody for other users, and for a path that is not there: that is refused elsewhere.
+    """
     if os.geteuid() != 0:
-        return ""
+        return Writers()
+    unknown = ""
+    devices: set[int] = set()
     try:
-        return next((f"{path} {who}" for path, found in _on_the_way(directory) if (who := _who(found))), "")
+        for place, found in _on_the_way(path):
+            writers = writers_of(found, place, renames_only=True, file_system=found.st_dev not in devices)
+            devices.add(found.st_dev)
+            if writers.others:
+                return Writers(f"{place} {writers.others}")
+            if writers.unknown:
+                unknown = unknown or f"{place} {writers.unknown}"
     except OSError:
-        return ""  # what is not there is refused for that
+        return Writers()
+    return Writers("", unknown)
 
 
-def _who(found: os.stat_result) -> str:
-    if found.st_uid != 0:
-        return f"belongs to {_name(found.st_uid)}"
-    if found.st_mode & stat.S_ISVTX:
-        return ""
-    if found.st_mode & stat.S_IWOTH:
-        return "is not sticky and may be written to by everybody"
-    if found.st_mode & stat.S_IWGRP and found.st_gid != 0:
-        return f"may be written to by group {found.st_gid}"
-    return ""
+def ruled_by_others(path: str) -> str:
+    """Return whom `rulers` is sure of: what is kept or reported goes on where nobody can know."""
+    return rulers(path).others
 
 
-def _name(uid: int) -> str:
-    try:
-        return f"{pwd.getpwuid(uid).pw_name} (uid {uid})"
-    except KeyError:
-        return f"uid {uid}"
+def not_roots_alone(path: str) -> str:
+    """Return why root does not run what the path holds: others rule it, or nobody can know who does."""
+    return rulers(path).anybody
 
 
 def _on_the_way(directory: str) -> Iterator[tuple[str, os.stat_result]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from probes.path_ownership import MOST_LINKS
+from probes.path_writers import writers_of
 
 
 class Misled(Exception):
@@ -54,7 +55,7 @@ def located(path: str) -> Located:
             last = not any(todo)
             if part in ("", ".") and not last:
                 continue
-            trusted = _callers_alone(os.fstat(at))
+            trusted = _callers_alone(at)
             try:
                 found = os.lstat(part, dir_fd=at) if part not in ("", ".", "..") else None
             except FileNotFoundError:
@@ -79,10 +80,9 @@ def located(path: str) -> Located:
         os.close(at)
 
 
-def _callers_alone(folder: os.stat_result) -> bool:
+def _callers_alone(folder: int) -> bool:
     """In a sticky folder others cannot rename what is the caller's, but they make names of their own."""
-    others = stat.S_IWOTH | (stat.S_IWGRP if folder.st_gid else 0)
-    return folder.st_uid in (0, os.geteuid()) and not folder.st_mode & others
+    return not writers_of(os.fstat(folder), f"/proc/self/fd/{folder}").anybody
 
 
 def _moved(at: int, part: str) -> int:

@@ -4,7 +4,6 @@ systemd.timer(5): `FixedRandomDelay` gives each host its own minute, the same ev
 do not write to one file server at once. A night that was missed is missed: nobody wants it in the morning.
 """
 
-import os
 import shlex
 import time
 from datetime import UTC, datetime
@@ -13,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from app.failure import Failure
-from app.invocation import program
+from app.invocation import code_rulers, own_command
 from app.process import identity
 from app.run import consent
 from app.state import check_room, journal_dir
@@ -22,6 +21,7 @@ from app.undo.changes import Changes
 from app.undo.journal import SCHEMA, Busy, Header
 from app.watch.battery import WRITES_BYTES, Wanted, arguments, planned
 from probes.action import Action
+from probes.path_ownership import exposure
 from probes.units import size
 from scenarios.plan import Plan
 
@@ -59,9 +59,16 @@ class Timer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def command(self) -> tuple[str, ...]:
-        words = shlex.split(program())
-        first = os.path.abspath(words[0]) if "/" in words[0] else _found(words[0])  # noqa: PTH100
-        return (first, *words[1:], "watch", "--night", *arguments(self.wanted))
+        return (*own_command(), "watch", "--night", *arguments(self.wanted))
+
+    def check_program(self) -> None:
+        """Root's timer runs nothing that others could replace. Raises Failure."""
+        if who := code_rulers(own_command()):
+            raise Failure(
+                f"watch: {own_command()[0]}: {who}, who could change what root runs every night; install hostdx "
+                "where only root may write (/usr/local, a .deb or .rpm), or use your own crontab: "
+                "`hostdx watch --units`"
+            )
 
     def plan(self) -> Plan:
         """What installing it changes, and what a night then does."""
@@ -77,6 +84,8 @@ class Timer(msgspec.Struct, frozen=True, kw_only=True):
             rights=("root",),
             left_out=battery.left_out,
             sentences=(
+                f"runs {shlex.join(self.command)}",
+                *((rulers,) if (rulers := exposure(self.wanted.directory)) else ()),
                 f"every night at {self.at} and up to an hour later, at low priority; not while others keep the host "
                 "busy",
                 "once more in a night whose figures are low",
@@ -109,12 +118,6 @@ class Timer(msgspec.Struct, frozen=True, kw_only=True):
         )  # fmt: skip
 
 
-def _found(name: str) -> str:
-    import shutil
-
-    return os.path.abspath(shutil.which(name) or f"/usr/bin/{name}")  # noqa: PTH100 (a link stays one)
-
-
 def _quoted(command: tuple[str, ...]) -> str:
     """systemd.service(5), "Command lines": double quotes, `%` and `$` doubled."""
 
@@ -142,6 +145,7 @@ def install(timer: Timer, *, yes: bool) -> None:
     """With consent, journalled, all of it or nothing. Raises Failure."""
     if installed() is not None:
         raise Failure(f"watch: is installed already; `{REMOVE}` first, to install it otherwise")
+    timer.check_program()
     plan = timer.plan()
     agreed = consent.asked(plan, yes=yes, digest="", shown="hostdx watch --install --dry-run")
     check_room()

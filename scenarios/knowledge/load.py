@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from probes.path_ownership import ruled_by_others
+from probes.path_ownership import not_roots_alone
 from probes.safe_read import TooLarge, read_named
 from probes.types import Json
 
@@ -82,7 +82,7 @@ def believed(site: Path) -> tuple[tuple[Path, ...], tuple[str, ...]]:
     good: list[Path] = []
     problems: list[str] = []
     for path in sorted(site.glob("*.toml")):
-        if who := ruled_by_others(str(path)):
+        if who := not_roots_alone(str(path)):
             problems.append(f"{path}: not read as root: {who}")
         else:
             good.append(path)

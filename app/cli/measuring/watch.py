@@ -111,6 +111,8 @@ def _install(at: str, wanted: Wanted, *, yes: bool, dry_run: bool, units: bool) 
 
     checked(wanted)
     timer = Timer(at=at, wanted=wanted)
+    if os.geteuid() == 0:
+        timer.check_program()
     if dry_run:
         from app.report.plan_text import plan_lines
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from app.failure import NotDone
 from app.undo.journal import Outcome
 from probes.action import Action
-from probes.path_ownership import ruled_by_others
+from probes.path_ownership import not_roots_alone
 
 MARK = "hostdx-"
 
@@ -17,7 +17,7 @@ def named(action: Action) -> str:
     path = Path(action.target)
     if not path.is_absolute() or not path.name.startswith(MARK):
         raise NotDone(f"{action.title}: {path}: its name does not carry hostdx's mark")
-    if who := ruled_by_others(str(path.parent)):
+    if who := not_roots_alone(str(path.parent)):
         raise NotDone(f"{action.title}: {path}: {who}")
     return str(path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -18,7 +19,7 @@ from app.undo.supervisor import Guardian
 from app.watch import timer as timers
 from app.watch.battery import Wanted
 from app.watch.timer import NAME, REMOVE, Timer
-from tests.needs import needs, program
+from tests.needs import ROOT, needs, program
 
 pytestmark = pytest.mark.usefixtures("own_state")
 
@@ -30,6 +31,7 @@ def timer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Timer:
     (tmp_path / "units").mkdir()
     monkeypatch.setattr(commands, "tool", lambda name: shutil.which("true") if name == "systemctl" else None)
     monkeypatch.setattr(Guardian, "bequeath", Guardian.dismiss)
+    monkeypatch.setattr("sys.argv", ["hostdx"])
     return Timer(
         at="02:05",
         wanted=Wanted(directory=str(tmp_path), textfile="/var/lib/a b/100%.prom", fleet="/srv/nights"),
@@ -98,7 +100,7 @@ def test_the_cron_line_is_read_by_cron_and_the_shell(timer: Timer) -> None:
 
 @needs(program("systemd-analyze"))
 def test_systemd_takes_the_units(timer: Timer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timers, "program", lambda: shlex.quote(str(shutil.which("true"))))
+    monkeypatch.setattr(timers, "own_command", lambda: (str(shutil.which("true")),))
     for name, text in ((f"{NAME}.service", timer.service), (f"{NAME}.timer", timer.timer)):
         (tmp_path / name).write_text(text)
     units = [str(tmp_path / f"{NAME}.{kind}") for kind in ("service", "timer")]
@@ -106,3 +108,41 @@ def test_systemd_takes_the_units(timer: Timer, tmp_path: Path, monkeypatch: pyte
         ["systemd-analyze", "verify", "--man=no", *units], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0 and NAME not in done.stderr
+
+
+@pytest.fixture
+def other_hostdx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Another user's `hostdx`, found first in PATH."""
+    folder = tmp_path / "alice" / "bin"
+    folder.mkdir(parents=True)
+    (folder / "hostdx").write_text("#!/bin/sh\n")
+    (folder / "hostdx").chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=":")
+    return folder / "hostdx"
+
+
+def test_the_unit_names_the_program_that_runs_now(
+    timer: Timer, other_hostdx: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    genuine = tmp_path / "genuine" / "hostdx"
+    genuine.parent.mkdir()
+    genuine.write_text("#!/bin/sh\n")
+    genuine.chmod(0o755)
+    (tmp_path / "link").symlink_to(genuine)
+    for started in (str(genuine), str(tmp_path / "link"), "hostdx"):
+        monkeypatch.setattr("sys.argv", [started])
+        assert str(other_hostdx) not in timer.service + timer.cron
+    monkeypatch.setattr("sys.argv", [str(tmp_path / "link")])
+    assert timer.command[0] == str(genuine)
+    assert any(str(genuine) in sentence for sentence in timer.plan().sentences)
+
+
+@needs(ROOT)
+def test_root_installs_no_program_of_others(
+    timer: Timer, other_hostdx: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.chown(other_hostdx.parent, 65534, 65534)
+    monkeypatch.setattr("sys.argv", [str(other_hostdx)])
+    with pytest.raises(Failure):
+        timers.install(timer, yes=True)
+    assert list((tmp_path / "units").iterdir()) == [] and journals(journal_dir()) == []
