@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from probes.children.bounded_wait import wait_briefly_for
 from probes.children.own_module import own_module
 
 LINE_BYTES = 1 << 16
@@ -65,4 +66,4 @@ class LineChild:
     async def end(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
-        await self._process.wait()
+        await wait_briefly_for(self._process)

@@ -190,6 +190,7 @@ class Command:
         out, err = self._process.stdout, self._process.stderr
         assert out is not None and err is not None
         watched = {out.fileno(), err.fileno(), wake, 0}
+        closed_s = 0.0
         while watched & {out.fileno(), err.fileno()} and not self._stuck:
             for ready in select.select(sorted(watched), [], [], 1.0)[0]:
                 data = os.read(ready, CHUNK)
@@ -201,9 +202,19 @@ class Command:
                     self.stop()
                 if not data:
                     watched.discard(ready)
-        if self._stuck:
+        status = self._process.poll()
+        while status is None and not self._stuck:  # its output is closed, and it may live on
+            if select.select([wake], [], [], 0.05)[0]:
+                os.read(wake, CHUNK)
+                self.stop()
+            elif not closed_s:
+                closed_s = time.monotonic()
+            elif time.monotonic() > closed_s + STOPPING_S:
+                self.stop()
+            status = self._process.poll()
+        if status is None:
             return {"left": self._process.pid, "said": self._words()}
-        return {"exit": self._process.wait(), "said": self._words(), "cut": self._left < 0}
+        return {"exit": status, "said": self._words(), "cut": self._left < 0}
 
     def _hand_on(self, data: bytes) -> None:
         self._left -= len(data)

@@ -19,6 +19,7 @@ from app.fleet.folder import Line
 from app.fleet.launch.call import Call
 from app.output import say
 from app.run.signals import STOPS, finish_first, taken_by
+from probes.children.bounded_wait import wait_briefly
 from probes.number_text import whole
 
 try:
@@ -38,6 +39,7 @@ except ImportError as _error:
 
 CHUNK = 1 << 18  # bytes of a bundle on their way at once
 TICK_S = 0.25
+GRACE_S = 0.5  # of a command whose output is closed, to end by itself
 MOST_NODES = 100_000
 MOST_LINE = 8 << 20  # bytes
 LEAST = (1, 10)
@@ -113,6 +115,22 @@ class _Bounded(EngineClient):  # type: ignore[misc]
         yield from lines
 
 
+class _Ended(EngineClient):  # type: ignore[misc]
+    """A command that closed its output and lives on is killed. ClusterShell would wait for it and hear nobody else."""
+
+    popen: subprocess.Popen[bytes] | None
+
+    def _close(self, abort: bool, timeout: bool) -> None:
+        if self.popen is not None:
+            if abort or wait_briefly(self.popen, GRACE_S) is None:
+                self.popen.kill()
+            if (
+                wait_briefly(self.popen) is None
+            ):  # the kernel holds it: its status is what the kill will make it
+                self.popen.returncode = -signal.SIGKILL
+        super()._close(abort, timeout)
+
+
 class _Started(EngineClient):  # type: ignore[misc]
     """Without a fork, which copies the launcher's page tables for each of a thousand nodes. Not for gateways."""
 
@@ -135,7 +153,7 @@ class _Started(EngineClient):  # type: ignore[misc]
         return process
 
 
-class _SshClient(_Bounded, SshClient):  # type: ignore[misc]
+class _SshClient(_Ended, _Bounded, SshClient):  # type: ignore[misc]
     pass
 
 
@@ -151,7 +169,7 @@ class _SshWorker(ExecWorker):  # type: ignore[misc]
     SHELL_CLASS = _StartedClient
 
 
-class _SrunClient(_Started, _Bounded, ExecClient):  # type: ignore[misc]
+class _SrunClient(_Ended, _Started, _Bounded, ExecClient):  # type: ignore[misc]
     def _build_cmd(self) -> tuple[list[str], None]:
         words = shlex.split(self.worker.task.info("srun_path"))
         one = ["--nodes=1", "--ntasks=1", f"--nodelist={self.key}", "--quiet", "--unbuffered"]

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from textual.dom import DOMNode
 
 from app.run.launch import HOSTDX
+from probes.children.bounded_wait import wait_briefly_for
 from probes.children.environment import for_hostdx
 
 TIMEOUT_S = 60.0
@@ -32,7 +33,7 @@ async def answer(argv: Sequence[str], timeout_s: float = TIMEOUT_S) -> Outcome:
         out, err = await asyncio.wait_for(child.communicate(), timeout_s)
     except TimeoutError:
         child.kill()
-        await child.wait()
+        await wait_briefly_for(child)
         return Outcome("", f"hostdx {argv[0]} gave no answer within {timeout_s:.0f} s")
     words = err.decode("utf-8", "backslashreplace").strip().splitlines()
     text = out.decode("utf-8", "backslashreplace")

@@ -12,6 +12,7 @@ import msgspec
 
 from app.recording.limits import LINE_LIMIT
 from app.recording.session import Session
+from probes.children.bounded_wait import wait_briefly
 from probes.children.environment import for_hostdx
 from probes.lossless_json import Decoder
 from scenarios import events as ev
@@ -79,10 +80,10 @@ class EventChild:
     def _finish(self) -> None:
         self.ended = True
         try:
-            status = self._process.wait(timeout=2)
+            status: int | None = self._process.wait(timeout=2)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            status = self._process.wait()
+            status = wait_briefly(self._process)
         ended = self.session.ended
         if ended is not None and ended.status != "done":
             self.error = ended.reason or ended.status
@@ -99,7 +100,7 @@ class EventChild:
         self.ended = True
         with contextlib.suppress(OSError):
             self._process.send_signal(signal.SIGKILL)
-        self._process.wait()
+        wait_briefly(self._process)
         self._release()
 
     def _release(self) -> None:

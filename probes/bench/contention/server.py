@@ -20,6 +20,7 @@ from probes.bench.contention.worker import START, live
 from probes.bench.engine.parent_death import tie_to
 from probes.bench.measured import BenchRefused
 from probes.bench.profile.sampling import Sampling
+from probes.children.bounded_wait import reap_briefly
 
 STUCK_S = 60.0
 LEAD_NS = 2_000_000  # between the last worker's being ready and the start
@@ -121,7 +122,7 @@ def _end(pids: list[int]) -> None:
             os.kill(pid, 9)
         except ProcessLookupError:
             pass
-        os.waitpid(pid, 0)
+    reap_briefly(pids)
 
 
 def _pressure() -> dict[str, float]:

@@ -21,6 +21,7 @@ from probes.bench.corners.equivalents import equivalent
 from probes.bench.disk.flush import flush
 from probes.bench.engine import residency
 from probes.bench.engine.parent_death import tie_to
+from probes.children.bounded_wait import wait_briefly_for
 from probes.command import tool
 from probes.imports import kinds
 from probes.imports.model import Refused
@@ -201,7 +202,7 @@ async def _output(words: tuple[str, ...]) -> bytes:
                 await asyncio.wait_for(child.wait(), END_S)
         if child.returncode is None:
             child.kill()
-            await child.wait()
+            await wait_briefly_for(child)
     if status != 0:
         words_of = [line for line in said.decode("utf-8", "backslashreplace").splitlines() if line.strip()]
         raise Refused(f"exit status {status}: {words_of[-1][:200] if words_of else 'it says nothing'}")

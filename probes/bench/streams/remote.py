@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from probes.bench.measured import BenchRefused
+from probes.children.bounded_wait import END_S, wait_briefly_for
 from probes.children.own_module import PYTHONS
 
 SSH = ("ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=10")
@@ -112,7 +113,12 @@ async def _address(host: str) -> str:
     process = await asyncio.create_subprocess_exec(
         "ssh", "-G", "--", host, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
     )
-    told, _ = await process.communicate()
+    try:
+        told, _ = await asyncio.wait_for(process.communicate(), END_S)
+    except TimeoutError:  # a `Match exec` of its configuration hangs
+        process.kill()
+        await wait_briefly_for(process)
+        told = b""
     for line in told.decode("utf-8", "replace").splitlines():
         name, _, value = line.partition(" ")
         if name == "hostname" and value:
@@ -128,4 +134,4 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     except TimeoutError:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
-        await process.wait()
+        await wait_briefly_for(process)

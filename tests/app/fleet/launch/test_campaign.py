@@ -50,6 +50,14 @@ def states(found) -> dict[str, str]:  # type: ignore[no-untyped-def]
     return {node: line.state for (node, round), line in found.folder.answers().items() if round == 0}
 
 
+def test_one_that_closes_its_output_and_lives_on_holds_up_nobody(fleet: FakeFleet) -> None:
+    found = campaign(fleet, TRIAGE, "mute1", "n1", "mute2", "n2")
+    found.look()
+    told = states(found)
+    assert (told.pop("n1"), told.pop("n2")) == ("answered", "answered")
+    assert told.keys() == {"mute1", "mute2"} and not {"answered", "interrupted"} & set(told.values())
+
+
 def test_each_node_has_its_state(fleet: FakeFleet) -> None:
     found = campaign(fleet, TRIAGE, "n1", "gone1", "deny1", "rubbish1", "flood1", "zeros1", "n2")
     found.look()
