@@ -10,7 +10,7 @@ from app import __version__
 from app.failure import Failure
 from app.printable import printable_lines
 from app.state import DESCRIPTORS, private, state_dir
-from probes.secrecy.secrets import masked_words
+from probes.secrecy.harmless_words import harmless_words
 
 _NO_MEMORY = "not enough memory; free some, or raise the limit (ulimit -v, the control group's memory.max)"
 _NO_PROCESS = (
@@ -28,7 +28,7 @@ def save(error: BaseException) -> str:
     """Keeps the traceback and gives the line that says where; what the machine refused is no bug, but a line."""
     if why := _refused(error):
         return why
-    argv = masked_words(sys.argv) if "--private" not in sys.argv else [*sys.argv[:3], "--private ..."]
+    argv = harmless_words(sys.argv) if "--private" not in sys.argv else [*sys.argv[:3], "--private ..."]
     what = " ".join(f"{type(error).__name__}: {error}".split())[:300]
     head = f"hostdx {__version__}, Python {sys.version.split()[0]}, {' '.join(os.uname()[:3])}\n{argv}\n\n"
     text = head + "".join(traceback.format_exception(error))

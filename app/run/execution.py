@@ -24,6 +24,7 @@ from app.undo.changes import Changes
 from app.undo.journal import SCHEMA as JOURNAL_SCHEMA
 from app.undo.journal import Header
 from probes.host import Host
+from probes.secrecy.harmless_words import harmless_words
 from probes.secrecy.secrets import masked_words
 from probes.types import Json
 from scenarios import events as ev
@@ -42,6 +43,9 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     consent: str = ""
     recording: str = ""
     events: str = ""
+    with_arguments: bool = (
+        False  # record the words of the command line that are not known to be harmless, too
+    )
 
 
 class Execution:
@@ -248,7 +252,7 @@ class Execution:
             schema=ev.SCHEMA,
             version=__version__,
             scenario=self._scenario.id,
-            command=self._discretion.command(self._request.command),
+            command=self._kept_command(),
             host=os.uname().nodename,
             wall=f"{self._wall:%Y-%m-%dT%H:%M:%SZ}",
             seed=self._seed,
@@ -258,12 +262,20 @@ class Execution:
             options=self._discretion.options(self._request.options),
         )
 
+    def _kept_command(self) -> list[str]:
+        """What is recorded of the command line: only what is known to be harmless, unless all was asked for."""
+        words = self._discretion.command(self._request.command)
+        if self._request.with_arguments:
+            return masked_words(words)
+        choices = {choice for option in self._request.declared for choice in option.choices}
+        return harmless_words(words, {"hostdx", "run", self._scenario.id, *choices})
+
     def _journal_header(self) -> Header:
         return Header(
             schema=JOURNAL_SCHEMA,
             run=self._run_id,
             who=Identity(self._me.pid, self._me.start, self._me.boot_id),
-            command=masked_words(self._discretion.command(self._request.command)),
+            command=self._kept_command(),
             recording=str(self.recording or ""),
             began_s=self._began_s,
         )

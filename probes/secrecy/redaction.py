@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from probes.secrecy.secrets import masked, masked_words
+from probes.secrecy.harmless_words import harmless_words
+from probes.secrecy.secrets import masked
 
 _ENVIRON = re.compile(r"/proc/[^/]+/environ$")
 _CMDLINE = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?cmdline$")
@@ -156,5 +157,5 @@ def kept(path: str, text: str) -> str | None:
         found = re.search(r"(?:^|\0)(container=[^\0]+)", text)
         return f"{found[1]}\0" if found else None
     if _CMDLINE.search(path):  # its words end with NUL: the value after `--password` is one of its own
-        return "\0".join(masked_words(text.split("\0")))
+        return "\0".join(harmless_words(text.split("\0")))
     return masked(text)

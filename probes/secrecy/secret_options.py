@@ -21,17 +21,52 @@ _TABLE: tuple[tuple[str, Takes], ...] = (
     ("docker-login podman-login buildah-login skopeo-login oc-login az-login", Takes("(-p).+", "-p")),
     (
         "curl",
-        Takes("(-[uU][^:]+:|--(?:proxy-)?user=[^:]+:).+", r"-\w*[uU]|--(?:proxy-)?user", "([^:]*:).+"),
+        Takes(
+            "(-[uU][^:]+:|--(?:proxy-)?user=[^:]+:|-b[^=]+=|--cookie=[^=]+=).+",
+            r"-\w*[uU]|--(?:proxy-)?user|-b|--cookie",
+            "([^:=]*[:=]).+",
+        ),
     ),
     ("http https xh", Takes("(-a[^:]+:|--auth=[^:]+:).+", "-a|--auth", "([^:]*:).+")),
     ("smbclient smbget rpcclient", Takes("(-U[^%]+%|--user=[^%]+%).+", "-U|--user", "([^%]*%).+")),
-    ("redis-cli", Takes("(-a).+", "-a")),
-    ("ldapsearch ldapadd ldapmodify ldapdelete ldapwhoami ldappasswd", Takes("(-[ws]).+", "-w")),
-    ("ipmitool sqlcmd bcp zip unzip", Takes("(-P).+", "-P")),
-    ("snmpget snmpwalk snmpbulkwalk snmptable", Takes("(-[AXc]).+", "-[AXc]")),
-    ("keytool jarsigner", Takes(option="-(?:store|key|new)pass")),
+    ("redis-cli valkey-cli", Takes("(-a).+", "-a")),
+    (
+        "ldapsearch ldapadd ldapmodify ldapdelete ldapwhoami ldappasswd ldapcompare ldapmodrdn ldapexop ldapvi",
+        Takes("(-[wsa]).+", "-[wsa]"),
+    ),
+    ("ipmitool", Takes("(-[PKky]).+", "-[PKky]")),
+    ("sqlcmd bcp isql tsql zip unzip osql", Takes("(-P).+", "-P")),
+    # FreeIPMI
+    (
+        "ipmipower ipmi-sensors ipmi-sel ipmi-fru ipmi-chassis ipmi-raw ipmi-oem ipmi-dcmi ipmiconsole bmc-config "
+        "bmc-info ipmi-config",
+        Takes("(-[pk]).+", "-[pk]"),
+    ),
+    (
+        "racadm ilorest redfishtool sum wsman cqlsh beeline",
+        Takes("(-p).{5,}", "-p"),
+    ),
+    (
+        "fence_ipmilan fence_idrac fence_ilo fence_ilo4 fence_ilo5 fence_apc fence_apc_snmp fence_drac5 fence_redfish",
+        Takes("(-p).+", "-p"),
+    ),
+    ("snmpget snmpwalk snmpbulkwalk snmptable snmpset snmpgetnext snmptrap", Takes("(-[AXc]).+", "-[AXc]")),
+    ("keytool jarsigner", Takes(option="-(?:store|key|new|src|dest|srcstore|deststore|srckey|destkey)pass")),
+    ("openssl", Takes(option="-(?:passin|passout|pass|k|K|password|macopt|srp_pass|psk)")),
     ("ssh-keygen", Takes(option="-[NP]")),
     ("xfreerdp wlfreerdp", Takes("(/p:).+")),
+    ("x11vnc vncviewer rdesktop", Takes(option="-(?:passwd|p)")),
+    ("useradd usermod", Takes(option="-p|--password")),
+    ("wpa_passphrase mkpasswd", Takes("()(?!-).{8,}")),
+    ("net winexe wmic", Takes("(-U[^%]+%|--user=[^%]+%).+", "-U|--user", "([^%]*%).+")),
+    ("lftp", Takes("(-u[^,]+,).+", "-u", "([^,]*,).+")),
+    ("sqlplus rman expdp impdp exp imp sqlldr", Takes(r"((?:userid=)?[\w$#]+/)[^/@\s]+(?:@\S+)?")),
+    ("etcdctl", Takes("(--user=[^:]+:).+", "--user", "([^:]*:).+")),
+    ("vault-login", Takes("()(?!-)(?!.*=).+")),
+    ("kubectl oc", Takes("(--from-literal=[^=]+=).+", "--from-literal", "([^=]*=).+")),
+    ("iscsiadm", Takes("(--value=).+", "-v|--value")),
+    ("htpasswd", Takes(word=r"()(?!-)(?!/)(?=.*[A-Za-z])(?=.*[\d\W]).{6,}")),
+    ("rucio", Takes(option="-pwd|--pwd")),
     ("ssh scp sftp rsync", Takes()),  # behind sshpass, with a port
 )
 _BY_NAME = {name: takes for names, takes in _TABLE for name in names.split()}

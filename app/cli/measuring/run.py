@@ -53,6 +53,7 @@ def _run(
     recording: str,
     quiet: bool,
     against: str,
+    with_arguments: bool,
     tied: int | None,
 ) -> int:
     from app.run.execution import Execution, Request
@@ -80,6 +81,7 @@ def _run(
         consent=consent,
         recording=recording,
         events=events,
+        with_arguments=with_arguments,
     )
     with _progress(quiet=quiet) as view:
         execution = Execution(scenario, Host(), request, view.show, view.complain)
@@ -149,6 +151,11 @@ def _extra() -> list[click.Parameter]:
         click.Option(("--quiet", "-q"), is_flag=True, help="Show no progress on stderr."),
         click.Option(
             ("--consent",), default="", metavar="DIGEST", help="Agree to the plan with this digest."
+        ),
+        click.Option(
+            ("--with-arguments",),
+            is_flag=True,
+            help="Record all words of the command line, secrets masked; else only paths, numbers and known words.",
         ),
         click.Option(("--recording",), default="", hidden=True),
         click.Option(("--tied",), type=int, hidden=True, help="The process whose death stops the run."),
