@@ -23,7 +23,7 @@ SECRET = "Zx7hunter2Q"
         f"sh -c 'x {SECRET}; y'",
         f"tool a:{SECRET}",
         f"tool -x{SECRET}",
-        f"tool '{{\"a\": \"{SECRET}\"}}'",
+        f'tool \'{{"a": "{SECRET}"}}\'',
         f"tool https://h/x?y={SECRET}",
         f"tool /data/{SECRET}abcdef/x",
         f"{SECRET} --version; tool 'a b",
