@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from probes.number_text import whole
+
 _ACCESS, _DEFAULT, _NFS4 = "system.posix_acl_access", "system.posix_acl_default", "system.nfs4_acl"
 _NOT_THERE = frozenset((errno.ENODATA, errno.EOPNOTSUPP, errno.ENOSYS))
 _WRITE = 0x02  # the same bit in mode bits, ACL_WRITE and NFSv4's ACE4_WRITE_DATA
@@ -177,7 +179,8 @@ def _by_file_system(device: int) -> Writers:
     if kind.startswith("fuse") and kind != "fusectl":
         user = next((o.partition("=")[2] for o in options if o.startswith("user_id=")), "")
         if user not in ("", "0") and user != str(os.geteuid()):
-            return Writers(f"is shown by a program of {_user(int(user)) if user.isdecimal() else user}")
+            number = whole(user)
+            return Writers(f"is shown by a program of {user if number is None else _user(number)}")
         if user and "default_permissions" not in options:
             return Writers("", f"lies on {kind}, whose own program decides who may write")
     elif kind in _SERVER_DECIDES:
