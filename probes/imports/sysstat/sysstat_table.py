@@ -202,11 +202,10 @@ def _named(activity: str, subject: str, column: str) -> tuple[str, str, float, s
     if ":" in subject:
         found = known.device.get(column) or known.device.get(bare)
         return (subject, *found) if found and not subject.startswith("cpu:") else None
-    found = (
-        known.host.get(bare)
-        if subject in ("", "cpu") and "-percent" not in column and "%" not in column
-        else None
-    )
+    if subject not in ("", "cpu"):
+        return None
+    is_share = "%" in column or column.endswith("-percent")
+    found = known.host.get(f"{activity}/{column}") or known.host.get(column if is_share else bare)
     return ("host", *found) if found else None
 
 
