@@ -29,28 +29,6 @@ _NAMED = {
 }
 
 
-class Iperf3(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Rates in bit/s as printed; None: not in the file."""
-
-    version: str | None = None
-    protocol: str | None = None
-    streams: int | None = None
-    duration_s: float | None = None
-    reverse: bool = False
-    intervals: int = 0
-    sent_bit_s: float | None = None
-    received_bit_s: float | None = None
-    retransmits: int | None = None
-    bytes: int | None = None
-    lost_percent: float | None = None
-    jitter_ms: float | None = None
-    cpu_local_percent: float | None = None
-    cpu_remote_percent: float | None = None
-    min_interval_bit_s: float | None = None
-    max_interval_bit_s: float | None = None
-    error: str | None = None
-
-
 class _Document(msgspec.Struct):
     start: dict[str, Json] = {}
     intervals: list[dict[str, Json]] = []
@@ -94,29 +72,11 @@ def parse(source: Source) -> Result:
     ways = _ways(document, test)
     first = ways[0]
     cpu = mapping(end.get("cpu_utilization_percent"))
-    detail = Iperf3(
-        version=json_text.text(start.get("version"), 60),
-        protocol=json_text.text(test.get("protocol"), 20),
-        streams=integer(test.get("num_streams")),
-        duration_s=number(test.get("duration")),
-        reverse=bool(test.get("reverse")),
-        intervals=len(document.intervals),
-        sent_bit_s=number(first.sent.get("bits_per_second")),
-        received_bit_s=number(first.received.get("bits_per_second")),
-        retransmits=integer(first.sent.get("retransmits")),
-        bytes=integer(first.received.get("bytes")),
-        lost_percent=number(first.received.get("lost_percent")),
-        jitter_ms=number(first.received.get("jitter_ms")),
-        cpu_local_percent=number(cpu.get("host_total")),
-        cpu_remote_percent=number(cpu.get("remote_total")),
-        min_interval_bit_s=min(first.rates, default=None),
-        max_interval_bit_s=max(first.rates, default=None),
-        error=json_text.text(document.error),
-    )
-    troubles = [Trouble(id="iperf3.error", said=detail.error)] if detail.error else []
+    error, seconds = json_text.text(document.error), number(test.get("duration"))
+    troubles = [Trouble(id="iperf3.error", said=error)] if error else []
     if not any(number(part.get("bits_per_second")) for way in ways for part in (way.sent, way.received)):
-        if detail.error:
-            raise Refused(f"iperf3: the test failed: {detail.error[:120]}", "repeat the test")
+        if error:
+            raise Refused(f"iperf3: the test failed: {error[:120]}", "repeat the test")
         raise Refused("iperf3: no sum at its end", "the test did not end: import a finished one")
     if len(documents) > 1:
         troubles.append(Trouble(id="iperf3.several-runs", said=str(len(documents))))
@@ -126,13 +86,14 @@ def parse(source: Source) -> Result:
             troubles.append(Trouble(id="iperf3.retransmits", subject=subject, said=str(count)))
     congestion = json_text.text(end.get("sender_tcp_congestion"), 40)
     facts = noted(
-        ("protocol", detail.protocol),
-        ("streams", detail.streams),
-        ("duration", detail.duration_s, "s"),
+        ("protocol", json_text.text(test.get("protocol"), 20)),
+        ("streams", integer(test.get("num_streams"))),
+        ("duration", seconds, "s"),
+        ("bytes received", integer(first.received.get("bytes")), "B"),
         ("other end", json_text.text(mapping(start.get("connecting_to")).get("host"))),
         ("congestion control", congestion),
-        ("CPU used", _share(detail.cpu_local_percent), ""),
-        ("CPU used at the other end", _share(detail.cpu_remote_percent), ""),
+        ("CPU used", _share(number(cpu.get("host_total"))), ""),
+        ("CPU used at the other end", _share(number(cpu.get("remote_total"))), ""),
     )
     words = str(start.get("system_info", "")).split()
     linux = len(words) > 2 and words[0] == "Linux"
@@ -140,13 +101,13 @@ def parse(source: Source) -> Result:
     conditions = _conditions(test, start) | ({"congestion control": congestion} if congestion else {})
     conditions |= {"bidir": "1"} if len(ways) > 1 else {}  # before 3.16 the settings do not name it
     return Result(
-        kind="iperf3", tool="iperf3", version=(detail.version or "").removeprefix("iperf ") or None,
+        kind="iperf3", tool="iperf3", version=str(start.get("version") or "")[:60].removeprefix("iperf ") or None,
         host=words[1][:120] if linux else None,
         began=epoch(number(mapping(start.get("timestamp")).get("timesecs"))), seconds=number(first.sent.get("seconds")),
-        measures=tuple(m for way in ways for m in _measures(way, detail, conditions)),
+        measures=tuple(m for way in ways for m in _measures(way, seconds or 0.0, error, conditions)),
         facts=tuple(facts), contradictions=tuple(c for way in ways for c in _contradictions(way)),
         troubles=tuple(troubles), points=tuple(p for way in ways for p in _points(way, len(ways))),
-        recomputed=("rate from bytes and seconds", "bytes from the intervals"), detail=detail,
+        recomputed=("rate from bytes and seconds", "bytes from the intervals"),
     )  # fmt: skip
 
 
@@ -242,9 +203,9 @@ def _points(way: _Way, ways: int) -> Iterator[Point]:
             yield Point(series=series, at_s=at, value=rate / 8, unit="B/s")
 
 
-def _measures(way: _Way, detail: Iperf3, conditions: dict[str, str]) -> Iterator[Measure]:
-    seconds, runs = detail.duration_s or 0.0, tuple(rate / 8 for rate in way.rates[:1000])
-    invalid = f"iperf3 reports an error: {detail.error}"[:200] if detail.error else ""
+def _measures(way: _Way, seconds: float, error: str | None, conditions: dict[str, str]) -> Iterator[Measure]:
+    runs = tuple(rate / 8 for rate in way.rates[:1000])
+    invalid = f"iperf3 reports an error: {error}"[:200] if error else ""
     round_trips = [t for t in way.round_trips_us if t]
     lost, jitter = number(way.received.get("lost_percent")), number(way.received.get("jitter_ms"))
     received, sent = number(way.received.get("bits_per_second")), number(way.sent.get("bits_per_second"))

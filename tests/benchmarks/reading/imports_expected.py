@@ -310,6 +310,24 @@ def _sysbench(result: Result, want: Any) -> list[str]:
     return out
 
 
+def _iperf3(result: Result, want: Any) -> list[str]:
+    way = f"iperf3 {want['protocol']} send"
+    facts = {f.name: f.value for f in result.facts}
+    rates = [point.value * 8 for point in result.points]
+    got = {
+        "version": f"iperf {result.version}", "protocol": facts["protocol"], "streams": facts["streams"],
+        "duration_s": facts["duration"], "bytes": facts["bytes received"], "intervals": len(rates),
+        "sent_bit_s": 8 * (_value(result, way, "bandwidth sent") or 0),
+        "received_bit_s": 8 * (_value(result, way, "bandwidth received") or 0),
+        "retransmits": _value(result, way, "retransmits"), "cpu_local_percent": 100 * facts["CPU used"],
+        "cpu_remote_percent": 100 * facts["CPU used at the other end"],
+        "min_interval_bit_s": min(rates), "max_interval_bit_s": max(rates), "error": None,
+    }  # fmt: skip
+    return [
+        f"{name}: {value} is not {want[name]}" for name, value in got.items() if not near(value, want[name])
+    ]
+
+
 def _mlc(result: Result, want: Any) -> list[str]:
     out = [] if result.version == want["version"] else ["version"]
     for metric, key, factor in (("latency", "latency_ns", 1e-9), ("bandwidth", "bandwidth_mb_s", 1e6)):
@@ -324,7 +342,8 @@ def _mlc(result: Result, want: Any) -> list[str]:
     return out
 
 
-_OF_LINES = {
+_OF_LINES: dict[str, Any] = {
+    "iperf3": _iperf3,
     "mlc": _mlc,
     "sysbench": _sysbench,
     "stream": _stream,
