@@ -87,8 +87,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", dict=True)
 
     `heading`: how the group `columns` is split into the names of a table; `first`: what a row's first fields are.
     `conditions`: by group, or by a template of several, the condition's name. `pairs`: a pattern with a name and a
-    value, conditions by their own names. `invalid`: why the figures before are invalid, of the last row or of the
-    whole block. `when`: names that must have these texts for the rule to hold. `ends_table`: no row of the table
+    value, conditions by their own names. `invalid`: why the figures before are invalid: of the last row, of the block
+    or of the file. `when`: names that must have these texts for the rule to hold. `ends_table`: no row of the table
     follows. `lasting`: its conditions hold for all blocks that begin after it.
     """
 
@@ -105,7 +105,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", dict=True)
     lasting: bool = False
     pairs: str = ""
     invalid: str = ""
-    invalidates: Literal["row", "block"] = "row"
+    invalidates: Literal["row", "block", "file"] = "row"
     trouble: str = ""
     subject: str = ""
     said: str = ""
@@ -279,7 +279,8 @@ class _Reader:
                 )
         if rule.invalid:
             row = len(block.rows) - 1 if rule.invalidates == "row" else -1
-            block.invalid[row] = template(rule.invalid, scope)
+            for one in self.blocks if rule.invalidates == "file" else [block]:
+                one.invalid[row] = template(rule.invalid, scope)
         if rule.trouble:
             subject, said = template(rule.subject, scope), template(rule.said, {**scope, "count": "{count}"})
             self.troubles.setdefault(rule.trouble, []).append(

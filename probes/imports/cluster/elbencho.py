@@ -14,6 +14,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from probes.imports import json_text
+from probes.imports.command_options import command_options
 from probes.imports.dates import iso
 from probes.imports.json_text import mapping, text
 from probes.imports.model import Contradiction, Measure, Point, Refused, Result, Trouble, compared, noted
@@ -34,6 +35,12 @@ _KINDS = {"IOPS": ("IOPS", "more"), "bandwidth": ("B/s", "more"), "entries": ("1
 _NEUTRAL = frozenset({"ISO date", "label"})
 _OF_JSON = {"direct_io": "direct IO", "io_depth": "IO depth", "random_offsets": "random"}
 _NEUTRAL_OF_JSON = frozenset({"version", "command", "label", "csv_file", "json_file", "log_level"})
+# Of the command line: which phases run, and where the results go; the time limit is told apart.
+_PHASES = (
+    "--mkdirs", "--write", "--read", "--stat", "--delfiles", "--deldirs", "--sync", "--dropcache", "-d", "-w", "-r",
+    "-F", "-D",
+)  # fmt: skip
+_TOLD = ("--hosts", "--csvfile", "--jsonfile", "--resfile", "--livecsv", "--label", "--timelimit", "--log")
 _TIME_LIMIT = re.compile(r"[\"\s]--timelimit[\"\s=]+(\d{1,9})")
 
 
@@ -120,12 +127,17 @@ def parse_live(source: Source) -> Result:
 
 def _of_table(lines: Sequence[str]) -> Iterator[Phase]:
     """A row a figure; a new operation in the first column begins a phase. 1.x has its times in milliseconds."""
-    name, elapsed_s = "", 0.0
+    name, elapsed_s, named = "", 0.0, dict[str, Json]()
+    for line in lines[:_MOST]:
+        if line.startswith("COMMAND LINE:"):
+            command = line.partition(":")[2]
+            named = {**_time_limit(command), "options": command_options(command, _PHASES, _TOLD)}
+            break
     read: dict[str, float | None] = {}
     for row in filter(None, map(_ROW.match, lines)):
         if row[1]:
             if name:
-                yield _phase(name, "", {}, read, 1e3 * elapsed_s, None, None, None)
+                yield _phase(name, "", named, read, 1e3 * elapsed_s, None, None, None)
             name, elapsed_s, read = row[1], 0.0, {}
         what, value = row[2], number(row[4])
         if what.startswith("Elapsed"):
@@ -135,7 +147,7 @@ def _of_table(lines: Sequence[str]) -> Iterator[Phase]:
             metric, unit_size = _PRINTED[what]
             read[metric] = value * unit_size
     if name:
-        yield _phase(name, "", {}, read, 1e3 * elapsed_s, None, None, None)
+        yield _phase(name, "", named, read, 1e3 * elapsed_s, None, None, None)
 
 
 def _of_json(each: dict[str, Json]) -> Iterator[Phase]:

@@ -234,6 +234,8 @@ def _conditions(w: HepWorkload) -> dict[str, str]:
     found = {"version": w.version} if w.version else {}
     if w.copies is not None:
         found["copies"] = f"{w.copies} × {counted(w.threads_per_copy or 1, 'thread')}"
+    if w.events_per_thread is not None:
+        found["events a thread"] = str(w.events_per_thread)
     return found
 
 
@@ -304,7 +306,9 @@ def parse_workload(source: Source) -> Result:
     if done and done.partition("/")[0] != done.partition("/")[2]:
         troubles.append(Trouble(id="hepscore.copies-failed", subject=name, said=done))
     events = integer(info.get("events_per_thread"))
-    named = (("version", text(app.get("version"))), ("copies", copies), ("threads", threads))
+    named = (
+        ("version", text(app.get("version"))), ("copies", copies), ("threads", threads), ("events a thread", events),
+    )  # fmt: skip
     conditions = {what: str(value) for what, value in named if value is not None}
     return Result(
         kind="hep-workload", tool="hep-workload", version=text(app.get("version")),

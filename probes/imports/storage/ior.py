@@ -20,6 +20,7 @@ _OPTION = re.compile(r"^\s*([A-Za-z][\w ./-]*?)\s*[=:]\s*(.*?)\s*$")
 _CLIENTS = re.compile(r"^(\d+) \((\d+) per node\)")
 _MAX = re.compile(r"^Max (Write|Read):\s+(\S+) MiB/sec")
 _STONEWALL = re.compile(r"stonewalling pairs accessed min: (\d+) max: (\d+)")
+_INCORRECT = re.compile(r"incorrect data on (?:write|read)", re.IGNORECASE)
 _OPERATIONS = ("write", "read")
 _MOST_RUNS = 10_000
 _MOST_ROWS = 10_000
@@ -71,6 +72,7 @@ class IorRun(msgspec.Struct, kw_only=True, omit_defaults=True):
     finished: bool = False
     warnings: int = 0
     errors: int = 0
+    incorrect: bool = False  # its own check found other data than it had written
 
 
 class Ior(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -112,6 +114,7 @@ class _Reader:
             # of the text: "WARNING:", "ior WARNING:", "ERROR" of MPI or of IOR itself
             run.warnings += "WARNING" in text
             run.errors += "ERROR" in text
+            run.incorrect = run.incorrect or _INCORRECT.search(text) is not None
         if text.rstrip(": ") in ("Options", "Summary", "Results"):
             self._in_options = not text.startswith("Results")
         if word == "access" and "bw(MiB/s)" in text:
@@ -221,7 +224,7 @@ def result(runs: list[IorRun], kind: str) -> Result:
 
 
 def _measures(run: IorRun, prefix: str) -> list[Measure]:
-    made = []
+    made: list[Measure] = []
     conditions = _conditions(run)
     for op in _OPERATIONS:
         rows = [r for r in run.rows if r.op == op]
@@ -247,6 +250,8 @@ def _measures(run: IorRun, prefix: str) -> list[Measure]:
                     unit="IOPS", seconds=seconds, conditions=conditions,
                 )
             )  # fmt: skip
+    if run.incorrect:
+        made = [msgspec.structs.replace(m, invalid="IOR's check found incorrect data") for m in made]
     return made
 
 
