@@ -60,13 +60,14 @@ def run_loop(place: str, orders: Connection) -> None:
     folders = [Path(place, str(number)) for number in range(PLACES)]
     for folder in folders:
         folder.mkdir()
-    turn = 0
+    cycle = 0
     while (seconds := orders.recv()) is not None:
-        paths = [f"{folders[turn % PLACES]}/file-{turn}-{n}" for n in range(NAMES_AT_ONCE)]
-        turn += 1
+        folder = folders[random.randrange(PLACES)]  # one directory a turn, as a job fills one
         done = 0
         began = time.perf_counter()
         while (now := time.perf_counter()) - began < seconds:
+            cycle += 1
+            paths = [f"{folder}/file-{cycle}-{number}" for number in range(NAMES_AT_ONCE)]
             for path in paths:
                 os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             for path in paths:
