@@ -20,6 +20,7 @@ _NAMES = tuple(
     re.compile(pattern)
     for pattern in (
         r"\b(?:[CU]E .*? on|fru_text:) ([^\s(](?:[^(\n]*[^\s(])?)(?= *\(|$)",
+        r"EDAC .*\blabel \"([^\"]+)\"",
         r"(?:oom_memcg=|Memory cgroup out of memory: .*?|as a result of limit of )(/[^,\s]+)",
         r"^md/raid\w*:(md\w+):",
         rf"\b({_DISK}(?:p?\d+)?)\b",
