@@ -58,6 +58,7 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("storage.cvmfs-config", "warning", {SETTINGS: 'CVMFS_HTTP_PROXY="DIRECT"\nCVMFS_QUOTA_LIMIT=20000\n'}),
     ("host.emulated", "notice", {**GUEST, "sys/bus/pci/devices/0000:17:00.0/uevent": "DRIVER=e1000"}),
     ("storage.slow-volume", "warning", {**GUEST, f"{SDB}/device/model": "QEMU HARDDISK", "proc/diskstats": WAITS}),
+    ("host.costly-setting", "notice", {"proc/sys/net/core/bpf_jit_enable": "0"}),
     ("storage.zoned", "notice", {f"{SDB}/queue/zoned": "host-aware"}),
     ("kernel.module-faults", "warning", {"sys/module/zfs/version": "2.2.0-1"}),
     ("storage.crypt-driver", "warning", {

@@ -4,9 +4,11 @@ import re
 from collections.abc import Callable
 
 from probes.host import Host
+from probes.number_text import signed
 from probes.system.software.tuned import tuned_sections
 from probes.types import Absent, present
-from scenarios.rules.expression import Value
+from scenarios.knowledge.defaults import changed_settings
+from scenarios.rules.expression import Value, expression
 from scenarios.rules.table import SubjectRow
 
 # Where sysctl.d(5) looks, first wins by name.
@@ -114,3 +116,23 @@ def tuned_asks(host: Host) -> dict[str, tuple[str, str]]:
             else:
                 asked[name] = (value, path)
     return asked
+
+
+def changed_rows(host: Host) -> list[SubjectRow]:
+    """One row per setting that differs from the kernel's default: `costly` where that is known to cost something."""
+    rows = []
+    for changed in host.once(changed_settings):
+        setting = changed.setting
+        number = signed(changed.value)
+        value: Value = changed.value if number is None else number
+        columns: dict[str, Value] = {
+            "name": setting.key,
+            "path": setting.path,
+            "value": value,
+            "usual": setting.values[0],
+            "costly": expression(setting.costly)({"value": value}) if setting.costly else False,
+            "cost": setting.cost,
+            "documented": setting.source,
+        }
+        rows.append(SubjectRow(setting.key, columns))
+    return rows
