@@ -14,7 +14,7 @@ from probes.system.firewall.summary import firewall_facts
 from probes.system.summary import summary_facts
 from probes.types import Entry
 from scenarios import events as ev
-from scenarios.finding import SEVERITIES, Finding, folded
+from scenarios.finding import Finding, folded, rank_of
 from scenarios.model import Scenario
 from scenarios.registry import folders, load, names, offered
 from scenarios.rule import Inapplicable, Rule, Unreadable
@@ -110,7 +110,7 @@ def findings_about(host: Host, subjects: frozenset[str]) -> list[Finding]:
 def _findings(events: Iterable[ev.AnyEvent]) -> list[Finding]:
     """The worst first."""
     found = [event.finding for event in events if isinstance(event, ev.Found)]
-    return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
+    return sorted(found, key=rank_of)
 
 
 def examine(host: Host, time: Callable[[], float], *, facts: bool = True) -> Iterator[ev.AnyEvent]:

@@ -9,7 +9,7 @@ from scenarios import events as ev
 from scenarios.card import Card, card_of
 from scenarios.experiment.order import baseline_first, order_effect
 from scenarios.experiment.schedule.recorded_trains import blocks_in, groups_in
-from scenarios.finding import SEVERITIES, Finding
+from scenarios.finding import Finding, rank_of
 from scenarios.plan import Metric, Plan, Variant, Workload
 from scenarios.verdict.order import guarded
 from scenarios.verdict.verdict import OrderEffect
@@ -205,7 +205,7 @@ class Session:
     @property
     def worst_first(self) -> list[Finding]:
         """The findings by severity, worst first; within one severity in the order they came."""
-        return sorted(self.findings.values(), key=lambda f: SEVERITIES.index(f.severity))
+        return sorted(self.findings.values(), key=rank_of)
 
     @property
     def told(self) -> ev.Progress | None:

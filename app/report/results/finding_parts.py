@@ -35,6 +35,8 @@ def finding_parts(found: Finding, session: Session) -> list[Part]:
 
 def _remedy(remedy: Remedy) -> list[Part]:
     parts: list[Part] = [say(Strong(f"What to do: {remedy.title}"))]
+    if remedy.no_command and not remedy.commands:
+        parts.append(say(f"No command does it: {remedy.no_command}."))
     if remedy.warning:
         parts.append(say(Strong("Beware:"), remedy.warning))
     named = (

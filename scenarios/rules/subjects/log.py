@@ -13,6 +13,7 @@ from scenarios.rules.expression import Value
 from scenarios.rules.table import Reader, SubjectRow
 
 LONGEST = 300
+STARTED_S = 120.0
 _DISK = r"(?!vdev\b)(?:(?:sd|vd|xvd)[a-z]{1,4}|nvme\d+(?:c\d+)?n\d+|dm-\d+|md\d+|mmcblk\d+|rbd\d+|drbd\d+|bcache\d+)"
 _ADDRESS = r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
 # By kind: of a line that names a card by its own name and by its bus address, its own name counts.
@@ -70,7 +71,10 @@ def unlisted_lines(host: Host, listed: Sequence[str]) -> list[SubjectRow] | Abse
     for line in log.lines:
         message = line.message
         loud = line.priority is not None and line.priority <= WARNING
-        if _BODY.match(message) or not (loud or speaks_of(message, "fault", "limit")):
+        # what a start says at a lower priority is about what it finds, not about what fails
+        starting = line.priority is not None and (line.time_s is None or line.time_s < STARTED_S)
+        worded = not starting and speaks_of(message, "fault", "limit")
+        if _BODY.match(message) or not (loud or worded):
             continue
         if is_harmless(message) or any(meets(message) for meets in known):
             continue

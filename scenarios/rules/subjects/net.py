@@ -1,7 +1,7 @@
 """Rows about the network: cards, bonds, the packet path, TCP."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from probes.host import Host
@@ -25,8 +25,14 @@ _MOST_ASKED = 8
 _NOT_ASKED = Absent(f"only the first {_MOST_ASKED} cards that are up are read", "unsupported")
 # Without rx_no_buffer_count, after which the card tries again, and rx_missed_errors, which /sys has.
 _CUT_OFF = r"^rx_(out_of_buffer|no_dma_resources|discards|discards_phy)$"
-_PAUSED = r"^rx_(global_|prio[0-9]_)?pause(_ctrl_phy)?$|^rx_flow_control_xoff$|^rx_xoff_\w*$"
-_PAUSING = _PAUSED.replace("rx_", "tx_")
+# The same frames by the port, by the driver and by priority: the largest of these sums counts.
+_PAUSED = (
+    r"^rx_pause_ctrl_phy$",
+    r"^rx_(global_)?pause$|^rx_flow_control_xoff$",
+    r"^rx_xoff_\w*$",
+    r"^rx_prio[0-9]_pause$",
+)
+_PAUSING = tuple(pattern.replace("rx_", "tx_") for pattern in _PAUSED)
 _DAMAGED = r"^(port\.)?rx_(crc|fcs)_err(or)?s?(_phy)?$"
 _STUCK = r"^tx_timeout(_count|s)?$"
 _COUNTERS = (
@@ -87,8 +93,8 @@ def _card(host: Host, card: Nic, emulated: bool) -> SubjectRow:
         **{name: partial(_by_hand, host, card, name) for name in irq.BY_HAND},
         "cut_off": partial(_driver_sum, host, card.name, _CUT_OFF),
         "exceeded": partial(_driver_sum, host, card.name, r"allowance_exceeded$"),
-        "paused": partial(_driver_sum, host, card.name, _PAUSED),
-        "pausing": partial(_driver_sum, host, card.name, _PAUSING),
+        "paused": partial(_largest_sum, host, card.name, _PAUSED),
+        "pausing": partial(_largest_sum, host, card.name, _PAUSING),
         "damaged": partial(_driver_sum, host, card.name, _DAMAGED),
         "stuck": partial(_driver_sum, host, card.name, _STUCK),
         **{name: partial(host.integer, f"{base}/statistics/{name}") for name in _COUNTERS},
@@ -201,6 +207,12 @@ def _driver_sum(host: Host, card: str, pattern: str) -> Value:
         return found
     counts = [count for name, count in found.items() if re.search(pattern, name)]
     return sum(counts) if counts else Absent("its driver has no such counter", "unsupported")
+
+
+def _largest_sum(host: Host, card: str, patterns: Sequence[str]) -> Value:
+    sums = [_driver_sum(host, card, pattern) for pattern in patterns]
+    known = [count for count in sums if present(count)]
+    return max(known) if known else sums[0]
 
 
 def _irqs(host: Host, card: Nic) -> tuple[str, ...]:
