@@ -94,12 +94,9 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return f"{self.id}|{self.subject}"
 
 
-CONFIDENCES: tuple[Confidence, ...] = ("measured", "rule", "hint")
-
-
-def rank_of(finding: Finding) -> tuple[int, int]:
+def rank_of(finding: Finding) -> tuple[int, bool]:
     """For sorting: the worst first, and of one severity what was measured or read before what is only a hint."""
-    return SEVERITIES.index(finding.severity), CONFIDENCES.index(finding.confidence)
+    return SEVERITIES.index(finding.severity), finding.confidence == "hint"
 
 
 MOST_SHOWN = 8
