@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
-from probes.bench.measured import NotApplicable, Unfit, WriteBudgetSpent
+from probes.bench.measured import NotApplicable, Train, Unfit, WriteBudgetSpent
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
 from scenarios.experiment.budget import Budget
@@ -366,3 +368,30 @@ async def test_beside_disturbed_groups_only_a_large_effect_is_called(
     await experiment.go(200.0)
     [verdict] = experiment.conclude()
     assert verdict.verdict == word and bool(verdict.reason) == (word == "inconclusive")
+
+
+class SecondIsFaster(FakeTrains):
+    """The variant that comes second in a group is half as fast again; not where each slice is a block of its own."""
+
+    async def train(self, order: Sequence[int], slice_s: float, **more: Any) -> Train:
+        train = await super().train(order, slice_s, **more)
+        if len(order) > 1 and not more.get("quarters"):
+            for place in range(len(train.order)):
+                if place % 4 in (1, 2):
+                    train.values[self.metric][place] *= 1.5
+        return train
+
+
+@pytest.mark.parametrize("seconds", [30.0, 3.0])
+async def test_slices_whose_order_decides_are_measured_anew_in_blocks(seconds: float) -> None:
+    run = FakeRun(seed=3)
+    trains = SecondIsFaster(run.clock, {"A": 10_000.0, "B": 7_000.0}, noise=white(3, 0.02))
+    await measured(run, trains, seconds)
+    [verdict] = run.of(ev.Verdict)
+    anew = [length for length in run.of(ev.SliceLength) if length.begins_anew]
+    if seconds < 10:  # too short for groups of blocks
+        assert not anew and verdict.not_measured and verdict.order is not None
+        assert verdict.order.second == pytest.approx(1.5, rel=0.05)
+        return
+    assert [(length.why, length.blocks) for length in anew] == [("order", True)]
+    assert verdict.slower and verdict.ratio == pytest.approx(0.7, rel=0.03)
