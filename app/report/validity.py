@@ -217,9 +217,10 @@ def _apart(order: OrderEffect) -> float:
 def _by_group(session: Session, verdict: ev.Verdict) -> tuple[list[float], list[float]]:
     """Each group's mean of the baseline and of the variant; groups without one of them are left out."""
     groups: dict[int, dict[str, list[float]]] = {}
+    first = session.counted_from.get(verdict.workload, 0)
     for b in session.blocks.get(verdict.workload, ()):
         value = b.values.get(verdict.metric, math.nan)
-        if counts(b) and abs(value) < _LARGEST:
+        if counts(b) and b.group >= first and abs(value) < _LARGEST:
             groups.setdefault(b.group, {}).setdefault(b.variant, []).append(value)
     both = [g for g in groups.values() if verdict.baseline in g and verdict.variant in g]
     left, right = ([fmean(g[side]) for g in both] for side in (verdict.baseline, verdict.variant))

@@ -55,7 +55,13 @@ def pressure(host: Host) -> Iterator[Finding]:
             share=f"{share * 100:.0f}",
             least=f"{PRESSURE_SPEAKS * 100:.0f}",
             most=most + (f"; {nobody.sentence}" if nobody else ""),
-            evidence=[Evidence(f"{user.name} [{user.pid}]{_whose(user)}: {user.words}") for user in users],
+            evidence=[
+                Evidence(
+                    f"{user.name} [{user.pid}]{_whose(user)}: {user.words}",
+                    f"/proc/{user.pid}/{_FILES[kind]}",
+                )
+                for user in users
+            ],
             remedy=(_relief(kind, first),)
             if first
             else (nobody.remedy if nobody else SAYS.remedy(f"captured-{kind}"),),
@@ -65,6 +71,7 @@ def pressure(host: Host) -> Iterator[Finding]:
 
 
 _WAITED_FOR = {"cpu": "a CPU", "io": "a disk", "memory": "memory"}
+_FILES = {"cpu": "stat", "io": "io", "memory": "statm"}  # of a process, in /proc/PID
 _USED = {"cpu": "CPU", "io": "I/O", "memory": "memory"}
 
 

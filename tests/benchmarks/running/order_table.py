@@ -41,7 +41,7 @@ WORDS = {
         "--cmd", "sh -c 'f=$(mktemp); dd if=/dev/zero of=$f bs=64k count=600 conv=fdatasync; rm $f'",
     ),
     "fstrim": ("--dir", "{directory}"),
-    "iosched": ("--dir", "{directory}", "--schedulers", "none,mq-deadline"),
+    "iosched": ("--dir", "{directory}", "--scheduler", "none", "--scheduler", "mq-deadline"),
 }  # fmt: skip
 
 
