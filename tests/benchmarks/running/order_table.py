@@ -45,6 +45,9 @@ WORDS = {
 }  # fmt: skip
 
 
+BUDGETED = ("box", "fullstack", "workload")
+
+
 @contextmanager
 def disk(place: Path, kind: str) -> Iterator[Path]:
     """A directory on a file system of that kind; nothing of it is left."""
@@ -71,16 +74,8 @@ def fresh(place: Path, scenario: str, kind: str, budget_s: float) -> Path | None
     recording = place / f"{scenario}-{kind}-{len(list(place.glob('*.jsonl')))}.jsonl"
     with disk(place, kind) as directory:
         given = [word.format(directory=directory) for word in WORDS[scenario]]
-        words = [
-            "run",
-            scenario,
-            "--budget",
-            f"{budget_s:g}",
-            "--yes",
-            "--quiet",
-            "--recording",
-            str(recording),
-        ]
+        words = ["run", scenario, "--yes", "--quiet", "--recording", str(recording)]
+        words += ["--budget", f"{budget_s:g}"] if scenario in BUDGETED else []
         done = subprocess.run(
             argv(*words, *given), env=environment(place), capture_output=True, text=True, check=False
         )
