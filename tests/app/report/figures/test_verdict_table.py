@@ -220,7 +220,8 @@ def test_at_a_terminals_edge_no_word_is_cut(path: Path) -> None:
     narrow, wide = words(80), words(WIDE - 1)
     lost = set(wide) - set(narrow)
     assert not lost
-    assert set(narrow) <= set(words(WIDE - 1, charts=True))  # a row of which only the wider one has room for a bar
+    # a row of which only the wider one has room for a bar
+    assert set(narrow) <= set(words(WIDE - 1, charts=True))
 
 
 @pytest.mark.parametrize("name", ["storage", "rpfilter", "iosched", "null"])
