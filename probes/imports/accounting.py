@@ -59,14 +59,14 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
 
 @lru_cache(maxsize=1)
-def accounts() -> dict[str, Account]:
+def load_accounts() -> dict[str, Account]:
     """By kind. A kind without an entry is free text."""
     return load_format("accounts.toml", dict[str, Account])
 
 
-def with_left_out(result: Result, kind: str, source: Source) -> Result:
+def add_left_out(result: Result, kind: str, source: Source) -> Result:
     """The result with what of its file is left out."""
-    account = accounts().get(kind)
+    account = load_accounts().get(kind)
     if account is None:
         return result
     if account.form == "json" and source.size > MAX_LISTED_BYTES:
@@ -75,7 +75,7 @@ def with_left_out(result: Result, kind: str, source: Source) -> Result:
         )
         return msgspec.structs.replace(result, left_out=(*result.left_out, too_large))
     groups: dict[tuple[str, str], int] = {}
-    for field in fields(source, account, result):
+    for field in numeric_fields(source, account, result):
         use, omission = account.use_of(field)
         if use == "left out" and omission is not None:
             key = (omission.name, omission.reason)
@@ -84,20 +84,20 @@ def with_left_out(result: Result, kind: str, source: Source) -> Result:
         else:
             continue
         groups[key] = groups.get(key, 0) + 1
-    found = tuple(LeftOut(name=name, reason=reason, fields=n) for (name, reason), n in groups.items())
-    return msgspec.structs.replace(result, left_out=(*result.left_out, *found))
+    omitted = tuple(LeftOut(name=name, reason=reason, fields=n) for (name, reason), n in groups.items())
+    return msgspec.structs.replace(result, left_out=(*result.left_out, *omitted))
 
 
-def fields(source: Source, account: Account, result: Result) -> list[str]:
+def numeric_fields(source: Source, account: Account, result: Result) -> list[str]:
     """The numeric fields of the file, each once."""
     if account.form == "columns":
         return list(_columns_of(result))[:_MAX_FIELDS]
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for field, _ in _csv_values(source, account) if account.form == "csv" else _json_values(source):
-        if len(found) >= _MAX_FIELDS:
+        if len(names) >= _MAX_FIELDS:
             break
-        found[field] = None
-    return list(found)
+        names[field] = None
+    return list(names)
 
 
 def _json_values(source: Source) -> Iterator[tuple[str, float]]:
@@ -148,4 +148,4 @@ def _pattern(declared: str) -> re.Pattern[str]:
 
 
 def matches(declared: Sequence[str], field: str) -> bool:
-    return any(_pattern(one).fullmatch(field) for one in declared)
+    return any(_pattern(text).fullmatch(field) for text in declared)

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import msgspec
 
 from probes.imports import iperf3, refuse
-from probes.imports.accounting import with_left_out
+from probes.imports.accounting import add_left_out
 from probes.imports.cluster import elbencho, nccl
 from probes.imports.cpu import hwloc, numactl, perf_stat
 from probes.imports.hep import hep_suite, hepscore, prmon
-from probes.imports.line_format import line_format
+from probes.imports.line_format import load_line_format
 from probes.imports.model import Refused, Result, noted
 from probes.imports.source import Source
 from probes.imports.storage import (
@@ -42,7 +42,7 @@ class Kind(NamedTuple):
 
 def _of_lines(name: str) -> Kind:
     """A line-oriented kind, whose format is data."""
-    form = line_format(name)
+    form = load_line_format(name)
     return Kind(form.kind, form.title, form.recognised, form.parse)
 
 
@@ -109,7 +109,7 @@ def parse(source: Source, kind: Kind | None = None) -> Result:
     if chosen is None:
         raise refuse.unknown(source)
     try:
-        result = with_left_out(apply_validity(chosen.parse(source)), chosen.id, source)
+        result = add_left_out(apply_validity(chosen.parse(source)), chosen.id, source)
         version = noted((result.tool, result.version), subject="tool")
         return msgspec.structs.replace(result, facts=(*result.facts, *version))
     except Refused:

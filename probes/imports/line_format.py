@@ -167,7 +167,7 @@ class LineFormat(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", dict
 
     @cached_property
     def patterns(self) -> list[re.Pattern[bytes]]:
-        return [re.compile(one.encode(), re.MULTILINE) for one in self.recognise]
+        return [re.compile(text.encode(), re.MULTILINE) for text in self.recognise]
 
     def recognised(self, source: Source) -> bool:
         text = source.data if self.anywhere else source.head
@@ -182,7 +182,7 @@ class LineFormat(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", dict
 
 
 @lru_cache(maxsize=32)
-def line_format(name: str) -> LineFormat:
+def load_line_format(name: str) -> LineFormat:
     return load_format(f"{name}.toml", LineFormat)
 
 
@@ -228,17 +228,17 @@ class _Reader:
                 continue
             if any(self.blocks[-1].names.get(name, "") != text for name, text in rule.when.items()):
                 continue
-            if found := rule.pattern.match(line):
-                self._take(rule, found, line)
+            if match := rule.pattern.match(line):
+                self._take(rule, match, line)
                 return
 
-    def _take(self, rule: Rule, found: re.Match[str], line: str) -> None:
+    def _take(self, rule: Rule, match: re.Match[str], line: str) -> None:
         if rule.begins and len(self.blocks) < _MAX_BLOCKS:
             self.blocks.append(_Block(self.form.names, self._lasting))
         if rule.begins or rule.ends_table:
             self._columns = []
         block = self.blocks[-1]
-        groups = {k: v.strip()[:_MAX_LENGTH] for k, v in found.groupdict().items() if v is not None}
+        groups = {k: v.strip()[:_MAX_LENGTH] for k, v in match.groupdict().items() if v is not None}
         groups |= rule.sets
         if rule.heading:
             self._columns = [c for c in re.split(rule.heading, groups["columns"].strip()) if c][:_MAX_NAMES]
@@ -248,12 +248,14 @@ class _Reader:
             if (read := number(text)) is not None and len(block.series.setdefault(name, [])) < _MAX_FIGURES:
                 block.series[name].append(read)
         scope: Mapping[str, str] = ChainMap(groups, block.names)
-        told = {
-            group: template(group, scope) if "{" in group else groups.get(group, "")
+        texts = {
+            group: fill_template(group, scope) if "{" in group else groups.get(group, "")
             for group in rule.conditions
         }
         conditions = {
-            template(name, scope): told[group] for group, name in rule.conditions.items() if told[group]
+            fill_template(name, scope): texts[group]
+            for group, name in rule.conditions.items()
+            if texts[group]
         }
         conditions |= (
             {k.strip(): v.strip() for k, v in re.findall(rule.pairs, line, re.ASCII)} if rule.pairs else {}
@@ -270,19 +272,22 @@ class _Reader:
         block.names |= groups
         for group, fact in rule.facts.items():
             if (text := groups.get(group)) and len(self.facts) < _MAX_NAMES:
-                subject = template(fact.subject, scope)
+                subject = fill_template(fact.subject, scope)
                 self.facts[fact.name, subject] = Noted(
                     name=fact.name,
-                    value=_fact_value(template(fact.value, scope) or text),
+                    value=_fact_value(fill_template(fact.value, scope) or text),
                     unit=fact.unit,
                     subject=subject,
                 )
         if rule.invalid:
             row = len(block.rows) - 1 if rule.invalidates == "row" else -1
-            for one in self.blocks if rule.invalidates == "file" else [block]:
-                one.invalid[row] = template(rule.invalid, scope)
+            for invalid in self.blocks if rule.invalidates == "file" else [block]:
+                invalid.invalid[row] = fill_template(rule.invalid, scope)
         if rule.trouble:
-            subject, said = template(rule.subject, scope), template(rule.said, {**scope, "count": "{count}"})
+            subject, said = (
+                fill_template(rule.subject, scope),
+                fill_template(rule.said, {**scope, "count": "{count}"}),
+            )
             self.troubles.setdefault(rule.trouble, []).append(
                 Trouble(id=rule.trouble, subject=subject, said=said)
             )
@@ -305,7 +310,7 @@ class _Reader:
                 self._figure(block, quantity, text, {**groups, "column": name}, {})
 
     def _column(self, name: str) -> Column | None:
-        return next((one for one in self.form.column if re.search(one.match, name)), None)
+        return next((column for column in self.form.column if re.search(column.match, name)), None)
 
     def _figure(
         self,
@@ -330,7 +335,7 @@ class _Reader:
             claimed, gives, slack, applies = parts
             if claimed and gives and slack is not None and applies and len(self.contradictions) < 100:
                 self.contradictions += compared(
-                    check.id, template(check.subject, scope), claimed, gives, check.rule, slack, check.absolute,
+                    check.id, fill_template(check.subject, scope), claimed, gives, check.rule, slack, check.absolute,
                     unit=check.unit,
                 )  # fmt: skip
 
@@ -342,9 +347,9 @@ class _Reader:
         if not measures:
             raise Refused(f"{form.tool}: {form.nothing[0]}", form.nothing[1])
         troubles = [
-            msgspec.structs.replace(one, said=one.said.replace("{count}", str(len(found))))
-            for found in self.troubles.values()
-            for one in (found[:1] if "{count}" in found[0].said else found[:_MAX_NAMES])
+            msgspec.structs.replace(trouble, said=trouble.said.replace("{count}", str(len(same))))
+            for same in self.troubles.values()
+            for trouble in (same[:1] if "{count}" in same[0].said else same[:_MAX_NAMES])
         ]
         began = self.head.get("began")
         troubles += [
@@ -363,16 +368,16 @@ class _Reader:
 
     def _derive(self) -> None:
         for block in self.blocks:
-            told = {quantity.metric for quantity, *_ in block.figures}
+            metrics = {quantity.metric for quantity, *_ in block.figures}
             for derived in self.form.derived:
                 value = evaluate(derived.formula, block.names, block.series)
-                if value and not told & set(derived.unless):
+                if value and not metrics & set(derived.unless):
                     quantity = Quantity(metric=derived.metric, unit=derived.unit, seconds=derived.seconds)
                     block.figures.append(_Figure(quantity, value, {}, {}))
 
     def _measures(self, blocks: list[_Block]) -> Iterator[Measure]:
         for order, block in enumerate(blocks, 1):
-            prefix = template(self.form.several, {"n": str(order)}) if len(blocks) > 1 else ""
+            prefix = fill_template(self.form.several, {"n": str(order)}) if len(blocks) > 1 else ""
             for place, (quantity, value, names, conditions) in enumerate(block.figures):
                 scope = ChainMap(names, block.names)
                 if any(scope.get(name) != text for name, text in quantity.when.items()):
@@ -380,10 +385,10 @@ class _Reader:
                 reason = block.invalid.get(-1) or block.invalid.get(block.row_of(place), "")
                 seconds = number(scope.get(quantity.seconds)) if quantity.seconds else None
                 yield Measure(
-                    workload=prefix + template(quantity.workload or self.form.workload, scope),
-                    metric=template(quantity.metric, scope), value=value * quantity.factor,
-                    unit=template(quantity.unit, scope), better=quantity.better, judged=quantity.judged, of=quantity.of,
-                    seconds=seconds or 0.0, conditions=block.conditions | conditions, invalid=reason,
+                    workload=prefix + fill_template(quantity.workload or self.form.workload, scope),
+                    metric=fill_template(quantity.metric, scope), value=value * quantity.factor,
+                    unit=fill_template(quantity.unit, scope), better=quantity.better, judged=quantity.judged,
+                    of=quantity.of, seconds=seconds or 0.0, conditions=block.conditions | conditions, invalid=reason,
                 )  # fmt: skip
 
     def _left_out(self) -> Iterator[LeftOut]:
@@ -401,12 +406,12 @@ def _merged(form: LineFormat, measures: Iterable[Measure]) -> Iterator[Measure]:
     alike: dict[tuple[str, str], list[Measure]] = {}
     for measure in measures:
         alike.setdefault((measure.workload, measure.metric), []).append(measure)
-    for found in alike.values():
-        if form.repeated == "last" or len(found) == 1:
-            yield found[-1]
+    for same in alike.values():
+        if form.repeated == "last" or len(same) == 1:
+            yield same[-1]
         else:
-            values = tuple(m.value for m in found[:1000])
-            yield msgspec.structs.replace(found[-1], value=median(values), runs=values, of="median")
+            values = tuple(m.value for m in same[:1000])
+            yield msgspec.structs.replace(same[-1], value=median(values), runs=values, of="median")
 
 
 def _fact_value(text: str) -> Json:
@@ -425,8 +430,8 @@ class _Text(str):
             return self.lower()
         if spec == "count":
             return str(len(self.split()))
-        one, _, many = spec.partition("|")
-        return f"{self} {one if self == '1' else many}" if many else str(self)
+        singular, _, plural = spec.partition("|")
+        return f"{self} {singular if self == '1' else plural}" if plural else str(self)
 
 
 class _Texts(dict[str, _Text]):
@@ -434,7 +439,7 @@ class _Texts(dict[str, _Text]):
         return _Text("")
 
 
-def template(text: str, names: Mapping[str, str]) -> str:
+def fill_template(text: str, names: Mapping[str, str]) -> str:
     """The text with its names filled in; a name that is not there is empty."""
     if "{" not in text:
         return text
@@ -472,10 +477,10 @@ def evaluate(formula: str, names: Mapping[str, str], series: Mapping[str, list[f
         raise LookupError(ast.dump(node))
 
     try:
-        found = value(_parsed(formula))
+        result = value(_parsed(formula))
     except (ArithmeticError, LookupError):
         return None
-    return found if math.isfinite(found) else None
+    return result if math.isfinite(result) else None
 
 
 @lru_cache(maxsize=256)

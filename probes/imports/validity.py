@@ -34,10 +34,10 @@ def apply_validity(result: Result) -> Result:
     """
     measures = tuple(map(_unjudged, result.measures))
     troubles = list(result.troubles)
-    told = {trouble.id for trouble in troubles}
+    known = {trouble.id for trouble in troubles}
     for identifier, flagged in (("invalid", _invalid(measures)), ("too-short", _too_short(measures)),
                                 ("from-memory", _from_memory(measures))):  # fmt: skip
-        new = dict(flagged) if identifier != "invalid" or not told & _SAY_INVALID else {}
+        new = dict(flagged) if identifier != "invalid" or not known & _SAY_INVALID else {}
         troubles += [Trouble(id=identifier, subject=s, said=t) for s, t in list(new.items())[:_MAX_SUBJECTS]]
     return msgspec.structs.replace(result, measures=measures, troubles=tuple(troubles))
 

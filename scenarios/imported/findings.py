@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from probes import units
-from probes.imports.accounting import accounts
+from probes.imports.accounting import load_accounts
 from probes.imports.model import Contradiction, Measure, Trouble
 from probes.imports.storage.io500_table import Io500Table
 from scenarios.compare.snapshot import Imported
@@ -47,7 +47,7 @@ def _accounted(file: Imported) -> list[Finding]:
                 evidence=evidence,
             )
         ]  # fmt: skip
-    if result.kind in accounts() or not result.measures:
+    if result.kind in load_accounts() or not result.measures:
         return []
     metrics = list(dict.fromkeys(m.metric for m in result.measures))
     return [

@@ -23,7 +23,7 @@ class FioSettings(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=1)
-def fio_settings() -> FioSettings:
+def load_fio_settings() -> FioSettings:
     return load_format("fio_options.toml", FioSettings)
 
 
@@ -118,7 +118,7 @@ def job(entry: fio_json.JsonJob, common: Mapping[str, object], *, whole: bool = 
 
 def _other_options(options: Mapping[str, object]) -> dict[str, str]:
     """Every option that is not neutral, under fio's main name, one value spelled one way."""
-    settings = fio_settings()
+    settings = load_fio_settings()
     others: dict[str, str] = {}
     for given, value in sorted(options.items()):
         name = settings.alias.get(given, given)[:60]

@@ -29,7 +29,7 @@ class SysstatColumns(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=1)
-def known_columns() -> SysstatColumns:
+def load_columns() -> SysstatColumns:
     return load_format("sysstat_columns.toml", SysstatColumns)
 
 
@@ -150,14 +150,14 @@ class Tables:
         for name, value in values.items():
             if _drawn(name):
                 if not self.full:
-                    metric = known_columns().cpu[_bare(name)]
+                    metric = load_columns().cpu[_bare(name)]
                     self.points.append(Point(series=f"CPU {metric}", at_s=at_s, value=value / 100, unit=""))
                 else:
                     self.left_out += 1
 
 
 def _drawn(column: str) -> bool:
-    return known_columns().cpu.get(_bare(column)) in ("user", "system", "iowait", "steal")
+    return load_columns().cpu.get(_bare(column)) in ("user", "system", "iowait", "steal")
 
 
 def _bare(column: str) -> str:
@@ -196,7 +196,7 @@ def measures(tables: Mapping[str, Mapping[str, Mapping[str, Stat]]]) -> list[Mea
 
 def _named(activity: str, subject: str, column: str) -> tuple[str, str, float, str] | None:
     """Workload, metric, factor and unit of a column; None where it is not imported."""
-    known, bare = known_columns(), _bare(column)
+    known, bare = load_columns(), _bare(column)
     if subject in ("all", "-1", "cpu") and bare in known.cpu:
         return ("CPU", f"{known.cpu[bare]} share", 0.01, "")
     if ":" in subject:
@@ -226,7 +226,7 @@ def averages(tables: Mapping[str, Mapping[str, Mapping[str, Stat]]]) -> list[Con
     for activity, subjects in tables.items():
         for subject, columns in subjects.items():
             for column, stat in columns.items():
-                if stat.average is None or stat.count < 2 or _bare(column) not in known_columns().cpu:
+                if stat.average is None or stat.count < 2 or _bare(column) not in load_columns().cpu:
                     continue
                 if not stat.least - 0.02 <= stat.average <= stat.most + 0.02:
                     found.append(

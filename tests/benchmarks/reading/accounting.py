@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from probes.imports import kinds
-from probes.imports.accounting import UNKNOWN_REASON, accounts, fields
+from probes.imports.accounting import UNKNOWN_REASON, load_accounts, numeric_fields
 from probes.imports.model import Refused
 from probes.imports.source import Source
 
@@ -30,12 +30,12 @@ def main(paths: list[str]) -> int:
         except Refused:
             refused += 1
             continue
-        if kind is None or (account := accounts().get(kind.id)) is None:
+        if kind is None or (account := load_accounts().get(kind.id)) is None:
             free += 1
             metrics = ", ".join(dict.fromkeys(m.metric for m in result.measures)) or "facts only"
             print(f"{file} ({result.kind}): recognised {metrics}")
             continue
-        for field in fields(source, account, result):
+        for field in numeric_fields(source, account, result):
             uses[kind.id][account.use_of(field)[0]] += 1
         print(
             f"{file} ({result.kind}): not imported: "

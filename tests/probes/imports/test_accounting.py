@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from probes.imports import kinds
-from probes.imports.accounting import UNKNOWN_REASON, accounts, fields, matches
+from probes.imports.accounting import UNKNOWN_REASON, load_accounts, matches, numeric_fields
 from probes.imports.model import Refused, Result
 from probes.imports.numbers import number
 from probes.imports.source import Source
@@ -87,9 +87,9 @@ def _changes(text: str) -> Iterator[tuple[str, str]]:
     whole = (
         [json.loads(line) for line in lines] if len(lines) > 1 and lines[1][:1] == "{" else [json.loads(text)]
     )
-    account = accounts()[kind_of(text)]
+    account = load_accounts()[kind_of(text)]
     result = kinds.parse(source_of(text))
-    for field in fields(source_of(text), account, result):
+    for field in numeric_fields(source_of(text), account, result):
         yield field, "\n".join(json.dumps(_changed(one, field)) for one in whole)
 
 
@@ -99,7 +99,7 @@ _OF_COLUMNS = ("sadf", "iostat-s")  # their account is of columns
 @pytest.mark.parametrize("name", [n for n in JSON if n not in _OF_COLUMNS])
 def test_no_field_that_is_left_out_changes_a_figure(name: str) -> None:
     text = JSON[name]
-    account = accounts()[kind_of(text)]
+    account = load_accounts()[kind_of(text)]
     before = _figures(kinds.parse(source_of(text)))
     left_out = [(f, changed) for f, changed in _changes(text) if account.use_of(f)[0] == "left out"]
     assert not [field for field, changed in left_out if _figures(_parsed(changed)) != before]
@@ -108,7 +108,7 @@ def test_no_field_that_is_left_out_changes_a_figure(name: str) -> None:
 @pytest.mark.parametrize("kind", sorted({"fio", "iperf3", "hepscore", "prmon-json", "perf-json"}))
 def test_each_declaration_of_a_field_that_is_used_is_true_of_a_file(kind: str) -> None:
     """A change of a field shows in the import, in one of the files at least: an idle direction's shows in none."""
-    account = accounts()[kind]
+    account = load_accounts()[kind]
     shown: dict[str, bool] = {}
     for text in (text for name, text in JSON.items() if name not in _OF_COLUMNS and kind_of(text) == kind):
         before = _everything(kinds.parse(source_of(text)))
@@ -127,7 +127,7 @@ def test_columns_of_a_csv_are_accounted_for() -> None:
     text = FORMS["elbencho-csv"]
     rows = list(csv.reader(io.StringIO(text)))
     result = kinds.parse(source_of(text))
-    account = accounts()["elbencho-csv"]
+    account = load_accounts()["elbencho-csv"]
     numeric = {name for name, cell in zip(rows[0], rows[-1], strict=False) if number(cell) is not None}
-    assert set(fields(source_of(text), account, result)) >= numeric
+    assert set(numeric_fields(source_of(text), account, result)) >= numeric
     assert "the fastest thread's figures" in {one.name for one in result.left_out}

@@ -9,7 +9,7 @@ import pytest
 
 import probes.imports.formats
 from probes.imports.accounting import UNKNOWN_REASON
-from probes.imports.line_format import LineFormat, evaluate, line_format, template
+from probes.imports.line_format import LineFormat, evaluate, fill_template, load_line_format
 from probes.imports.model import Refused, Result
 from probes.imports.source import Source
 from probes.safe_read import own_data
@@ -57,7 +57,7 @@ def test_a_row_is_called_invalid_and_a_block_without_a_figure_is_told() -> None:
 
 def test_templates_and_arithmetic() -> None:
     names = {"size": "4194304", "copies": "1", "n": "3"}
-    assert template("{size:bytes}, {copies:copy|copies}{missing}", names) == "4 MiB, 1 copy"
+    assert fill_template("{size:bytes}, {copies:copy|copies}{missing}", names) == "4 MiB, 1 copy"
     assert evaluate("2 / 3 * n ** 3 - -n", names, {}) == pytest.approx(21)
     assert evaluate("geomean(i)", names, {"i": [2.0, 8.0]}) == pytest.approx(4)
     assert evaluate("n / 0", names, {}) is None and evaluate("gone + 1", names, {}) is None
@@ -93,7 +93,7 @@ FORMATS = [p.stem for p in Path(probes.imports.formats.__file__).parent.glob("*.
 def test_every_format_is_whole() -> None:
     other = {"fio_options", "sysstat_columns", "accounts", "other_tools"}
     for name in set(FORMATS) - other:
-        form = line_format(name)
+        form = load_line_format(name)
         groups = set().union(*(rule.pattern.groupindex for rule in form.line))
         for rule in form.line:
             assert set(rule.values) | set(rule.facts) <= set(rule.pattern.groupindex) | set(rule.sets), (
