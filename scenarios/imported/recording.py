@@ -71,7 +71,7 @@ def _plan(files: Sequence[Imported], order: Sequence[Snapshot]) -> Plan:
     conditions: dict[str, dict[str, str]] = {}
     single = len(order) == 1
     for snapshot in order:
-        for m in snapshot.measures:
+        for m in _valid(snapshot, single=single):
             metrics = workloads.setdefault(m.workload, {})
             metrics.setdefault(
                 m.metric, Metric(m.metric, m.unit, m.better, m.judged, m.of if single else "mean", m.invalid)
@@ -96,11 +96,16 @@ def _plan(files: Sequence[Imported], order: Sequence[Snapshot]) -> Plan:
     )
 
 
+def _valid(snapshot: Snapshot, *, single: bool) -> Sequence[Measure]:
+    """The measures of a result. An invalid one is shown alone, and is no value of a series."""
+    return [m for m in snapshot.measures if single or not m.invalid]
+
+
 def _blocks(order: Sequence[Snapshot]) -> Iterator[ev.Block]:
     """A block a result; of a single result a block a repetition, so that its own spread is known."""
     single = len(order) == 1
     for index, snapshot in enumerate(order):
-        for name, measures in _by_workload(snapshot.measures).items():
+        for name, measures in _by_workload(_valid(snapshot, single=single)).items():
             seconds = max(m.seconds for m in measures)
             repeated = [m for m in measures if len(m.runs) > 1] if single else []
             times = len(repeated[0].runs) if repeated else 1

@@ -8,10 +8,15 @@ import pytest
 from probes.imports import kinds
 from probes.imports.path_names import told_apart
 from probes.imports.source import Source
+from scenarios.compare.run_summary import take
 from scenarios.compare.snapshot import Imported
 from scenarios.finding import Finding
+from scenarios.imported.findings import NOT_IMPORTED, RECOGNISED, findings
 from scenarios.imported.pile import Pile, piled
+from scenarios.imported.recording import events
 from tests.probes.imports import originals as made
+from tests.probes.imports import other_forms as forms
+from tests.scenarios.compare.test_run_summary import BEGAN
 
 
 def file(name: str, text: str) -> Imported:
@@ -122,3 +127,26 @@ def test_a_job_of_few_processes_gets_no_advice_from_a_box_of_many() -> None:
     )
     found = [f for f in piled([box, job]).findings if f.id.startswith("box.placed")]
     assert found and not any(f.remedy for f in found)
+
+
+def test_an_import_that_is_invalid_stays_so_in_its_recording() -> None:
+    pile = piled([file("a", forms.fio_steady_state(0))])
+    run = take(events(pile, BEGAN), "a")
+    assert not run.figures
+    assert {key.metric for key in run.invalid} >= {"IOPS", "bandwidth", "mean latency"}
+
+
+def test_one_finding_names_what_is_left_out_or_what_was_recognised_in_a_text() -> None:
+    named, recognised = (
+        [f for f in findings(file("a", text)) if f.id in (NOT_IMPORTED, RECOGNISED)]
+        for text in (forms.fio_sync(), forms.FIO_TEXT_SYNC)
+    )
+    assert [f.id for f in named] == [NOT_IMPORTED] and len(named[0].evidence) > 2
+    assert [f.id for f in recognised] == [RECOGNISED]
+    assert {f.severity for f in (*named, *recognised)} == {"ok"}
+
+
+def test_an_invalid_result_is_no_value_of_a_series() -> None:
+    texts = [forms.fio_steady_state(1), forms.fio_steady_state(0).replace("10000.0", "9000.0")]
+    run = take(events(piled([file(str(n), text) for n, text in enumerate(texts)], series=True), BEGAN), "a")
+    assert {figure.blocks for figure in run.figures.values()} == {1} and not run.invalid
