@@ -10,6 +10,7 @@ import ast
 import math
 import operator
 import re
+from bisect import bisect_right
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
@@ -204,7 +205,7 @@ class _Block:
         self.series: dict[str, list[float]] = {}  # every number that a name had
 
     def row_of(self, figure: int) -> int:
-        return sum(start <= figure for start in self.rows) - 1
+        return bisect_right(self.rows, figure) - 1
 
 
 class _Reader:
