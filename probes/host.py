@@ -398,6 +398,8 @@ def _settings(host: Host) -> dict[str, str]:
 def _spaces(host: Host) -> dict[str, os.statvfs_result]:
     """By mount point, from the two outputs of df that a sosreport holds."""
     blocks, inodes = (host.command("df", option, "-x", "autofs") for option in ("-al", "-ali"))
+    if isinstance(inodes, Absent):  # sos 4.8 and later
+        inodes = host.command("df", "-aliT", "-x", "autofs")
     return sosreport.spaces(
         blocks if isinstance(blocks, str) else "", inodes if isinstance(inodes, str) else ""
     )

@@ -32,6 +32,7 @@ BUNDLE = "the bundle's own file, its directory of ours alone, wheels in a direct
 OUTPUT = "written: tests/app/test_output_file.py"
 # Whose choice the path is.
 ALLOWED = {
+    "probes/parsed_toml.py": "written beside Python's byte code (O_EXCL)",
     "probes/safe_read.py": "looks with O_PATH, its flags on a line of their own",
     "app/cli/telling/explain.py": "a page of our own code",
     "app/undo/kinds/text_file.py": "made where none is (O_EXCL), else the journalled path, without links or waiting",

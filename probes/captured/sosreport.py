@@ -42,8 +42,9 @@ def spaces(blocks: str, inodes: str) -> dict[str, os.statvfs_result]:
 
 
 def _df_line(line: str) -> tuple[tuple[int, int, int] | None, str]:
-    """`/dev/sda1 1000 200 800 20% /data`; a mount point may hold blanks."""
+    """`/dev/sda1 1000 200 800 20% /data`, with -T the type behind the device; a mount point may hold blanks."""
     found = re.match(
-        r"\S+\s+([0-9]{1,18})\s+([0-9]{1,18})\s+([0-9]{1,18})\s+(?:[0-9]+%|-)\s+(/.*?)\s*$", line
+        r"\S+(?:\s+[a-zA-Z][\w.-]*)?\s+([0-9]{1,18})\s+([0-9]{1,18})\s+([0-9]{1,18})\s+(?:[0-9]+%|-)\s+(/.*?)\s*$",
+        line,
     )
     return ((int(found[1]), int(found[2]), int(found[3])), found[4]) if found else (None, "")

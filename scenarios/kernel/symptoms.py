@@ -11,6 +11,7 @@ from functools import partial
 from typing import TypeAlias, TypeVar
 
 from probes.host import Host, once
+from probes.number_text import real
 from probes.process_stat import stat_at
 from probes.system.disk.arrays import md_arrays
 from probes.system.disk.diskstats import disk_counters
@@ -33,6 +34,7 @@ Probe: TypeAlias = Callable[[Host], Answer]
 
 MANY_CPUS = 16  # the XFS series measured its lock from there on
 LOOK_S = 0.25
+QUIET_PERCENT = 5.0  # of ten seconds in which some task waited for I/O
 WAITING = 0.30  # of all CPU time in I/O wait: what a person sees in top and asks about
 IDLE_DISK = 0.05  # of the time, at most, that any disk had a request under way
 THROTTLED = 0.05  # of the periods
@@ -184,6 +186,10 @@ def _waiting(host: Host) -> tuple[str, float] | Absent:
     """The share of I/O wait in words where it is high, and how busy the busiest disk was. Looked at once a host."""
     if not host.live:
         return Absent("a capture does not show what the CPUs wait for now", "captured", "/proc/stat")
+    pressure = host.text("/proc/pressure/io", 4096)
+    recent = re.search(r"^some avg10=([0-9.]{1,9}) ", pressure) if present(pressure) else None
+    if recent is not None and (waited := real(recent[1])) is not None and waited < QUIET_PERCENT:
+        return "", 0.0  # nobody waits: nothing to look at for a quarter of a second
     before = read_counters(host, time.monotonic())
     disks_before = disk_counters(host)
     time.sleep(LOOK_S)

@@ -17,6 +17,7 @@ class LineWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pattern: str
     dated: datetime.date
     source: str
+    pattern_words: tuple[str, ...] = ()  # worked out: probes/needed_words.py
 
 
 class HarmlessLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -26,6 +27,7 @@ class HarmlessLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     why: str
     dated: datetime.date
     source: str
+    pattern_words: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=1)
@@ -39,9 +41,19 @@ def harmless_lines() -> tuple[HarmlessLine, ...]:
 
 
 def is_harmless(message: str) -> bool:
-    return any(re.search(entry.pattern, message) for entry in harmless_lines())
+    small = message.lower()
+    return any(_meets(entry, message, small) for entry in harmless_lines())
 
 
 def speaks_of(message: str, *kinds: str) -> bool:
     """True where the line has words of one of these kinds."""
-    return any(re.search(entry.pattern, message) for entry in line_words() if entry.kind in kinds)
+    small = message.lower()
+    return any(_meets(entry, message, small) for entry in line_words() if entry.kind in kinds)
+
+
+def _meets(entry: LineWords | HarmlessLine, message: str, small: str) -> bool:
+    """The pattern is asked only of lines that have one of the words that it needs."""
+    words = entry.pattern_words
+    if words and not any(word in small for word in words):
+        return False
+    return re.search(entry.pattern, message) is not None

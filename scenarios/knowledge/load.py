@@ -10,11 +10,14 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from probes.needed_words import with_needed_words
+from probes.parsed_toml import parse
 from probes.path_ownership import not_roots_alone
 from probes.safe_read import TooLarge, read_named
 from probes.types import Json
 
 HERE = Path(__file__).parent
+PACKAGE = HERE.parent
 SITE = Path("/etc/hostdx/knowledge.d")
 MOST_BYTES = 1 << 20  # a knowledge file is written by hand; anything longer is not one
 
@@ -37,7 +40,8 @@ def tables(path: Path) -> dict[str, Json]:
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror}") from None
     try:
-        read: dict[str, Json] = tomllib.loads(data.decode())
+        own = path.is_relative_to(PACKAGE)
+        read: dict[str, Json] = parse(path, data, with_needed_words) if own else tomllib.loads(data.decode())
     except (ValueError, RecursionError) as error:  # tomllib's own, and int()'s of thousands of digits
         raise ValueError(f"{path}: {error}") from None
     return read

@@ -65,9 +65,9 @@ def rows_of(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
 
 def _rows(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
     if text.log:
-        return lines_of(host, text.log, text.worse)
+        return lines_of(host, text.log, text.worse, text.log_words)
     if text.rest:
-        return unlisted_lines(host, [rule.log for rule in written().rules if rule.log])
+        return unlisted_lines(host, {rule.log: rule.log_words for rule in written().rules if rule.log})
     if not text.each.startswith("/"):
         table = TABLES.get(text.each)
         return host.once(table) if table is not None else Absent(f"there is no table {text.each}", "invalid")
@@ -84,7 +84,7 @@ def completed(text: RuleText, host: Host, row: SubjectRow) -> SubjectRow:
     """With what the rule reads and names itself."""
     if text.read:
         columns: dict[str, Callable[[], Value]] = {
-            name: partial(last_line, host, text.read[one.last].log)
+            name: partial(last_line, host, text.read[one.last])
             if one.last
             else partial(_read, host, one, row)
             for name, one in text.read.items()

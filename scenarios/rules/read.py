@@ -1,6 +1,7 @@
 """What a rule file says to read: a path and what of it. One value a name."""
 
 import re
+from collections.abc import Sequence
 
 import msgspec
 
@@ -34,6 +35,7 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     exists: bool = False
     link: bool = False
     log: str = ""
+    log_words: tuple[str, ...] = ()  # worked out: probes/needed_words.py
     last: str = ""
 
     def said(self) -> str:
@@ -58,7 +60,7 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 def read(host: Host, what: Read, folder: str, row: dict[str, str]) -> Value:
     """The value, or why there is none."""
     if what.log:
-        found = _logged(host, what.log)
+        found = _logged(host, what)
         return found if isinstance(found, Absent) else len(found)
     if what.command:
         words = [_filled(word, row) for word in what.command]
@@ -90,16 +92,30 @@ def _joined(host: Host, pattern: str) -> str | Absent:
     return "\n".join(texts) if texts else Absent(f"there is no {pattern}", "missing", pattern)
 
 
-def last_line(host: Host, log: str) -> Value:
+def last_line(host: Host, log: Read) -> Value:
     """Of the kernel's log, the last that meets the pattern; empty where none does."""
     found = _logged(host, log)
     return found if isinstance(found, Absent) else found[-1][:300] if found else ""
 
 
-def _logged(host: Host, pattern: str) -> list[str] | Absent:
+def _logged(host: Host, what: Read) -> list[str] | Absent:
     log = host.once(kernel_log)
-    meets = re.compile(pattern).search
-    return log if isinstance(log, Absent) else [line.message for line in log.lines if meets(line.message)]
+    if isinstance(log, Absent):
+        return log
+    if not may_be_in_log(host, what.log_words):
+        return []
+    meets = re.compile(what.log).search
+    return [line.message for line in log.lines if meets(line.message)]
+
+
+def may_be_in_log(host: Host, words: Sequence[str]) -> bool:
+    """False where the log has none of the words of which a line needs one."""
+    return not words or any(word in host.once(_log_in_small_letters) for word in words)
+
+
+def _log_in_small_letters(host: Host) -> str:
+    log = host.once(kernel_log)
+    return "" if isinstance(log, Absent) else "\n".join(line.message for line in log.lines).lower()
 
 
 def _of_text(text: str | Absent, what: Read, source: str) -> Value:

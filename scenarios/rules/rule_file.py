@@ -7,6 +7,8 @@ from typing import Literal
 
 import msgspec
 
+from probes.needed_words import with_needed_words
+from probes.parsed_toml import parse
 from probes.safe_read import TooLarge, read_named
 from probes.types import Json
 from scenarios.finding import Confidence, Severity
@@ -63,6 +65,7 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     text: str
     why: str
     log: str = ""
+    log_words: tuple[str, ...] = ()  # worked out: probes/needed_words.py
     worse: str = ""
     rest: bool = False
     where: str = ""
@@ -141,7 +144,8 @@ def rule_file(path: Path, *, tested: bool = False) -> RuleFile:
         data = read_named(path, MOST_BYTES)
         text = data.decode()
         text = _ROWS.sub("", text) if tested else text
-        entries = tomllib.loads(text).get("rule", [])
+        parsed = parse(path, text.encode(), with_needed_words) if tested else tomllib.loads(text)
+        entries = parsed.get("rule", [])
     except TooLarge:
         return RuleFile((), (f"{path}:1: longer than {MOST_BYTES} bytes",))
     except OSError as error:

@@ -56,6 +56,10 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("storage.ceph-health", "warning", {CEPH: "HEALTH_WARN 12 slow ops, oldest one blocked for 312 sec\n"}),
     ("storage.ceph-health", "critical", {CEPH: "HEALTH_ERR 1 full osd(s)\n"}),
     ("storage.cvmfs-config", "warning", {SETTINGS: 'CVMFS_HTTP_PROXY="DIRECT"\nCVMFS_QUOTA_LIMIT=20000\n'}),
+    ("storage.gluster", "warning", {"sos_commands/gluster/gluster_volume_status": "Brick n3:/brick1 N/A N/A N N/A\n"}),
+    ("power.events", "warning", {"sos_commands/ipmitool/ipmitool_-I_usb_sel_elist":
+                                 " 1 | 11/24/2026 | 02:11:12 | Power Supply PS1 | Failure detected | Asserted\n"}),
+    ("storage.zfs-properties", "warning", {"sos_commands/zfs/zpool_get_all_tank": "tank  capacity  96%  -\n"}),
     ("host.emulated", "notice", {**GUEST, "sys/bus/pci/devices/0000:17:00.0/uevent": "DRIVER=e1000"}),
     ("storage.slow-volume", "warning", {**GUEST, f"{SDB}/device/model": "QEMU HARDDISK", "proc/diskstats": WAITS}),
     ("host.costly-setting", "notice", {"proc/sys/net/core/bpf_jit_enable": "0"}),
@@ -81,5 +85,6 @@ TRAPS: list[tuple[str, dict[str, str]]] = [
         {SETTINGS: 'CVMFS_HTTP_PROXY="http://squid:3128;DIRECT"\nCVMFS_QUOTA_LIMIT=20000\n'},
     ),
     ("kernel.module-faults", {"sys/module/zfs/version": "2.2.4-1"}),
+    ("storage.gluster", {"sos_commands/gluster/gluster_volume_status": "Brick n3:/brick1 49152 0 Y 1234\n"}),
     ("storage.btrfs-quota", {"sys/fs/btrfs/0a1b/qgroups/0_5": ""}),
 ]

@@ -1,7 +1,7 @@
 """Rows about the kernel's log: the devices that its lines name."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from probes.host import Host
@@ -10,6 +10,7 @@ from probes.system.kernel_log import WARNING, kernel_log
 from probes.types import Absent
 from scenarios.knowledge.kernel_lines import is_harmless, speaks_of
 from scenarios.rules.expression import Value
+from scenarios.rules.read import may_be_in_log
 from scenarios.rules.table import Reader, SubjectRow
 
 LONGEST = 300
@@ -39,7 +40,9 @@ _NAMES = tuple(
 )
 
 
-def lines_of(host: Host, pattern: str, worse: str = "") -> list[SubjectRow] | Absent:
+def lines_of(
+    host: Host, pattern: str, worse: str = "", words: Sequence[str] = ()
+) -> list[SubjectRow] | Absent:
     """One row per device that the matching lines name, one for those that name none; without any, one of no lines.
 
     `lines`: how many; `last`: the last of them; `worse`: how many are of the worse kind; `word`: what finds them again;
@@ -48,6 +51,8 @@ def lines_of(host: Host, pattern: str, worse: str = "") -> list[SubjectRow] | Ab
     log = host.once(kernel_log)
     if isinstance(log, Absent):
         return log
+    if not may_be_in_log(host, words):
+        return _rows(host, log.source, {}, lambda _: False)
     meets, is_worse = re.compile(pattern).search, re.compile(worse).search if worse else None
     lines: dict[str, list[str]] = {}
     for line in log.lines:
@@ -57,15 +62,15 @@ def lines_of(host: Host, pattern: str, worse: str = "") -> list[SubjectRow] | Ab
     return _rows(host, log.source, lines, lambda message: bool(is_worse and is_worse(message)))
 
 
-def unlisted_lines(host: Host, listed: Sequence[str]) -> list[SubjectRow] | Absent:
+def unlisted_lines(host: Host, listed: Mapping[str, Sequence[str]]) -> list[SubjectRow] | Absent:
     """One row per driver and device of the lines that none of these patterns meets and that are not harmless.
 
+    `listed`: patterns, each with the words of which a line needs one.
     A line is taken up by its own priority, or by its words of a fault or a limit.
     """
     log = host.once(kernel_log)
     if isinstance(log, Absent):
         return log
-    known = [re.compile(pattern).search for pattern in listed]
     lines: dict[str, list[str]] = {}
     grave: set[str] = set()
     for line in log.lines:
@@ -76,12 +81,21 @@ def unlisted_lines(host: Host, listed: Sequence[str]) -> list[SubjectRow] | Abse
         worded = not starting and speaks_of(message, "fault", "limit")
         if _BODY.match(message) or not (loud or worded):
             continue
-        if is_harmless(message) or any(meets(message) for meets in known):
+        if is_harmless(message) or _is_listed(message, listed):
             continue
         lines.setdefault(speaker_of(message), []).append(message)
         if speaks_of(message, "grave") and (line.priority is None or loud):
             grave.add(message)
     return _rows(host, log.source, lines, grave.__contains__)
+
+
+def _is_listed(message: str, listed: Mapping[str, Sequence[str]]) -> bool:
+    small = message.lower()
+    return any(
+        re.search(pattern, message)
+        for pattern, words in listed.items()
+        if not words or any(word in small for word in words)
+    )
 
 
 # What a report of the kernel's holds below its first line: stacks, registers, tables; and lines of no driver.

@@ -24,7 +24,7 @@ def rules_of(line: str, root: Path) -> set[str]:
     log = root / "sos_commands/kernel/dmesg"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text(f"[    1.0] {line}\n")
-    rows = unlisted_lines(Host(str(root)), [rule.log for rule in RULES.values() if rule.log])
+    rows = unlisted_lines(Host(str(root)), {rule.log: rule.log_words for rule in RULES.values() if rule.log})
     assert not isinstance(rows, Absent)
     return named or ({"log.driver"} if rows[0]["lines"] else set())
 

@@ -1,0 +1,60 @@
+"""TOML files of the package, parsed once: kept as JSON beside Python's own byte code, by the digest of their text.
+
+Whoever may write there may write the byte code too. What is kept is data, and it is read as such.
+"""
+
+import contextlib
+import hashlib
+import os
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from probes.safe_read import read_named
+from probes.types import Json
+
+MAX_BYTES = 16 << 20
+_FORM = b"1"  # of what is kept: another form has another name
+
+
+def parse(
+    path: Path, data: bytes, derive: Callable[[dict[str, Json]], None] | None = None
+) -> dict[str, Json]:
+    """The content of a TOML file of ours, dates as texts. `derive` adds what is worked out from it, once.
+
+    Raises ValueError as tomllib does.
+    """
+    derived = derive.__qualname__.encode() if derive is not None else b""
+    digest = hashlib.blake2b(data, digest_size=12, key=_FORM + derived).hexdigest()
+    kept = path.parent / "__pycache__" / f"{path.name}.{digest}.json"
+    with contextlib.suppress(OSError, ValueError):
+        found: dict[str, Json] = msgspec.json.decode(read_named(kept, MAX_BYTES), type=dict)
+        return found
+    parsed = tomllib.loads(data.decode())
+    if derive is not None:
+        derive(parsed)
+    text = msgspec.json.encode(parsed)
+    if not sys.dont_write_bytecode:
+        _keep(kept, text)
+    told: dict[str, Json] = msgspec.json.decode(text, type=dict)
+    return told
+
+
+def _keep(kept: Path, text: bytes) -> None:
+    """As Python keeps byte code: under a name of its own first, in its place at once; a folder that cannot be written
+    does no harm.
+    """
+    own = kept.with_name(f"{kept.name}.{os.getpid()}")
+    with contextlib.suppress(OSError):
+        kept.parent.mkdir(exist_ok=True)
+        for old in kept.parent.glob(f"{kept.name.rsplit('.', 2)[0]}.*.json"):
+            old.unlink()
+        fd = os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+        try:
+            os.write(fd, text)
+        finally:
+            os.close(fd)
+        own.replace(kept)
