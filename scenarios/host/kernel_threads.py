@@ -51,6 +51,7 @@ def busy_kernel_threads(host: Host) -> Iterator[Finding]:
             continue
         yield SAYS.finding(
             "kernel-thread",
+            severity="warning" if known is not None and known.fault else "notice",
             subject=thread.name,
             name=thread.name,
             share=percent(thread.share),

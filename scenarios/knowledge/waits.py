@@ -87,7 +87,8 @@ def wait_kind(functions: Iterable[str]) -> tuple[WaitKind, str]:
 class KernelThread(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Threads of one kind. `work`: goes on after "a kernel thread that"; `commands` only look.
 
-    `set`: settings that make it use less. `by_design`: it polls on purpose, its CPU time is no fault.
+    `set`: settings that make it use less. `by_design`: it polls on purpose, its CPU time is no fault. `fault`: it works
+    so much only when something is wrong.
     """
 
     names: tuple[str, ...]
@@ -98,6 +99,7 @@ class KernelThread(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     source: str
     set: dict[str, str] = {}
     by_design: bool = False
+    fault: bool = False
 
 
 @lru_cache(maxsize=1)

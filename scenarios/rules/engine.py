@@ -67,7 +67,8 @@ def _rows(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
     if text.log:
         return lines_of(host, text.log, text.worse, text.log_words)
     if text.rest:
-        return unlisted_lines(host, {rule.log: rule.log_words for rule in written().rules if rule.log})
+        listed = [one for rule in written().rules for one in (rule, *rule.read.values())]
+        return unlisted_lines(host, {one.log: one.log_words for one in listed if one.log})
     if not text.each.startswith("/"):
         table = TABLES.get(text.each)
         return host.once(table) if table is not None else Absent(f"there is no table {text.each}", "invalid")

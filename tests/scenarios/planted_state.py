@@ -41,6 +41,7 @@ REMOTE = (
 )
 PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("host.kernel-thread", "notice", thread("kipmi0", 86_000_000)),
+    ("host.kernel-thread", "warning", thread("kworker/0:1-kacpi_notify", 60_000_000)),
     ("host.kernel-thread", "notice", thread("kworker/3:1-some_queue", 50_000_000)),
     ("memory.negative-dentries", "warning", {"proc/sys/fs/dentry-state": "90000000 89000000 45 0 88000000 0"}),
     ("storage.unfit-disk", "warning", {f"{SDB}/device/model": "ST8000DM004-2CX188", **pool("sdb")}),

@@ -1,0 +1,54 @@
+"""Words that a pattern needs, and TOML that is kept by the digest of its text."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from probes.needed_words import needed_words
+from probes.parsed_toml import parse
+from scenarios.rules.known import written
+
+LINES = Path(__file__).parents[1] / "data"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("I/O error, dev (sd|vd)", ["i/o error, dev "]),
+        ("(Out of memory|killed)", ["killed", "out of memory"]),
+        (r"ata\d+: failed", [": failed"]),
+        (r"(a|bcdef)", []),
+        (r"\d+", []),
+    ],
+)
+def test_words_without_which_nothing_matches(pattern: str, words: list[str]) -> None:
+    assert needed_words(pattern) == words
+
+
+def test_no_line_of_a_fault_lacks_the_words_of_its_rule() -> None:
+    rules = [rule for rule in written(Path("/nonexistent")).rules if rule.log]
+    files = (LINES / "kernel_log/faults.tsv", LINES / "unseen/lines.tsv")
+    lines = [line.split("\t", 1)[1] for file in files for line in file.read_text().splitlines()]
+    met = [(rule, line) for rule in rules for line in lines if re.search(rule.log, line)]
+    assert len(met) > 80
+    assert [line for rule, line in met if not any(word in line.lower() for word in rule.log_words)] == []
+
+
+def test_a_changed_file_is_parsed_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    path = tmp_path / "x.toml"
+    assert parse(path, b"a = 1") == parse(path, b"a = 1") == {"a": 1}
+    assert parse(path, b"a = 2") == {"a": 2}
+    assert len(list((tmp_path / "__pycache__").glob("*.json"))) == 1, "the old one is gone"
+
+
+def test_nothing_is_kept_where_python_keeps_no_byte_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    assert parse(tmp_path / "x.toml", b"a = 1") == {"a": 1}
+    assert not (tmp_path / "__pycache__").exists()
