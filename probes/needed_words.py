@@ -1,9 +1,7 @@
 """Words without which a pattern cannot match: a log that has none of them need not be searched."""
 
-from collections.abc import Iterable
 from re import _constants as c  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
-from typing import Any
 
 from probes.types import Json
 
@@ -15,7 +13,7 @@ def needed_words(pattern: str) -> list[str]:
     return sorted(_of_sequence(_parser.parse(pattern)) or ())
 
 
-def _of_sequence(parts: Iterable[Any]) -> set[str] | None:
+def _of_sequence(parts: _parser.SubPattern) -> set[str] | None:
     """The best of the parts that must all be there: the one whose shortest word is longest."""
     found: list[set[str]] = []
     run = ""
@@ -32,7 +30,7 @@ def _of_sequence(parts: Iterable[Any]) -> set[str] | None:
     return best if best is not None and min(map(len, best)) >= MIN_LETTERS else None
 
 
-def _of_part(op: Any, value: Any) -> set[str] | None:
+def _of_part(op: c._NamedIntConstant, value: _parser.SubPattern) -> set[str] | None:
     if op is c.SUBPATTERN:
         return _of_sequence(value[3])
     if op is c.BRANCH:

@@ -67,8 +67,10 @@ def _rows(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
     if text.log:
         return lines_of(host, text.log, text.worse, text.log_words)
     if text.rest:
-        listed = [one for rule in written().rules for one in (rule, *rule.read.values())]
-        return unlisted_lines(host, {one.log: one.log_words for one in listed if one.log})
+        rules = written().rules
+        listed = {rule.log: rule.log_words for rule in rules if rule.log}
+        counted = {read.log: read.log_words for rule in rules for read in rule.read.values() if read.log}
+        return unlisted_lines(host, listed | counted)
     if not text.each.startswith("/"):
         table = TABLES.get(text.each)
         return host.once(table) if table is not None else Absent(f"there is no table {text.each}", "invalid")
