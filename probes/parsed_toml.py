@@ -44,17 +44,22 @@ def parse(
 
 
 def _keep(kept: Path, text: bytes) -> None:
-    """As Python keeps byte code: under a name of its own first, in its place at once; a folder that cannot be written
-    does no harm.
+    """As Python keeps byte code: under a name of its own first, in its place at once, where Python made the folder.
+
+    A folder that cannot be written does no harm.
     """
-    own = kept.with_name(f"{kept.name}.{os.getpid()}")
+    own, stem = f"{kept.name}.{os.getpid()}", kept.name.rsplit(".", 2)[0]
     with contextlib.suppress(OSError):
-        kept.parent.mkdir(exist_ok=True)
-        for old in kept.parent.glob(f"{kept.name.rsplit('.', 2)[0]}.*.json"):
-            old.unlink()
-        fd = os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+        folder = os.open(kept.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            os.write(fd, text)
+            for old in os.listdir(folder):  # noqa: PTH208 (by its descriptor)
+                if old.startswith(f"{stem}.") and old.endswith(".json"):
+                    os.unlink(old, dir_fd=folder)
+            fd = os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644, dir_fd=folder)
+            try:
+                os.write(fd, text)
+            finally:
+                os.close(fd)
+            os.replace(own, kept.name, src_dir_fd=folder, dst_dir_fd=folder)
         finally:
-            os.close(fd)
-        own.replace(kept)
+            os.close(folder)

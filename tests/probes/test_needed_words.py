@@ -41,6 +41,7 @@ def test_no_line_of_a_fault_lacks_the_words_of_its_rule() -> None:
 def test_a_changed_file_is_parsed_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     path = tmp_path / "x.toml"
+    (tmp_path / "__pycache__").mkdir()
     assert parse(path, b"a = 1") == parse(path, b"a = 1") == {"a": 1}
     assert parse(path, b"a = 2") == {"a": 2}
     assert len(list((tmp_path / "__pycache__").glob("*.json"))) == 1, "the old one is gone"
