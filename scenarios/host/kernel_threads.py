@@ -14,7 +14,7 @@ from probes.units import percent
 from scenarios.cpus import priority
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.knowledge.waits import KernelThread, kernel_thread
-from scenarios.rule import Rule, Unreadable
+from scenarios.rule import Unreadable
 from scenarios.rules import settings
 from scenarios.rules.texts import texts
 
@@ -118,8 +118,3 @@ def _advice(host: Host, thread: BusyThread, known: KernelThread | None) -> tuple
         return (looks,)
     told = Remedy(title=known.advice, commands=made.commands, verify=made.verify, undo=made.undo)
     return (told, looks)
-
-
-RULES: tuple[Rule, ...] = (
-    Rule("host.kernel-thread", "host", "kernel threads that use more than half a CPU", busy_kernel_threads),
-)

@@ -15,7 +15,7 @@ from probes.units import counted, cpus, listed, number, percent
 from scenarios.cpus import priority
 from scenarios.cpus.quota import PERIODS_SPEAK, Quota, less_tight, stopped_by
 from scenarios.finding import MOST_SHOWN, Evidence, Finding, Remedy
-from scenarios.host import kernel_threads
+from scenarios.host.kernel_threads import busy_kernel_threads
 from scenarios.host.top_users import User, last_look, top_users, unseen
 from scenarios.knowledge.waits import kernel_thread
 from scenarios.rule import Inapplicable, Rule, Unreadable, readable
@@ -230,8 +230,13 @@ def quota(host: Host) -> Iterator[Finding]:
         raise Inapplicable("no CPU quota is set for our control group, one above it or another one")
 
 
+def busy_threads(host: Host) -> Iterator[Finding]:
+    """Kernel threads that use more than half a CPU."""
+    return busy_kernel_threads(host)
+
+
 RULES: tuple[Rule, ...] = (
-    *kernel_threads.RULES,
+    Rule("host.kernel-thread", "host", "kernel threads that use more than half a CPU", busy_threads),
     Rule("host.pressure", "host", "tasks that waited for CPU, I/O or memory in the last minute", pressure),
     Rule("host.cpu-offline", "host", "CPUs switched off", offline),
     Rule(
