@@ -81,9 +81,13 @@ class Follower:
     def poll(self, limit_bytes: int = CHUNK) -> list[ev.AnyEvent]:
         """The next complete events, from at most `limit_bytes` of the file; empty when there is nothing new."""
         try:
-            data = self._data(min(limit_bytes, CHUNK))
+            return self._polled(limit_bytes)
         except (OSError, zlib.error) as error:
             raise self._broken(self.line + 1, f"cannot be read: {error}") from None
+
+    def _polled(self, limit_bytes: int) -> list[ev.AnyEvent]:
+        """Raises OSError, zlib.error."""
+        data = self._data(min(limit_bytes, CHUNK))
         self.bytes += len(data)
         self._bound(data)
         short = len(data) < min(limit_bytes, CHUNK)
@@ -243,15 +247,17 @@ def uncollected() -> Iterator[None]:
 
 
 def _opened(path: Path) -> io.BufferedIOBase | gzip.GzipFile:
+    file = None
     try:
-        descriptor = opened(path)
-    except OSError as error:
+        file = os.fdopen(opened(path), "rb")
+        magic = file.read(2)
+        file.seek(0)
+    except OSError as error:  # a disk that fails shows it at the first byte, not when the file is opened
+        if file is not None:
+            file.close()
         raise BrokenRecording(
             f"{path}: cannot be read: {error.strerror}; `hostdx recordings` lists yours"
         ) from None
-    file = os.fdopen(descriptor, "rb")
-    magic = file.read(2)
-    file.seek(0)
     return gzip.GzipFile(fileobj=file) if magic == b"\x1f\x8b" else file
 
 

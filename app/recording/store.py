@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from app.failure import USAGE, Failure
+from app.output import say
 from app.process import Identity, lives
 from app.recording.limits import LINE_LIMIT
 from app.recording.reader import BrokenRecording, Follower
@@ -67,6 +68,10 @@ def examined(path: Path) -> Listed:
             path=path, name=name, state="unreadable", reason=f"{path}: line 1: is empty or unfinished"
         )
     last = _last_event(path) or events[-1]
+    try:
+        size = path.stat().st_size
+    except OSError:
+        size = 0  # it was removed meanwhile
     state: State
     if isinstance(last, ev.Ended):
         state = last.status
@@ -82,7 +87,7 @@ def examined(path: Path) -> Listed:
         seconds=round(last.t, 1),
         pid=began.pid if state == "running" else None,
         reason=last.reason if isinstance(last, ev.Ended) else None,
-        bytes=path.stat().st_size,
+        bytes=size,
         planned_s=next((e.plan.seconds for e in events if isinstance(e, ev.Planned)), 0.0),
         directories=_directories(began),
         label=label_of(path),
@@ -111,6 +116,10 @@ def resolve(argument: str) -> Path:
         every = sorted(files(recordings_dir()), key=_age)
         if not every:
             raise Failure(f"last: there is no recording in {recordings_dir()}; `hostdx run` makes one", USAGE)
+        for path in reversed(every):
+            if (newest := examined(path)).state != "unreadable":
+                return path
+            say(f"last: {newest.reason}; the one before it is taken")
         return every[-1]
     path = Path(argument)
     if "/" in argument or path.exists():

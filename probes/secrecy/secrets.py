@@ -57,7 +57,7 @@ _PAIR = re.compile(
     r"(?=\S*[A-Za-z])[\w!#$%^&*?~.+-]{6,}(?=@|[\s'\"]|$)"
 )
 _SQL = re.compile(
-    r"(?i)(\b(?:identified\b[^'\";]{0,60}?\b(?:by|as)|password|passwd|secret|(?:secret|access)_(?:access_)?key(?:_id)?)"
+    r"(?i)(?<![\"'\\])(\b(?:identified\b[^'\";]{0,60}?\b(?:by|as)|password|passwd|secret|(?:secret|access)_(?:access_)?key(?:_id)?)"
     r"\s*(?:=|:|to)?\s*(?:password\s*\()?\s*)(?:\\?'(?:[^'\\])+(?:\\?'|$)|\\?\"(?:[^\"\\])+(?:\\?\"|$))"
 )
 _SET = re.compile(

@@ -33,6 +33,22 @@ from scenarios import events as ev
         ("redis://:pw@h:6379/0", "redis://***@h:6379/0"),
         ("push ghp_0123456789abcdefghijABCDEFGHIJ now", "push *** now"),
         ("AKIA0123456789ABCDEF", "***"),
+        ("DBPASS=x run", "DBPASS=*** run"),
+        ("LDAP_BINDPW=x hosttoken=y job", "LDAP_BINDPW=*** hosttoken=*** job"),
+        (
+            """curl -d '{"user": "me", "password": "x"}' h""",
+            """curl -d '{"user": "me", "password": ***}' h""",
+        ),
+        ("curl 'https://h/a?sv=1&sig=x%3D&se=2'", "curl 'https://h/a?sv=1&sig=***&se=2'"),
+        (
+            "https://h/k?X-Amz-Credential=x&X-Amz-Signature=y",
+            "https://h/k?X-Amz-Credential=***&X-Amz-Signature=***",
+        ),
+        ("mysql -e \"create user a identified by 'x'\"", 'mysql -e "create user a identified by ***"'),
+        ("aws configure set aws_secret_access_key x", "aws configure set aws_secret_access_key ***"),
+        ("tool --auth me:hunter --user=me:Hunter2x", "tool --auth *** --user=me:***"),
+        ("tool me:Passw0rd", "tool me:***"),
+        ("echo x | sudo -S ls", "echo *** | sudo -S ls"),
         ("eyJhbGciOiJI.eyJzdWIiOiIx.sig", "***"),
     ],
 )

@@ -16,6 +16,7 @@ import mmap
 import os
 import secrets
 import select
+import selectors
 import socket
 import struct
 import threading
@@ -33,7 +34,7 @@ USAGE = struct.Struct("!d")  # seconds of CPU time that the peer has used
 SINK, SOURCE, USED = b"w", b"r", b"u"
 WELCOME, DONE = b"!" * LINE, b"+" * LINE
 MOST_BYTES = 16 << 20  # of a request
-MOST_STREAMS = 64
+MAX_STREAMS = 64
 CHUNK = 512 << 10  # of our requests
 PIECE = 128 << 10  # of a call from or to memory, as iperf3's: 512 KiB are more than many a core's own cache
 
@@ -80,8 +81,8 @@ def lively(connection: socket.socket) -> None:
 
 GREET_S = 5.0
 LOOK_S = 0.25  # how often the deadline is looked at
-MOST_WRONG = 32  # greetings without the token
-UNKNOWN = 8  # connections that have not greeted yet, at once
+MAX_WRONG = 32  # greetings without the token
+MAX_STRANGERS = 256  # connections that have not greeted yet, at once
 
 
 def new_token() -> str:
@@ -102,12 +103,19 @@ def listener(address: str, port: int = 0) -> socket.socket:
             made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, address != "::")
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((address, port))
-        made.listen(MOST_STREAMS)
+        made.listen(MAX_STRANGERS)
     except OSError:
         made.close()
         raise
     made.settimeout(LOOK_S)
     return made
+
+
+class _Stranger:
+    """A connection that has not greeted yet: its address, since when (monotonic seconds), and what it said so far."""
+
+    def __init__(self, address: str, since: float) -> None:
+        self.address, self.since, self.said = address, since, b""
 
 
 class Peer:
@@ -121,50 +129,101 @@ class Peer:
         self._until = time.monotonic() + seconds
         self._lock = threading.Lock()
         self._client = ""  # its address, once it has greeted
-        self._wrong = self._unknown = self._streams = 0
+        self._wrong = self._streams = 0
+        self._strangers: dict[socket.socket, _Stranger] = {}  # not greeted yet, the oldest first
         self._over = threading.Event()
 
     def serve(self) -> str:
+        self._port.setblocking(False)
+        with selectors.DefaultSelector() as ready:
+            ready.register(self._port, selectors.EVENT_READ)
+            try:
+                return self._served(ready)
+            finally:
+                for connection in self._strangers:
+                    connection.close()
+
+    def _served(self, ready: selectors.BaseSelector) -> str:
         while not self._over.is_set():
             if time.monotonic() > self._until:
                 return "its time is over"
             if self._gone():
                 return "whoever started it is gone"
-            if self._wrong >= MOST_WRONG:
+            if self._wrong >= MAX_WRONG:
                 return "too many connections without its token"
-            try:
-                connection, address = self._port.accept()
-            except TimeoutError:
-                continue
-            if self._unknown >= UNKNOWN or (self._client and address[0] != self._client):
-                connection.close()
-                continue
-            self._unknown += 1
-            threading.Thread(target=self._greet, args=(connection, address[0]), daemon=True).start()
+            for key, _ in ready.select(LOOK_S):
+                if key.fileobj is self._port:
+                    self._accept(ready)
+                elif isinstance(key.fileobj, socket.socket):
+                    self._hear(ready, key.fileobj)
+            late = time.monotonic() - GREET_S
+            for connection in [c for c, stranger in self._strangers.items() if stranger.since < late]:
+                self._drop(ready, connection)
         return "its client has left"
 
-    def _greet(self, connection: socket.socket, address: str) -> None:
-        with connection:
-            connection.settimeout(None)
-            time_limit(connection, GREET_S)
+    def _accept(self, ready: selectors.BaseSelector) -> None:
+        """Take every connection that waits. Where there are too many, the one that has been silent longest goes."""
+        for _ in range(MAX_STRANGERS):
             try:
-                magic, token = GREETING.unpack(received(connection, GREETING.size))
-                right = magic == MAGIC and hmac.compare_digest(token, self._token)
-            except OSError:
-                right = False
-            with self._lock:
-                self._unknown -= 1
-                first = right and not self._client
-                right = right and self._client in ("", address) and self._streams <= MOST_STREAMS
-                self._wrong += not right
-                if right:
-                    self._client = address
-                    self._streams += 1
-            if not right:
+                connection, address = self._port.accept()
+            except OSError:  # nobody waits, or whoever waited has left
                 return
+            if self._client and address[0] != self._client:
+                connection.close()
+                continue
+            connection.setblocking(False)
+            self._strangers[connection] = _Stranger(address[0], time.monotonic())
+            ready.register(connection, selectors.EVENT_READ)
+            self._hear(ready, connection)  # whoever has the token sends it at once
+            if len(self._strangers) > MAX_STRANGERS:
+                self._drop(ready, next(iter(self._strangers)))
+
+    def _hear(self, ready: selectors.BaseSelector, connection: socket.socket) -> None:
+        """Read a part of the greeting; the token decides before a place is taken."""
+        stranger = self._strangers.get(connection)
+        if stranger is None:
+            return
+        try:
+            data = connection.recv(GREETING.size - len(stranger.said))
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        stranger.said += data
+        if data and len(stranger.said) < GREETING.size:
+            return
+        if not data:
+            self._drop(ready, connection)
+            return
+        magic, token = GREETING.unpack(stranger.said)
+        self._strangers.pop(connection)
+        ready.unregister(connection)
+        if magic != MAGIC or not hmac.compare_digest(token, self._token):
+            self._wrong += 1
+            connection.close()
+            return
+        with self._lock:
+            welcome = self._client in ("", stranger.address) and self._streams <= MAX_STREAMS
+            first = welcome and not self._client
+            if welcome:
+                self._client = stranger.address
+                self._streams += 1
+        if not welcome:  # the right token, and no place: it is told by the end of the connection
+            connection.close()
+            return
+        threading.Thread(target=self._serve_client, args=(connection, first), daemon=True).start()
+
+    def _drop(self, ready: selectors.BaseSelector, connection: socket.socket) -> None:
+        self._strangers.pop(connection, None)
+        ready.unregister(connection)
+        connection.close()
+
+    def _serve_client(self, connection: socket.socket, first: bool) -> None:
+        """`first`: its lifeline, with which the peer ends."""
+        with connection:
             try:
+                connection.setblocking(True)
                 lively(connection)
-                time_limit(connection, 0)
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 connection.sendall(WELCOME)
                 self._answer(connection)

@@ -15,8 +15,8 @@ import pytest
 from probes.bench.streams import peer as module
 from probes.bench.streams.peer import (
     DONE,
+    MAX_WRONG,
     MOST_BYTES,
-    MOST_WRONG,
     REQUEST,
     SINK,
     SOURCE,
@@ -125,7 +125,7 @@ def test_a_client_that_greets_in_part_keeps_nobody_out(running: Running) -> None
 def test_it_gives_up_where_somebody_guesses() -> None:
     made = Running()
     try:
-        for _ in range(MOST_WRONG):
+        for _ in range(MAX_WRONG):
             with made.connect("0" * 32) as stranger:
                 closed(stranger)
         assert made.ended and made.why
@@ -222,3 +222,46 @@ def test_another_host_s_python_can_run_its_text() -> None:
 )
 def test_what_names_no_peer_is_refused_before_anything_is_made(host: str, token: str, fits: bool) -> None:
     assert (unfit(host, token) == "") == fits
+
+
+def test_silent_strangers_do_not_shut_the_client_out(running: Running) -> None:
+    """The token decides before a place is taken: 300 connections that say nothing take none."""
+    silent = [socket.create_connection(running.address, 5) for _ in range(300)]
+    try:
+        began = time.monotonic()
+        client = running.client()
+        assert time.monotonic() - began < module.GREET_S / 2
+        silent[0].settimeout(module.GREET_S / 2)
+        assert silent[0].recv(1) == b""  # the one that was silent longest gave way
+        client.close()
+        assert running.ended and running.why == "its client has left"
+    finally:
+        for one in silent:
+            one.close()
+
+
+def test_half_a_greeting_is_waited_for_and_a_slow_one_is_dropped(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "GREET_S", 0.3)
+    slow = socket.create_connection(running.address, 5)
+    slow.sendall(greeting(running.token)[:10])
+    slow.settimeout(5)
+    assert slow.recv(1) == b""
+    slow.close()
+    half = socket.create_connection(running.address, 5)
+    half.settimeout(5)
+    whole = greeting(running.token)
+    half.sendall(whole[:10])
+    time.sleep(0.05)
+    half.sendall(whole[10:])
+    assert received(half, len(WELCOME)) == WELCOME
+    half.close()
+
+
+def test_more_connections_than_there_are_places_end_nothing(running: Running) -> None:
+    client = running.client()
+    more = [running.connect() for _ in range(module.MAX_STREAMS + module.MAX_WRONG + 8)]
+    assert within(lambda: more[-1].recv(1) == b"")  # no place, and closed
+    client.sendall(REQUEST.pack(USED, 0))
+    assert len(received(client, USAGE.size)) == USAGE.size and running.why == ""
