@@ -16,7 +16,7 @@ for word; do node=$command; command=$word; done
 echo "$node" >> "${0%/*}/log"
 case $node in
     hang*) exec sleep 600 ;;
-    mute*) exec >&- 2>&-; exec sleep 600 ;;
+    mute*) echo $$ >> "${0%/*}/mute"; exec >&- 2>&-; exec sleep 600 ;;
     gone*) echo "ssh: connect to host $node port 22: No route to host" >&2; exit 255 ;;
     deny*) echo "$node: Permission denied (publickey)." >&2; exit 255 ;;
     rubbish*) echo '#hostdx-fleet {"shell":1}'; echo '#hostdx-fleet {nonsense'; exit 0 ;;

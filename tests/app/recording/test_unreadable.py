@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -22,6 +23,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
     folder = private(recordings_dir())
     shutil.copy(store.resolve("demo:null"), folder / "a-null.jsonl")
+    os.utime(folder / "a-null.jsonl", (1, 1))
     (folder / "b-null.jsonl").symlink_to(FAILS)
     return folder
 

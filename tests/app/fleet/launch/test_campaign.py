@@ -14,6 +14,7 @@ import pytest
 from app.failure import COULD_NOT, Failure
 from app.fleet.folder import SCHEMA, TRIAGE, Folder, Head
 from app.fleet.summary import Summary
+from probes.process_stat import is_running
 from tests.fakes.fake_fleet import FakeFleet
 from tests.needs import module, needs, one_always
 
@@ -55,6 +56,8 @@ def test_one_that_closes_its_output_and_lives_on_holds_up_nobody(fleet: FakeFlee
     found.look()
     told = states(found)
     assert (told.pop("n1"), told.pop("n2")) == ("answered", "answered")
+    pids = [int(pid) for pid in (fleet.place / "mute").read_text().split()]
+    assert len(pids) == 2 and not any(map(is_running, pids))
     assert told.keys() == {"mute1", "mute2"} and not {"answered", "interrupted"} & set(told.values())
 
 
