@@ -2,6 +2,7 @@
 
 import errno
 import os
+import resource
 import stat
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from probes.path_ownership import ruled_by_others
 ELSEWHERE = "free some space there, or name another place: XDG_STATE_HOME=/DIRECTORY hostdx …"
 DESCRIPTORS = {errno.EMFILE: "raise the limit (ulimit -n 1024)", errno.ENFILE: "raise fs.file-max"}
 ROOTS_OWN = "as root set XDG_STATE_HOME to a directory that is root's all the way up (default: /var/lib)"
+# a run over two directories has up to 290 files open, one with the most file sets about 450
+MIN_DESCRIPTORS, USUAL_DESCRIPTORS = 512, 1024
 ROOM_BYTES = 16 << 10  # a journal's first entries and a recording's first lines
 
 
@@ -78,8 +81,22 @@ def private(directory: Path, mode: int = 0o700) -> Path:
     return directory
 
 
+def check_descriptors() -> None:
+    """Raise the soft limit of open files to what a run needs, as far as the hard limit allows. Raises Failure."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < USUAL_DESCRIPTORS and soft != resource.RLIM_INFINITY:
+        soft = USUAL_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, USUAL_DESCRIPTORS)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    if soft != resource.RLIM_INFINITY and soft < MIN_DESCRIPTORS:
+        raise Failure(
+            f"a run needs up to {MIN_DESCRIPTORS} open files, and the hard limit here is {soft}; nothing was started; "
+            f"raise it as root (ulimit -Hn {USUAL_DESCRIPTORS}; LimitNOFILE= of a unit)"
+        )
+
+
 def check_room() -> None:
     """Before a run begins: what it must not forget finds room, or it is refused in one line. Raises Failure."""
+    check_descriptors()
     import tempfile  # not for every command
 
     directory = private(journal_dir())

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from app import state
 from app.failure import Failure
 from app.state import DESCRIPTORS, ELSEWHERE, private, recordings_dir, remedy, runtime_dir
 from tests.needs import ROOT, needs
@@ -57,3 +58,16 @@ def test_room_is_no_remedy_for_too_few_descriptors() -> None:
     assert remedy(OSError(errno.ENOSPC, "")) == ELSEWHERE
     for number in (errno.EMFILE, errno.ENFILE):
         assert remedy(OSError(number, ""), "name another place") == DESCRIPTORS[number] != ELSEWHERE
+
+
+def test_open_files_are_asked_for_before_anything_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = {"set": (0, 0)}
+    monkeypatch.setattr(state.resource, "setrlimit", lambda which, limit: limits.update(set=limit))
+    for soft, hard, wanted in ((64, 4096, (1024, 4096)), (100, 700, (700, 700)), (16, -1, (1024, -1))):
+        monkeypatch.setattr(state.resource, "getrlimit", lambda which, limit=(soft, hard): limit)
+        state.check_descriptors()
+        assert limits["set"] == wanted
+    monkeypatch.setattr(state.resource, "getrlimit", lambda which: (16, 100))
+    with pytest.raises(Failure) as refused:
+        state.check_descriptors()
+    assert "512" in refused.value.text and "100" in refused.value.text
