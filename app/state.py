@@ -8,6 +8,7 @@ from pathlib import Path
 
 from app.failure import Failure
 from probes.path_ownership import ruled_by_others
+from probes.temporary_folder import remove_leftovers
 
 ELSEWHERE = "free some space there, or name another place: XDG_STATE_HOME=/DIRECTORY hostdx …"
 DESCRIPTORS = {errno.EMFILE: "raise the limit (ulimit -n 1024)", errno.ENFILE: "raise fs.file-max"}
@@ -97,6 +98,7 @@ def check_descriptors() -> None:
 def check_room() -> None:
     """Before a run begins: what it must not forget finds room, or it is refused in one line. Raises Failure."""
     check_descriptors()
+    remove_leftovers()
     import tempfile  # not for every command
 
     directory = private(journal_dir())

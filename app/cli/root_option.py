@@ -1,12 +1,13 @@
 """`--root`: the host that is looked at is a captured tree, or a tar of one, instead of this machine."""
 
 import os
-import tempfile
 import weakref
 from pathlib import Path
 
 from app.failure import USAGE, Failure
+from app.output import say
 from probes.host import Host, root_problem
+from probes.temporary_folder import temporary_folder
 from probes.types import present
 
 NAMES = ("/etc/hostname", "/proc/sys/kernel/hostname", "/hostname")  # the last one: a sosreport's
@@ -40,14 +41,19 @@ def captured_name(host: Host, root: str) -> str:
 
 def _unpacked(archive: str) -> Host:
     """In a private folder that goes with the host."""
-    from probes.captured.archive import Refused, unpack  # not for the live host
+    from probes.captured.archive import MAX_SIBLINGS, Refused, unpack  # not for the live host
 
-    folder = tempfile.TemporaryDirectory(prefix="hostdx-", ignore_cleanup_errors=True)
+    folder = temporary_folder()
     try:
-        unpack(archive, folder.name)
+        unpacked = unpack(archive, folder.name)
     except Refused as why:
         folder.cleanup()
         raise Failure(f"--root {why}", USAGE) from None
+    if unpacked.crowded:
+        say(
+            f"--root {archive}: {unpacked.crowded} files not read: of a folder the first {MAX_SIBLINGS} names are "
+            "(processes, cards)"
+        )
     if problem := root_problem(folder.name):
         folder.cleanup()
         problem = problem.replace(folder.name, archive)

@@ -11,12 +11,14 @@ import gzip
 import lzma
 import os
 import tarfile
+from collections import Counter
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, NamedTuple, Protocol
 
 from probes.named_file import opened
 
-MOST_MEMBERS = 500_000
+MOST_MEMBERS = 250_000
+MAX_SIBLINGS = 10_000  # names in one folder: of a host with 400,000 processes the first ones tell enough
 MOST_FILE_BYTES = 64 << 20
 MOST_BYTES = 1 << 30
 MOST_STREAM_BYTES = 4 << 30  # with what is left out: some 20 s of unpacking
@@ -65,9 +67,18 @@ def _unpacked(file: IO[bytes]) -> _Readable:
     return file
 
 
-def unpack(archive: str, into: str) -> tuple[int, int]:
-    """How many files were unpacked and how many members left out. Raises Refused."""
-    count = kept = left_out = total = 0
+class Unpacked(NamedTuple):
+    """How many members were unpacked, left out, and left out because their folder has too many names."""
+
+    kept: int
+    left_out: int
+    crowded: int
+
+
+def unpack(archive: str, into: str) -> Unpacked:
+    """Raises Refused."""
+    count = kept = left_out = crowded = total = 0
+    tree = _Tree(into)
     try:
         with os.fdopen(opened(archive), "rb") as file:
             stream = _Bounded(archive, _unpacked(file))
@@ -78,15 +89,18 @@ def unpack(archive: str, into: str) -> tuple[int, int]:
                 stream.allow(member.size)
                 if count > MOST_MEMBERS:
                     raise Refused(f"{archive}: more than {MOST_MEMBERS} members")
-                path = _inside(into, member.name)
+                path = tree.path_of(member.name)
                 if path is None or not _fits(member):
                     left_out += 1
+                    continue
+                if not tree.has_room(path):
+                    crowded += 1
                     continue
                 total += member.size if member.isreg() else 0
                 if total > MOST_BYTES:
                     raise Refused(f"{archive}: more than {MOST_BYTES} bytes unpacked")
                 try:
-                    _place(tar, member, path)
+                    tree.place(tar, member, path)
                     kept += 1
                 except OSError:  # a name that is too long, a file in the place of a folder
                     left_out += 1
@@ -98,7 +112,7 @@ def unpack(archive: str, into: str) -> tuple[int, int]:
         if isinstance(error, Refused):
             raise
         raise Refused(f"{archive}: not a tar that can be read: {type(error).__name__}: {error}") from None
-    return kept, left_out
+    return Unpacked(kept, left_out, crowded)
 
 
 def _fits(member: tarfile.TarInfo) -> bool:
@@ -106,24 +120,56 @@ def _fits(member: tarfile.TarInfo) -> bool:
     return plain and member.size <= MOST_FILE_BYTES and "\0" not in member.linkname
 
 
-def _inside(into: str, name: str) -> str | None:
-    parts = [part for part in name.split("/") if part not in ("", ".")]
-    if not parts or ".." in parts or "\0" in name:
-        return None
-    path = into
-    for part in parts[:-1]:
-        path = f"{path}/{part}"
-        if os.path.islink(path):  # noqa: PTH114 (a member must not be written through a symlink of another)
+class _Tree:
+    """The folders below `into` that this unpacking made: only these are written to, and none is a link."""
+
+    def __init__(self, into: str) -> None:
+        self._into = into
+        self._folders = {into}
+        self._names: Counter[str] = Counter()  # by folder
+
+    def path_of(self, name: str) -> str | None:
+        """Return where a member goes; None for one that leads out of the tree, or through a link of another one."""
+        parts = [part for part in name.split("/") if part not in ("", ".")]
+        if not parts or ".." in parts or "\0" in name:
             return None
-    return f"{path}/{parts[-1]}"
+        path = self._into
+        for part in parts[:-1]:
+            path = f"{path}/{part}"
+            if path not in self._folders and os.path.islink(path):  # noqa: PTH114 (thousands of files)
+                return None
+        return f"{path}/{parts[-1]}"
+
+    def has_room(self, path: str) -> bool:
+        """Return False for a member of a folder that has its number of names, at any depth below `into`."""
+        while path not in self._folders and path != self._into:
+            folder, _, _ = path.rpartition("/")
+            if self._names[folder] >= MAX_SIBLINGS and not os.path.lexists(path):
+                return False
+            path = folder
+        return True
+
+    def place(self, tar: tarfile.TarFile, member: tarfile.TarInfo, path: str) -> None:
+        """Raises OSError."""
+        self._make(path.rpartition("/")[0])
+        if member.isdir():
+            self._make(path)
+            return
+        self._names[path.rpartition("/")[0]] += 1
+        _write(tar, member, path)
+
+    def _make(self, folder: str) -> None:
+        if folder in self._folders:
+            return
+        above = folder.rpartition("/")[0]
+        self._make(above)
+        Path(folder).mkdir(exist_ok=True)
+        self._folders.add(folder)
+        self._names[above] += 1
 
 
-def _place(tar: tarfile.TarFile, member: tarfile.TarInfo, path: str) -> None:
+def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, path: str) -> None:
     place = Path(path)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    if member.isdir():
-        place.mkdir(exist_ok=True)
-        return
     if os.path.lexists(path):
         if place.is_dir() and not place.is_symlink():
             return

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from probes.captured import archive as archive_module
 from probes.captured import archive as bounds
 from probes.captured.archive import Refused, unpack
 
@@ -34,7 +35,7 @@ def test_what_leads_out_is_left_out(tmp_path: Path) -> None:
         member(tar, "dev/null", type=tarfile.CHRTYPE, size=0, data=b"")
         member(tar, "pipe", type=tarfile.FIFOTYPE, size=0, data=b"")
         member(tar, "hard", type=tarfile.LNKTYPE, linkname="sys/block/sda/size", size=0, data=b"")
-    kept, left_out = unpack(str(archive), str(into))
+    kept, left_out, _ = unpack(str(archive), str(into))
     assert (kept, left_out) == (3, 5)
     assert (into / "sys/block/sda/size").read_bytes() == b"12"
     assert (
@@ -98,4 +99,19 @@ def test_every_packer_is_read(tmp_path: Path, how: str) -> None:
         member(tar, "sys/" + "long/" * 60 + "x", bytes(3 << 20))
         member(tar, "sys/y", b"1")
     (tmp_path / "in").mkdir()
-    assert unpack(str(tmp_path / "a"), str(tmp_path / "in")) == (2, 0)
+    assert unpack(str(tmp_path / "a"), str(tmp_path / "in")) == (2, 0, 0)
+
+
+def test_of_a_crowded_folder_the_first_names_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive_module, "MAX_SIBLINGS", 3)
+    with tarfile.open(tmp_path / "a", "w") as tar:
+        for pid in range(1, 7):
+            member(tar, f"proc/{pid}/stat", b"x")
+            member(tar, f"proc/{pid}/status", b"y")
+        member(tar, "sys/y", b"1")
+    (tmp_path / "in").mkdir()
+    assert unpack(str(tmp_path / "a"), str(tmp_path / "in")) == (7, 0, 6)
+    assert sorted(path.name for path in (tmp_path / "in" / "proc").iterdir()) == ["1", "2", "3"]
+    assert (tmp_path / "in" / "proc" / "3" / "status").exists() and (tmp_path / "in" / "sys" / "y").exists()

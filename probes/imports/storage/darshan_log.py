@@ -19,6 +19,7 @@ from probes.imports.confinement import MOST_WRITTEN
 from probes.imports.model import Refused, Result
 from probes.imports.source import Source
 from probes.imports.storage.darshan import Darshan, result
+from probes.temporary_folder import temporary_folder
 
 _MAGIC = 6567223  # include/darshan-log-format.h, DARSHAN_MAGIC_NR, in the byte order of the writer
 _MAGICS = (_MAGIC.to_bytes(8, "little"), _MAGIC.to_bytes(8, "big"))
@@ -54,7 +55,7 @@ def parse(source: Source) -> Result:
             "Darshan: a binary log, and PyDarshan is not installed",
             "pip install 'hostdx[darshan]', or import the output of darshan-parser",
         )
-    with tempfile.TemporaryDirectory(prefix="hostdx-darshan-") as place, tempfile.TemporaryFile() as answer:
+    with temporary_folder() as place, tempfile.TemporaryFile() as answer:
         copy = Path(place) / "copy.darshan"
         copy.write_bytes(source.data)
         if os.geteuid() == 0:  # the child is nobody: it may pass, and read this one

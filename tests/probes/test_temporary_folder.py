@@ -1,0 +1,55 @@
+"""A folder of a killed process is removed by the next one; of a process that lives, or of nobody's, none is."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from probes import temporary_folder as module
+from probes.temporary_folder import remove_leftovers, temporary_folder
+
+KILLED = """
+import os, signal
+from probes.temporary_folder import temporary_folder
+made = temporary_folder()
+open(made.name + "/file", "w").close()
+print(made.name, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+
+
+def test_of_a_killed_process_it_goes_with_the_next_start(tmp_path: Path) -> None:
+    killed = subprocess.run([sys.executable, "-c", KILLED], stdout=subprocess.PIPE, text=True, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    left = Path(killed.stdout.strip())
+    assert left.parent == tmp_path and left.is_dir()
+    (tmp_path / "hostdx-of-nobody").mkdir()
+    with temporary_folder() as mine:
+        assert not left.exists()
+        assert remove_leftovers() == 0 and Path(mine).is_dir()
+    assert [path.name for path in tmp_path.iterdir()] == ["hostdx-of-nobody"]
+
+
+def test_a_link_of_that_name_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "file").touch()
+    name = f"{module.PREFIX}4194304-1-{module._process_namespace()}-x"
+    (tmp_path / name).symlink_to(precious)
+    remove_leftovers()
+    assert (precious / "file").exists()
+    monkeypatch.setattr(module, "ruled_by_others", lambda place: "belongs to alice")
+    (tmp_path / name).unlink()
+    (tmp_path / name).mkdir()
+    assert remove_leftovers() == 0
