@@ -7,8 +7,8 @@ import stat
 from pathlib import Path
 
 from app.failure import Failure
+from probes.captured.temporary_folder import remove_leftovers
 from probes.path_ownership import ruled_by_others
-from probes.temporary_folder import remove_leftovers
 
 ELSEWHERE = "free some space there, or name another place: XDG_STATE_HOME=/DIRECTORY hostdx …"
 DESCRIPTORS = {errno.EMFILE: "raise the limit (ulimit -n 1024)", errno.ENFILE: "raise fs.file-max"}

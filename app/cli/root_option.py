@@ -6,8 +6,8 @@ from pathlib import Path
 
 from app.failure import USAGE, Failure
 from app.output import say
+from probes.captured.temporary_folder import temporary_folder
 from probes.host import Host, root_problem
-from probes.temporary_folder import temporary_folder
 from probes.types import present
 
 NAMES = ("/etc/hostname", "/proc/sys/kernel/hostname", "/hostname")  # the last one: a sosreport's
