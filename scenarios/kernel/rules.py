@@ -59,7 +59,7 @@ def _finding(fault: KernelFault, release: str, source: str, met: list[str], symp
     return SAYS.finding(
         "fault",
         id=f"kernel.{fault.id}",
-        severity="warning" if shows else "notice",
+        severity="warning" if shows or fault.grave else "notice",
         confidence="rule" if shows else "hint",
         fault=fault.title if shows else known_for,
         update=fault.remedy,

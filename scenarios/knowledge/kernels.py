@@ -40,6 +40,7 @@ class KernelFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     needs: tuple[str, ...] = ()
     symptom: str = ""
     quiet: bool = False  # without its symptom nothing is said: it costs nothing
+    grave: bool = False  # it damages data: a warning, also where nothing shows it
 
 
 _ENTERPRISE = re.compile(r"\.el(\d+)")

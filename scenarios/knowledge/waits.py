@@ -67,7 +67,7 @@ def wait_reason(functions: Iterable[str], modules: Mapping[str, str] | None = No
                 if wait.weak is weak and meets:
                     return WaitReason(wait.kind, wait.waits_for, name, module)
     if not names:
-        return WaitReason("unknown", "something that its kernel stack would tell (root)")
+        return WaitReason("unknown", "something that only its kernel stack tells, which was not read")
     name = next((name for name in names if name in of), names[0])
     module = of.get(name, "")
     told = f"the module {module} ({name})" if module else f"the function {name} of the kernel"

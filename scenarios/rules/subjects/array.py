@@ -130,14 +130,23 @@ def array_rows(host: Host) -> list[SubjectRow]:
             "stripe_cache": partial(host.integer, f"{base}/stripe_cache_size"),
             "bitmap": partial(host.word, f"{base}/bitmap/location"),
             "members": partial(leaves, block_devices(host), array.name),
+            "flash": partial(_all_flash, host, array.name),
         }
         rows.append(SubjectRow(array.name, columns, base))
     unread = Absent("sysfs was not captured", "captured")
     for name, missing, busy in () if host.live or rows else mdstat(host):  # of a sosreport
         known = {"name": name, "missing": missing, "action": busy or "idle", "members": ()}
-        others = ("level", "disks", "mismatches", "stripe_cache", "bitmap")
+        others = ("level", "disks", "mismatches", "stripe_cache", "bitmap", "flash")
         rows.append(SubjectRow(name, dict.fromkeys(others, unread) | known, "/proc/mdstat"))
     return rows
+
+
+def _all_flash(host: Host, array: str) -> Value:
+    """Whether no disk below the array rotates."""
+    known = block_devices(host)
+    spins = [known[name].rotational for name in leaves(known, array) if name != array and name in known]
+    told = [word for word in spins if present(word)]
+    return not any(told) if told and len(told) == len(spins) else Absent("its disks are not known")
 
 
 def multipath_rows(host: Host) -> list[SubjectRow] | Absent:
