@@ -128,6 +128,7 @@ def offline(host: Host) -> Iterator[Finding]:
             cpus=f"{count} CPU{' is' if count == 1 else 's are'}",
             missing=as_list(missing),
             present=len(it.present),
+            source=f"{ROOT}/offline" if present(off) else f"{ROOT}/cpu*/online",
             evidence=(SAYS.evidence("smt", control=control.strip()),) if present(control) else (),
         )
 

@@ -49,7 +49,7 @@ def _finding(fault: KernelFault, release: str, source: str, met: list[str], symp
     shows = isinstance(symptom, str) and bool(symptom)
     evidence = [SAYS.evidence("running", release=release, source=source), *(Evidence(text) for text in met)]
     if isinstance(symptom, Absent):
-        evidence.append(SAYS.evidence("symptom-unknown", reason=symptom.reason, source=symptom.source))
+        evidence.append(SAYS.evidence("symptom-unknown", reason=symptom.reason))
     else:
         evidence.append(Evidence(symptom) if symptom else SAYS.evidence("no-symptom"))
     evidence.append(Evidence(fault.effect))
