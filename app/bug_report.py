@@ -9,7 +9,7 @@ import traceback
 from app import __version__
 from app.failure import Failure
 from app.printable import printable_lines
-from app.state import DESCRIPTORS, private, state_dir
+from app.state import private, state_dir
 from probes.secrecy.harmless_words import harmless_words
 
 _NO_MEMORY = "not enough memory; free some, or raise the limit (ulimit -v, the control group's memory.max)"
@@ -17,8 +17,8 @@ _NO_PROCESS = (
     "no further thread or process; raise the limit (ulimit -u, ulimit -v, the control group's pids.max)"
 )
 _REFUSED = {
-    errno.EMFILE: f"too many open files; {DESCRIPTORS[errno.EMFILE]}",
-    errno.ENFILE: f"too many open files on this host; {DESCRIPTORS[errno.ENFILE]}",
+    errno.EMFILE: "too many open files; raise the limit (ulimit -n 1024)",
+    errno.ENFILE: "too many open files on this host; raise fs.file-max",
     errno.ENOMEM: _NO_MEMORY,
     errno.EAGAIN: _NO_PROCESS,
 }

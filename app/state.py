@@ -1,6 +1,5 @@
 """Where hostdx keeps what it must not forget: recordings and journals; and where its locks lie."""
 
-import errno
 import os
 import resource
 import stat
@@ -9,9 +8,9 @@ from pathlib import Path
 from app.failure import Failure
 from probes.captured.temporary_folder import remove_leftovers
 from probes.path_ownership import ruled_by_others
+from probes.rights import write_advice
 
-ELSEWHERE = "free some space there, or name another place: XDG_STATE_HOME=/DIRECTORY hostdx …"
-DESCRIPTORS = {errno.EMFILE: "raise the limit (ulimit -n 1024)", errno.ENFILE: "raise fs.file-max"}
+ELSEWHERE = "name another place: XDG_STATE_HOME=/DIRECTORY hostdx …"
 ROOTS_OWN = "as root set XDG_STATE_HOME to a directory that is root's all the way up (default: /var/lib)"
 # a run over two directories has up to 290 files open, one with the most file sets about 450
 MIN_DESCRIPTORS, USUAL_DESCRIPTORS = 512, 1024
@@ -116,8 +115,8 @@ def check_room() -> None:
 
 
 def remedy(error: OSError, elsewhere: str = ELSEWHERE) -> str:
-    """What helps where something could not be kept: room does not, where there were too few descriptors."""
-    return DESCRIPTORS.get(error.errno or 0, elsewhere)
+    """What helps where something could not be kept."""
+    return write_advice(error.errno, elsewhere)
 
 
 def _that_is_there(directory: Path) -> Path:

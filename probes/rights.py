@@ -3,6 +3,7 @@
 # os functions on text: pathlib costs several times as much on thousands of files.
 # ruff: noqa: PTH115, PTH116, PTH123
 
+import errno
 import grp
 import os
 import re
@@ -74,3 +75,30 @@ def _by_mode(local: str) -> str:
     if found.st_mode & (stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH):
         return "root" if found.st_uid == 0 else f"root or the user {found.st_uid}"
     return "root"
+
+
+_WRITE_ADVICE = {
+    errno.ENOSPC: "free some space there",
+    errno.EDQUOT: "free some of the quota",
+    errno.EROFS: "mount it writable",
+    errno.EACCES: "ask its owner for the right to write",
+    errno.EPERM: "ask its owner for the right to write",
+    errno.ENOENT: "make that directory",
+    errno.ENOTDIR: "remove the file that stands in the directory's place",
+    errno.EFBIG: "raise the limit of a file's size (ulimit -f)",
+    errno.EMFILE: "raise the limit of open files (ulimit -n 1024)",
+    errno.ENFILE: "raise the host's limit of open files (fs.file-max)",
+    errno.EIO: "check its disk (dmesg)",
+    errno.ESTALE: "mount it again",
+}
+
+
+def write_advice(number: int | None, otherwise: str) -> str:
+    """Return what helps where a file could not be written: what the error number asks for, or else `otherwise`."""
+    advice = _WRITE_ADVICE.get(number or 0)
+    return f"{advice}, or {otherwise}" if advice else otherwise
+
+
+KILLED = (
+    "killed: by the kernel, for want of memory (dmesg), or by a limit of CPU time (ulimit -t), or by somebody"
+)

@@ -14,7 +14,7 @@ def run_command_line(arguments: Sequence[str]) -> int:
     lost()
     status = _status(arguments)
     if why := lost():
-        complain(f"stdout: cannot be written: {why}; output incomplete: free some space and run it again")
+        complain(f"stdout: cannot be written: {why}; output incomplete: write it elsewhere, run it again")
         return status or failure.COULD_NOT
     return status
 

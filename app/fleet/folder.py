@@ -14,6 +14,7 @@ import msgspec
 from app.failure import USAGE, Failure
 from app.output_file import write_bytes
 from app.state import private
+from probes.rights import write_advice
 from probes.safe_read import read_named
 from probes.types import Json
 from scenarios import ranges as of
@@ -128,7 +129,8 @@ class Folder:
             os.write(descriptor, (b"\n" if cut else b"") + msgspec.json.encode(line) + b"\n")
         except OSError as error:
             raise Failure(
-                f"fleet: {path}: cannot be written: {error.strerror}; free some space, then --resume"
+                f"fleet: {path}: cannot be written: {error.strerror}; "
+                f"{write_advice(error.errno, 'write elsewhere')}, then --resume"
             ) from None
         finally:
             os.close(descriptor)

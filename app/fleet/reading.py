@@ -19,6 +19,7 @@ from app.fleet.folder import Folder
 from app.fleet.summary import Summary, readable, summary
 from probes.bench.engine.parent_death import tie_to
 from probes.imports.path_names import told_apart
+from probes.rights import KILLED
 from scenarios.compare.run_summary import FigureKey, Load
 from scenarios.peers.facts import FactTable
 from scenarios.peers.judge import judge
@@ -158,7 +159,7 @@ def _read(sources: Sequence[Source]) -> Iterator[tuple[Source, Summary]]:
         try:
             yield from zip(sources, pool.map(summary, paths, chunksize=_BATCH), strict=True)
         except BrokenProcessPool:
-            raise Failure("fleet: a process that read the answers was killed (out of memory?)") from None
+            raise Failure(f"fleet: a process that read the answers was {KILLED}") from None
 
 
 def _begin(parent: int) -> None:

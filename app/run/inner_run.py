@@ -112,7 +112,9 @@ async def run_part(
 ) -> None:
     """As `Run.other`. Raises Refused without a recording of the whole: its parts would have no place."""
     if whole is None:
-        raise Refused("no recording could be written, so its parts would leave none: free some space first")
+        raise Refused(
+            "no recording could be written, so its parts would leave none: the line before this one says why"
+        )
     try:
         part = InnerRun(whole, scenario, values)
     except Failure as why:

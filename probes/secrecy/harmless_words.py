@@ -12,7 +12,9 @@ from collections.abc import Collection, Iterable
 from probes.secrecy.secrets import MASK, masked_words
 
 LEFT_OUT = "…"
-_MAX_WORD = 200
+_MAX_WORD, _MAX_NAME = 200, 24
+# what a quoted text begins with where it is a command: names of programs have no capitals
+_PROGRAM = re.compile(r"(?:[\w.+-]*/)*[a-z][a-z0-9._+-]{0,30}")
 _PATH = re.compile(r"~?(?:[\w@.,+%-]*/)+[\w@.,+:%-]*|\.{1,2}|/")
 _REMOTE = re.compile(r"(?:[\w.-]{1,40}@)?[\w.-]{1,80}:(?:/[\w@.,+%-]*)+")  # rsync, scp, NFS
 _RANDOM = re.compile(
@@ -76,21 +78,25 @@ def _kept(word: str, known: Collection[str]) -> str:
     """The word, its harmless part, or "…". A quoted command is judged word by word."""
     if _is_harmless(word, known):
         return word
-    if (assigned := _ASSIGNED.fullmatch(word)) is not None:
+    assigned = _ASSIGNED.fullmatch(word)
+    if assigned is not None and (word.startswith("-") or " " not in word) and not _RANDOM.search(assigned[1]):
         name, sign, value = assigned.groups()
-        parts = value.split(",")
-        return f"{name}{sign}" + ",".join(_kept(part, known) if part != word else LEFT_OUT for part in parts)
-    if " " in word:
-        try:
-            inner = shlex.split(word)
-        except ValueError:
-            return LEFT_OUT
-        return (
-            shlex.join(harmless_words(inner, known)).replace(f"'{LEFT_OUT}'", LEFT_OUT)
-            if len(inner) > 1
-            else LEFT_OUT
-        )
-    return LEFT_OUT
+        if not value and len(name) > _MAX_NAME:
+            return LEFT_OUT  # base64 ends so
+        return f"{name}{sign}" + ",".join(_kept(part, known) for part in value.split(","))
+    if " " not in word:
+        return LEFT_OUT
+    try:
+        inner = shlex.split(word)
+    except ValueError:
+        return LEFT_OUT
+    if len(inner) < 2:
+        return LEFT_OUT
+    first = inner[0] if _PROGRAM.fullmatch(inner[0]) else harmless_words(inner[:1], known)[0]
+    if "=" not in inner[0] and not _PROGRAM.fullmatch(inner[0]):
+        first = LEFT_OUT
+    rest = harmless_words([":", *inner[1:]], known)[1:]
+    return shlex.join((first, *rest)).replace(f"'{LEFT_OUT}'", LEFT_OUT)
 
 
 def _is_harmless(word: str, known: Collection[str]) -> bool:

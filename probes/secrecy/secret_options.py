@@ -16,8 +16,9 @@ class Takes(NamedTuple):
 _ATTACHED = Takes(word="(-p).+")
 _TABLE: tuple[tuple[str, Takes], ...] = (
     ("mysql mysqldump mysqladmin mysqlimport mysqlcheck mysqlshow mysqlpump mysqlslap mysqlsh", _ATTACHED),
-    ("mariadb mariadb-dump mariadb-admin mariadb-import mariadb-check 7z 7za 7zz rar unrar", _ATTACHED),
-    ("sshpass mongo mongosh mongodump mongorestore mongostat", Takes("(-p).+", "-p")),
+    ("mariadb mariadb-dump mariadb-admin mariadb-import mariadb-check 7z 7za 7zz", _ATTACHED),
+    ("rar unrar", Takes("(-h?p).+")),
+    ("sshpass mongo mongodump mongorestore mongostat", Takes("(-p).+", "-p")),
     ("docker-login podman-login buildah-login skopeo-login oc-login az-login", Takes("(-p).+", "-p")),
     (
         "curl",
@@ -50,6 +51,17 @@ _TABLE: tuple[tuple[str, Takes], ...] = (
         "fence_ipmilan fence_idrac fence_ilo fence_ilo4 fence_ilo5 fence_apc fence_apc_snmp fence_drac5 fence_redfish",
         Takes("(-p).+", "-p"),
     ),
+    (
+        "mydumper cypher-shell hammer esxcli twine helm uemcli condor_store_cred dcache rabbitmqadmin openfortivpn "
+        "ncftpput ncftpget ipa-server-install mongosh kpwd check_mysql check_pgsql check_ldap smbmap",
+        Takes(option="-p"),
+    ),
+    ("kdb5_util mosquitto_pub mosquitto_sub knife check_ipmi_sensor check_ldap", Takes(option="-P")),
+    ("vsql kadmin dsconf dsidm ldapvi", Takes(option="-w")),
+    ("slappasswd", Takes(option="-s")),
+    ("swift", Takes(option="-K")),
+    ("doctl", Takes(option="-t")),
+    ("sendemail", Takes(option="-xp")),
     ("snmpget snmpwalk snmpbulkwalk snmptable snmpset snmpgetnext snmptrap", Takes("(-[AXc]).+", "-[AXc]")),
     ("keytool jarsigner", Takes(option="-(?:store|key|new|src|dest|srcstore|deststore|srckey|destkey)pass")),
     ("openssl", Takes(option="-(?:passin|passout|pass|k|K|password|macopt|srp_pass|psk)")),

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 # `--password`, `db_password`, `PGPASSWORD`, `AWS_SECRET_ACCESS_KEY`, `api-key`, `--pw`; not `--passes`, `tokens`, `key`
 _NAME = (
-    r"(?:[\w.-]*?(?:passwor[dt]|passwd|passphrase|passcode|secret)|[\w.-]*[_-]pwd|(?:[\w.-]*[_.-])?(?:pass|pw|sshpass|token|credentials?|"
+    r"(?:[\w.-]*?(?:passwor[dt]|passwd|passphrase|passcode|secret)|(?:pwd|pass)_\w+|secret_key\w*|[\w.-]*[_-]pwd|(?:[\w.-]*[_.-])?(?:pass|pw|sshpass|token|credentials?|"
     r"auth|authorization|cookie|bearer|apikey|(?:api|auth|access|private|secret|signing|encryption|account|master)[_-]?key)"
     r")(?:[_-](?:key|value|string|id))?"
 )
@@ -25,7 +25,10 @@ _ASSIGNED = re.compile(
     rf"(?i)(?<![\w./-])(-{{0,2}}{_NAME}\s?[=:]\s?)(?:(bearer|basic|token|digest|negotiate)\s+)?{_VALUE}"
 )
 _FOLLOWS = re.compile(rf"(?i)(?<![\w.-])(--?{_NAME}\s+)(?!-){_VALUE}")
-_ENDING = r"(?!\w*(?:bypass|compass))[\w.-]*\w(?:pass|passwds?|pw|pwd|token|secret|psk)"
+_ENDING = (
+    r"(?!\w*(?:bypass|compass))(?:[\w.-]*\w(?:pass|passwds?|pw|pwd|token|secret|psk|secretkey|"
+    r"(?:hmac|license|certificate)-key)|(?:so-)?pin)"
+)
 _FOLLOWS_ENDING = re.compile(rf"(?i)(?<![\w.-])(--?{_ENDING}\s+)(?!-){_VALUE}")
 _OPTION = re.compile(rf"(?i)--?(?:{_NAME}|{_ENDING})")  # a word of its own, its value the next one
 _NAMED = re.compile(rf"(?is)(-{{0,2}}{_NAME}=).+")
@@ -33,7 +36,7 @@ _ASSIGNS = re.compile(r"env|export|-e|--env|\w+=.*", re.DOTALL)  # what `NAME=VA
 # names that end so without a separator (`DBPASS`, `LDAP_BINDPW`, `hosttoken`), with `=` alone: `bypass: yes` is none
 _JOINED = re.compile(
     r"(?i)(?<![\w./-])(-{0,2}(?!\w*(?:bypass|compass|monkey|turkey|hotkey|donkey|passkey)=)"
-    r"[\w.-]*\w(?:pass|passw|pw|pwd|key|token|secret|creds?|psk|otp|passwds?)=)"
+    r"[\w.-]*\w(?:pass|passw|pw|pwd|key|token|secret|creds?|psk|otp|authz|passwds?)=)"
     r"(?!(?:\d{1,4}|yes|no|true|false|on|off|none|auto|~?/[^\s=]*|\./\S*)(?:[\s&,;'\"]|$))" + _VALUE
 )
 _JSON = re.compile(

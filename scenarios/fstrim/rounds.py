@@ -16,6 +16,7 @@ import msgspec
 from probes import units
 from probes.host import Host
 from probes.named_file import opened
+from probes.rights import write_advice
 from probes.secrecy.secrets import masked
 from probes.system.disk.trim.discard import own_devices
 from probes.system.disk.trim.trim_timer import TrimTimer, stamp_time
@@ -211,7 +212,8 @@ async def one_round(run: Run, layout: TrimSetup, asked: Request, blocks: Blocks,
         try:
             append(path, now)
         except OSError as error:
-            lost = f"{path}: the round cannot be kept: {error.strerror}; free some space there and measure it again"
+            advice = write_advice(error.errno, "name another state directory (XDG_STATE_HOME)")
+            lost = f"{path}: the round cannot be kept: {error.strerror}; {advice}, and measure it again"
     rounds = alike(Kept((*kept.rounds, now)), now)
     run.emit(Rounds(t=run.time(), value=tuple(rounds)))
     judge(run, layout, blocks, rounds, timer)

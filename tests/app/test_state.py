@@ -10,7 +10,7 @@ import pytest
 
 from app import state
 from app.failure import Failure
-from app.state import DESCRIPTORS, ELSEWHERE, private, recordings_dir, remedy, runtime_dir
+from app.state import ELSEWHERE, private, recordings_dir, remedy, runtime_dir
 from tests.needs import ROOT, needs
 
 
@@ -54,10 +54,19 @@ def test_a_directory_that_belongs_to_another_user_is_refused(
     assert list(home.iterdir()) == []
 
 
-def test_room_is_no_remedy_for_too_few_descriptors() -> None:
-    assert remedy(OSError(errno.ENOSPC, "")) == ELSEWHERE
-    for number in (errno.EMFILE, errno.ENFILE):
-        assert remedy(OSError(number, ""), "name another place") == DESCRIPTORS[number] != ELSEWHERE
+def test_each_error_has_advice_of_its_own() -> None:
+    numbers = (
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.EROFS,
+        errno.ENOENT,
+        errno.ENOTDIR,
+        errno.EFBIG,
+        errno.EMFILE,
+    )
+    advice = {remedy(OSError(number, "")) for number in numbers}
+    assert len(advice) == len(numbers) and all(ELSEWHERE in text for text in advice)
+    assert remedy(OSError(errno.ENXIO, "")) == ELSEWHERE
 
 
 def test_open_files_are_asked_for_before_anything_is_made(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from probes.bench.line_child import LineChild
 from probes.bench.measured import BenchRefused
 from probes.bench.profile.wait_samples import Wait
 from probes.bench.run.supervised import Locks
+from probes.rights import KILLED
 
 ANSWER_S = 150.0  # two mkfs, or a point whose workers hang
 LINE_BYTES = 1 << 20
@@ -132,7 +133,7 @@ class ContentionBench:
                 f"the scaling probe did not answer for {ANSWER_S:.0f} s: a file system hangs"
             ) from None
         if not line:
-            raise BenchRefused("the scaling probe's process was ended (out of memory? see dmesg)")
+            raise BenchRefused(f"the scaling probe's process was {KILLED}")
         reply = msgspec.json.decode(line, type=_Reply)
         if reply.error:
             raise BenchRefused(reply.error)

@@ -10,6 +10,7 @@ from probes.bench.disk.budget import WriteBudget
 from probes.bench.engine.files import TestFile
 from probes.bench.engine.pool import Pool, WorkerFailed
 from probes.bench.measured import BenchRefused
+from probes.rights import write_advice
 from probes.system.disk.diskstats import grown
 from probes.system.disk.failing import whose_error
 
@@ -71,7 +72,7 @@ async def fill(
         except WorkerFailed as error:
             raise BenchRefused(
                 f"{directory}: writing the test file of {units.size(file.bytes)} failed: "
-                f"{error}{whose_error(directory, error.errno)}; free some space, or name another directory"
+                f"{error}{whose_error(directory, error.errno)}; {write_advice(error.errno, 'name another directory')}"
             ) from error
         except OSError as error:
             raise cannot_use(directory, error) from error

@@ -16,6 +16,7 @@ import msgspec
 from probes import units
 from probes.bench.engine.spec import Spec
 from probes.bench.measured import BenchRefused
+from probes.rights import write_advice
 from probes.system.disk.failing import whose_error
 
 # What open(2) answers where a file system knows no O_TMPFILE or no O_DIRECT.
@@ -193,11 +194,6 @@ def reserve(fd: int, length: int) -> None:
 
 def _why(directory: str, error: OSError, size_bytes: int = 0) -> str:
     what = f"a test file of {units.size(size_bytes)}" if size_bytes else "a test file"
-    hint = {
-        errno.ENOSPC: "free some space, or name another directory",
-        errno.EDQUOT: "the quota is used up; name another directory",
-        errno.EACCES: "name a directory that you may write to",
-        errno.EROFS: "it is mounted read-only; name another directory",
-    }.get(error.errno or 0, "name another directory")
+    hint = write_advice(error.errno, "name another directory")
     why = f"{os.strerror(error.errno or 0)}{whose_error(directory, error.errno)}"
     return f"{directory}: cannot make {what}: {why}; {hint}"

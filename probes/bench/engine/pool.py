@@ -16,6 +16,7 @@ from probes.bench.engine.spec import BlockReply, Spec
 from probes.bench.measured import BenchRefused
 from probes.children.own_module import own_module
 from probes.process_stat import is_running
+from probes.rights import KILLED
 
 HELLO_S = 30.0  # sixteen interpreters start on one busy core
 STUCK_S = 60.0  # an operation that takes longer hangs: better to say so than to wait for ever
@@ -125,7 +126,7 @@ class ForkServer:
     async def why_gone(self) -> str:
         status = await self.ended(0.2)
         if status is None or status == -signal.SIGKILL:
-            return "a storage worker was killed (out of memory? see dmesg); the block is lost"
+            return f"a storage worker was {KILLED}; the block is lost"
         self._control.setblocking(False)
         try:
             said = self._control.recv(1 << 16).decode(errors="backslashreplace").strip()

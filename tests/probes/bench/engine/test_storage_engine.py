@@ -281,7 +281,7 @@ def test_without_o_tmpfile_it_is_unlinked_at_once(tmp_path: Path, monkeypatch: p
     [
         (errno.EACCES, "Permission denied; name a directory that you may write to"),
         (errno.EROFS, "Read-only file system"),
-        (errno.EDQUOT, "the quota is used up"),
+        (errno.EDQUOT, "free some of the quota"),
     ],
 )
 def test_a_file_that_cannot_be_made(

@@ -264,7 +264,10 @@ async def test_a_full_file_system_is_one_line_and_is_given_back(ext4: Make) -> N
     bench = StorageBench(Host(), str(place), None, 64 * MIB, 1, [])
     with pytest.raises(BenchRefused) as caught:
         await bench.prepare()
-    line = "cannot make a test file of {} MiB: No space left on device; free some space, or name another directory"
+    line = (
+        "cannot make a test file of {} MiB: No space left on device; "
+        "free some space there, or name another directory"
+    )
     assert str(caught.value) in [
         f"{place}: {line.format(mib)}" for mib in (4, 1)
     ]  # read and written in each place
