@@ -168,13 +168,14 @@ def settings(host: Host) -> Iterator[Finding]:
     if not isinstance(setting.drops, Absent) and setting.drops > 0:
         met = _interfaces_of_martians(host, [n for n, value in setting.active.items() if value == STRICT])
         way = _default_interface(facts)
+        elsewhere = met and way and way not in met  # forged packets come in by the default route
         yield SAYS.finding(
             "drops",
-            severity="warning" if met and setting.drops >= MANY_DROPS else "notice",
+            severity="warning" if elsewhere and setting.drops >= MANY_DROPS else "notice",
             subjects=tuple(met),
             count=f"{setting.drops:,}",
             where=SAYS.text("came-in", interfaces=", ".join(met)) if met else SAYS.text("forged"),
-            way=SAYS.text("default-way", interface=way) if met and way and way not in met else "",
+            way=SAYS.text("default-way", interface=way) if elsewhere else "",
             evidence=(
                 base,
                 SAYS.evidence("drops", count=setting.drops),
