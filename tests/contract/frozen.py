@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from difflib import unified_diff
 from pathlib import Path
 from typing import get_args
 
@@ -40,4 +41,7 @@ def assert_frozen(name: str, value: Json) -> None:
         path.write_text(text, encoding="utf-8")
         return
     assert path.exists(), f"{path} is missing: HOSTDX_GOLDEN=write writes it"
-    assert text == path.read_text(encoding="utf-8"), f"what programs read differs from {path}"
+    change = list(
+        unified_diff(path.read_text(encoding="utf-8").splitlines(), text.splitlines(), "frozen", "now", n=2)
+    )
+    assert not change, f"what programs read differs from {path}:\n" + "\n".join(change[:60])

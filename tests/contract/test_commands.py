@@ -34,15 +34,17 @@ def describe_parameter(parameter: click.Parameter) -> dict[str, Json]:
     return described
 
 
-def describe_commands(command: click.Command, path: str) -> dict[str, Json]:
+def describe_commands(
+    command: click.Command, path: str, parent: click.Context | None = None
+) -> dict[str, Json]:
     """Return every command below `command`, by what a person types, with its parameters."""
-    context = click.Context(command, info_name=path)
+    context = click.Context(command, info_name=path, parent=parent, **command.context_settings)
     described: dict[str, Json] = {path: [describe_parameter(one) for one in command.get_params(context)]}
     if isinstance(command, click.Group):
         for name in sorted(command.list_commands(context)):
             child = command.get_command(context, name)
             assert child is not None
-            described |= describe_commands(child, f"{path} {name}")
+            described |= describe_commands(child, f"{path} {name}", context)
     return described
 
 
