@@ -251,11 +251,17 @@ def size(effect: Effect) -> str:
     """
     if effect.differs:
         return _sized(effect)
-    if effect.undecided and effect.lower_bound and effect.ci95 is not None and effect.ci95[0] > 0:
-        farthest = max(abs(math.log(end)) for end in effect.ci95)
-        if farthest <= margin_edge(effect.margin):
-            return f"within ±{percent(math.expm1(farthest))}, one boot each side"
+    if effect.ci95 is not None and is_within_margin(effect):
+        farthest = max(abs(_said(end, effect.metric)[0] - 1) for end in effect.ci95)
+        return f"within ±{percent(farthest)}, one boot each side"
     return effect.verdict
+
+
+def is_within_margin(effect: Effect) -> bool:
+    """True where the interval lies inside the margin, and only other boots could still move the effect out of it."""
+    if not effect.undecided or not effect.lower_bound or effect.ci95 is None or effect.ci95[0] <= 0:
+        return False
+    return max(abs(math.log(end)) for end in effect.ci95) <= margin_edge(effect.margin)
 
 
 def interval(effect: Effect, *, said: bool = False) -> str:
@@ -273,8 +279,8 @@ def interval(effect: Effect, *, said: bool = False) -> str:
 
 
 def detectable(effect: Effect) -> str:
-    """From which effect on the comparison would have shown one; only where no verdict stands."""
-    if effect.smallest_effect is None or effect.decided:
+    """From which effect on the comparison would have shown one; only where neither a verdict nor `within` stands."""
+    if effect.smallest_effect is None or effect.decided or is_within_margin(effect):
         return "–"
     if effect.smallest_effect > WIDEST:
         return f"over {WIDEST} ×"

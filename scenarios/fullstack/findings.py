@@ -51,7 +51,7 @@ def _limit(one: Limit, measured: FullstackFigures) -> Finding:
     if one.what == "open":
         return SAYS.finding("open", reason=one.reason, **told)
     if one.what == "streams":
-        return SAYS.finding("limit-streams", **told)
+        return SAYS.finding("limit-streams-in" if one.direction == "in" else "limit-streams", **told)
     return SAYS.finding("limit", what=WORDS[one.what], **told)
 
 

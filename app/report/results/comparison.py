@@ -210,7 +210,9 @@ def _differences(found: ComparedRecordings) -> list[doc.Part]:
     prints = found.fingerprints
     if not prints.differences:
         return (
-            [doc.say(f"{prints.same} facts are the same on both sides, none differs.")] if prints.same else []
+            [doc.say(f"{counted(prints.same, 'fact')} of the hosts: the same on both sides.")]
+            if prints.same
+            else []
         )
     groups = {e.group for e in found.effects} or {g for d in prints.differences for g in d.moves}
     lists = {what: [d for d in prints.differences if fits(d)] for what, fits in LISTED.items()}
@@ -285,9 +287,10 @@ def _left_out(found: ComparedRecordings) -> list[doc.Part]:
     items: list[doc.Words] = []
     if not found.anyway:
         items += [(f"{one.title}:", f"not comparable: {one.said}") for one in found.unlike]
-    for side, keys in (("A", found.only_a), ("B", found.only_b)):
-        if keys:
-            items.append((f"loads that only {side} has:", ", ".join(_key(k) for k in keys)))
+    unlike = {key.workload for one in found.unlike for key in one.keys}
+    for side, only in (("A", found.only_a), ("B", found.only_b)):
+        if keys := [key for key in only if key.workload not in unlike]:
+            items.append((f"loads that only {side} has:", ", ".join(map(_key, keys))))
     for name, runs in (("A", found.a), ("B", found.b)):
         if runs.left_out:
             items.append(

@@ -10,7 +10,7 @@ import pytest
 from probes.imports.source import Source
 from probes.imports.storage.io500_table import columns
 from probes.types import Json
-from scenarios.compare.effects import Effect, effects
+from scenarios.compare.effects import Effect, effects, is_within_margin
 from scenarios.compare.groups import group_means, matching, score_means
 from scenarios.compare.snapshot import imported
 from tests.fakes.streams.takes import boots, key, take
@@ -80,6 +80,9 @@ def test_nothing_is_equal_by_single_runs() -> None:
     (effect,) = effects([a], [b], margin=0.05)
     assert effect.verdict == "inconclusive"
     assert effect.smallest_effect is not None and effect.smallest_effect > 0.2
+    assert is_within_margin(effect)
+    slow = take({"fsync-4k": 900.0}, name="c", boot="c", within=1e-8)
+    assert not any(map(is_within_margin, effects([a], [slow], margin=0.05)))
 
 
 def test_several_runs_of_one_boot_a_side_do_not_know_how_boots_differ() -> None:

@@ -6,9 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 from scenarios import events as ev
+from scenarios.fullstack.findings import findings
 from scenarios.fullstack.limits import limit
 from scenarios.fullstack.machine import Bound, Machine
-from scenarios.fullstack.results import SideRate
+from scenarios.fullstack.results import FullstackFigures, Limit, SideRate
 from scenarios.verdict.verdict import OPEN, Word
 
 NOTHING = Machine(disk={"out": ()})
@@ -112,3 +113,13 @@ def test_the_limit_is_that_of_the_fastest_way() -> None:
     ]
     found = limit("out", [*alone, *ways], [], NOTHING, private=False)
     assert found is not None and (found.path, found.rate) == ("direct", 1e9)
+
+
+@pytest.mark.parametrize(("direction", "remedies"), [("out", 1), ("in", 0)])
+def test_a_read_ahead_is_a_remedy_for_reading_only(direction: str, remedies: int) -> None:
+    waits = Limit(direction=direction, path="copy", what="streams", rate=1e9)
+    measured = FullstackFigures(
+        directory="/data", disk="sda", network="lo", private=True, streams=2, levels=(), limits=(waits,)
+    )
+    (finding, *_) = findings(measured, [], NOTHING)
+    assert len([remedy for remedy in finding.remedy if remedy.commands]) == remedies
