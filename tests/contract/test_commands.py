@@ -37,9 +37,14 @@ def describe_parameter(parameter: click.Parameter) -> dict[str, Json]:
 def describe_commands(
     command: click.Command, path: str, parent: click.Context | None = None
 ) -> dict[str, Json]:
-    """Return every command below `command`, by what a person types, with its parameters."""
+    """Return every command below `command`, by what a person types, with its parameters but `--help`.
+
+    click keeps the help option as whoever asked first wanted it; that it works is an exit status (test_documents).
+    """
     context = click.Context(command, info_name=path, parent=parent, **command.context_settings)
-    described: dict[str, Json] = {path: [describe_parameter(one) for one in command.get_params(context)]}
+    described: dict[str, Json] = {
+        path: [describe_parameter(one) for one in command.get_params(context) if "--help" not in one.opts]
+    }
     if isinstance(command, click.Group):
         for name in sorted(command.list_commands(context)):
             child = command.get_command(context, name)

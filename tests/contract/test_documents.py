@@ -115,6 +115,10 @@ EXITS = [
     (("history",), 2),
     (("explain", "nonsense"), 2),
     (("--version",), 0),
+    (("-h",), 0),
+    (("report", "-h"), 0),
+    (("run", "storage", "--help"), 0),
+    (("fleet", "run", "-h"), 0),
 ]
 
 
