@@ -1,5 +1,6 @@
 """The report's first page: who and when, both sides' numbers, whether to trust them, and what to do."""
 
+from app.recording.imported import UNKNOWN_HOST
 from app.recording.session import Session
 from app.report import wording
 from app.report.figures import latency
@@ -33,11 +34,10 @@ def who(session: Session, recording: str, label: str = "") -> list[Part]:
         return _ended(session)
     what = f"{began.scenario}, hostdx {began.version}" if began.scenario else f"hostdx {began.version}"
     took = "" if session.card.role == "import" else f", took {duration(session.time)}"
+    host = "unknown" if began.host in ("", UNKNOWN_HOST) else began.host
     called = [Strong(f"“{label}”:")] if label else []
     return [
-        say(
-            *called, f"Host {began.host or 'unknown'}, {began.wall}{took}; {what}; recording", Mono(recording)
-        ),
+        say(*called, f"Host {host}, {began.wall}{took}; {what}; recording", Mono(recording)),
         *_ended(session),
     ]
 
