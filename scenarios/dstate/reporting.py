@@ -155,7 +155,9 @@ class Report:
         for group, look in groups:
             finding = finding_of(group, look.devices, self._faults, log)
             if closing and not self._now & {stuck.sleep.task.key for stuck in group.stuck}:
-                finding = msgspec.structs.replace(finding, title=SAYS.text("over", title=finding.title))
+                # nothing is to be thawed, resumed or aborted any more
+                over = SAYS.text("over", title=finding.title)
+                finding = msgspec.structs.replace(finding, title=over, remedy=(SAYS.remedy("watch-again"),))
             self.run.found(finding)
 
     def _list(self, look: TaskLook) -> None:
