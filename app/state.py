@@ -35,6 +35,16 @@ def journal_dir() -> Path:
     return state_dir() / "journal"
 
 
+def has_journals() -> bool:
+    """Return whether a run may have left an undo journal; True as well where the folder cannot be read."""
+    try:
+        return any(path.suffix == ".jsonl" for path in journal_dir().iterdir())
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+
+
 def runtime_dir() -> Path:
     """`$XDG_RUNTIME_DIR/hostdx`, for root else `/run/hostdx`, else `/tmp/hostdx-UID`.
 

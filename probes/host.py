@@ -246,6 +246,10 @@ class Host:
             if not before:
                 self._memo = kept | {fn: self._memo[fn] for fn in _LASTING & self._memo.keys()}
 
+    def start_reader(self) -> None:
+        """Start the child process of the reads that may hang, for who will need it soon."""
+        self._guarded.start()
+
     def close(self) -> None:
         """Ends the child process, if one was started. The host can still be read."""
         self._guarded.close()

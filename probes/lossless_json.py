@@ -4,14 +4,15 @@ A string's text form: a backslash is `\\\\`, a byte that is no UTF-8 is `\\xe9` 
 It has one reading only, so a path comes back from a journal or a recording as the bytes that it was.
 """
 
-import re
 from collections.abc import Callable
 from typing import Any, Literal
 
 import msgspec
 
-_RAW = re.compile(r"[\\\ud800-\udfff]")
-_FORM = re.compile(r"\\(\\|x[89a-f][0-9a-f]|ud[89a-f][0-9a-f]{2})")
+from probes.patterns import lazy_pattern
+
+_RAW = lazy_pattern(r"[\\\ud800-\udfff]")
+_FORM = lazy_pattern(r"\\(\\|x[89a-f][0-9a-f]|ud[89a-f][0-9a-f]{2})")
 _BACKSLASHES = (b"\\\\", b"\\u005")  # how JSON spells one
 
 

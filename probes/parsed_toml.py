@@ -1,19 +1,19 @@
-"""TOML files of the package, parsed once: kept as JSON beside Python's own byte code, by the digest of their text.
+"""TOML files of the package, parsed once: kept as JSON beside Python's own byte code, by length and check sum.
 
 Whoever may write there may write the byte code too. What is kept is data, and it is read as such.
 """
 
 import contextlib
-import hashlib
 import os
 import sys
 import tomllib
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
-from probes.safe_read import read_named
+from probes.safe_read import read_regular
 from probes.types import Json
 
 MAX_BYTES = 16 << 20
@@ -28,10 +28,11 @@ def parse(
     Raises ValueError as tomllib does.
     """
     derived = derive.__qualname__.encode() if derive is not None else b""
-    digest = hashlib.blake2b(data, digest_size=12, key=_FORM + derived).hexdigest()
+    # as Python knows its byte code by time and length; a cryptographic digest costs 4 ms to import
+    digest = f"{len(data):x}-{zlib.crc32(data, zlib.crc32(_FORM + derived)):08x}"
     kept = path.parent / "__pycache__" / f"{path.name}.{digest}.json"
     with contextlib.suppress(OSError, ValueError):
-        found: dict[str, Json] = msgspec.json.decode(read_named(kept, MAX_BYTES), type=dict)
+        found: dict[str, Json] = msgspec.json.decode(read_regular(str(kept), MAX_BYTES), type=dict)
         return found
     parsed = tomllib.loads(data.decode())
     if derive is not None:

@@ -65,6 +65,9 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     trace: Trace | None = None
 
 
+NO_RUNS = frozenset({"", "triage", "plan"})  # streams that begin like a run; no package has a card of theirs
+
+
 @cache
 def own() -> tuple[Card, ...]:
     """Of the folders here that have one."""
@@ -83,8 +86,8 @@ def _others() -> dict[str, EntryPoint]:
 @lru_cache(maxsize=1024)
 def card_of(id: str) -> Card:
     """An empty one for what is not known here: a foreign recording may name anything."""
-    if not id:
-        return Card()
+    if id in NO_RUNS:
+        return Card(id=id)
     found = next((card for card in own() if card.id == id), None)
     if found is None and (entry := _others().get(id)) is not None:
         try:

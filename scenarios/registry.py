@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scenarios import GROUP as GROUP
-from scenarios.model import Scenario, lacking
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
+
+    from scenarios.model import Scenario
 
 HERE = Path(__file__).parent
 
@@ -59,6 +60,8 @@ def entry_points(group: str) -> EntryPoints:
 
 
 def _whole(scenario: Scenario) -> Scenario:
+    from scenarios.model import lacking  # what asks for folders alone needs no scenario
+
     if missing := lacking(scenario):
         raise ImportError(f"the scenario does not declare {', '.join(missing)}")
     return scenario

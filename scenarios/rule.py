@@ -1,5 +1,6 @@
 """A read-only rule: looks at facts and speaks, or stays silent. Triage runs them all in about a second."""
 
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -35,3 +36,9 @@ class Rule:
     title: str  # what is looked at, in a few words
     check: Callable[[Host], Iterable[Finding]]
     detail: tuple[str, ...] = ()  # what it reads, when it speaks and why, for who asks
+    first_look: Callable[[Host], object] | None = None  # of a rule that looks twice: read before all others
+
+
+def wait_since(look_s: float, seconds: float) -> None:
+    """Sleep until `seconds` have passed since a look at that time (monotonic): mostly they have, by other rules."""
+    time.sleep(max(0.0, look_s + seconds - time.monotonic()))

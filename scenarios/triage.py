@@ -4,22 +4,23 @@ Nothing is written and no load is started. What arrives first is what a person l
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from importlib import import_module
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import structs
 
 from probes.host import Host, OutOfTime
-from probes.system.firewall.summary import firewall_facts
-from probes.system.summary import summary_facts
 from probes.types import Entry
 from scenarios import events as ev
 from scenarios.finding import Finding, folded, rank_of
-from scenarios.model import Scenario
 from scenarios.registry import folders, load, names, offered
 from scenarios.rule import Inapplicable, Rule, Unreadable
 from scenarios.rules.engine import rule_of
 from scenarios.rules.known import written
+
+if TYPE_CHECKING:
+    from scenarios.model import Scenario
 
 OUT_OF_TIME = "not read within the time limit: too much to read, or too slow"
 
@@ -38,7 +39,15 @@ def glances(host: Host) -> Iterator[Entry]:
 
 def fact_events(host: Host, time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
     """The host's facts as events; what could not be read comes as `absent` with its reason."""
+    from probes.system.summary import summary_facts  # the rules alone need none of them
+
     return as_events(summary_facts(host), time)
+
+
+def _firewall_events(host: Host, time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
+    from probes.system.firewall.summary import firewall_facts
+
+    return as_events(firewall_facts(host), time)
 
 
 def as_events(entries: Iterable[Entry], time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
@@ -121,11 +130,16 @@ def examine(host: Host, time: Callable[[], float], *, facts: bool = True) -> Ite
     if facts:
         yield from _as_far_as_time(fact_events(host, time), "facts", time)
         yield from _as_far_as_time(offers(host, time), "scenarios", time)
-        yield from _as_far_as_time(as_events(firewall_facts(host), time), "the firewall", time)
+        yield from _as_far_as_time(_firewall_events(host, time), "the firewall", time)
         yield from _as_far_as_time(as_events(glances(host), time), "the scenarios' facts", time)
     for problem in written().problems:
         yield ev.Note(t=time(), text=f"a rule was left out: {problem}")
-    for rule in all_rules():
+    rules = sorted(all_rules(), key=lambda rule: rule.first_look is not None)  # who looks twice comes last
+    for rule in rules:
+        if rule.first_look is not None:
+            with suppress(Exception):  # the rule asks again, and says what is wrong
+                rule.first_look(host)
+    for rule in rules:
         for event in _as_far_as_time(apply_rule(rule, host, time), rule.id, time):
             if host.out_of_time and isinstance(event, ev.Checked) and event.state == "ok":
                 event = ev.Checked(t=event.t, rule=rule.id, state="unreadable", reason=OUT_OF_TIME)

@@ -6,7 +6,6 @@ from app.lines import Line, cleaned
 from app.recording.session import Session
 from app.report.forms.cells import brief_lines
 from app.report.results.finding_parts import finding_parts, finding_title
-from app.report.results.result_parts import value_text
 from probes.units import counted
 from scenarios.results.document import Bullets, Document, Mono, Section, Table, Toned, Words
 
@@ -38,8 +37,10 @@ def triage(session: Session, *, facts: bool = False, unknown: bool = True) -> Do
         items = ((Toned(f"? {counted(len(silent), 'check')} (--unknown shows why)", "unknown"),),)
     if items:
         sections.append(Section("What could not be answered", (Bullets(items),), role="unknown"))
-    rows = [(fact.label, Mono(value_text(fact.value, fact.unit))) for fact in session.facts.values()]
-    if facts and rows:
+    if facts and session.facts:
+        from app.report.results.result_parts import value_text
+
+        rows = [(fact.label, Mono(value_text(fact.value, fact.unit))) for fact in session.facts.values()]
         sections.append(Section("This host", (Table(("fact", "value"), tuple(rows)),)))
     return Document(f"{host}: triage", (head(session),), tuple(sections))
 

@@ -1,5 +1,6 @@
 """Reads in a child process that is abandoned when it hangs: a thread stuck in the kernel cannot."""
 
+import contextlib
 import errno
 import json
 import os
@@ -60,6 +61,11 @@ class GuardedReader:
         if "errno" in answer:
             raise OSError(answer["errno"], answer["text"], path)
         return answer["value"]
+
+    def start(self) -> None:
+        """Start the child process before the first read asks for it: an interpreter needs 50 ms to be there."""
+        with self._lock, contextlib.suppress(NotStarted):
+            self._running()
 
     def close(self) -> None:
         if self._child is not None and self._owner == os.getpid():

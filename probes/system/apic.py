@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from probes.host import Host
+from probes.patterns import lazy_pattern
 from probes.system.kernel_log import kernel_log
 from probes.system.processor.topology import cpuinfo
 from probes.types import Absent
@@ -18,9 +19,9 @@ from probes.types import Absent
 _APIC_BASE, _X2APIC_BIT, _ENABLED_BIT = 0x1B, 10, 11
 _MOST_XAPIC = 254
 # Say what mode the kernel went on with, and what kept it from the better one.
-_ON = re.compile(r"x2apic enabled|Enabled x2apic|APIC routing to:? .*x2apic", re.IGNORECASE)
-_OFF = re.compile(r"x2apic (?:is )?disabled|x2apic be disabled|doesn't support X2APIC", re.IGNORECASE)
-_FLAT = re.compile(r"APIC routing to:? (?:physical )?flat", re.IGNORECASE)
+_ON = lazy_pattern(r"x2apic enabled|Enabled x2apic|APIC routing to:? .*x2apic", re.IGNORECASE)
+_OFF = lazy_pattern(r"x2apic (?:is )?disabled|x2apic be disabled|doesn't support X2APIC", re.IGNORECASE)
+_FLAT = lazy_pattern(r"APIC routing to:? (?:physical )?flat", re.IGNORECASE)
 
 
 class ApicMode(msgspec.Struct, frozen=True):

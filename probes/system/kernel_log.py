@@ -12,6 +12,7 @@ import msgspec
 
 from probes.host import Host
 from probes.number_text import whole
+from probes.patterns import lazy_pattern
 from probes.read_trace import tracing
 from probes.system.running.tasks import frame, frames_of
 from probes.types import Absent, present
@@ -25,22 +26,22 @@ _JOURNALS = "/sos_commands/logs/journalctl_*--boot*"
 LEVELS = ("emerg", "alert", "crit", "err", "warn", "notice", "info", "debug")  # dmesg(1), -x
 WARNING = 4
 
-_OF_KERNEL = re.compile(r'"_TRANSPORT"\s*:\s*"kernel"')
-_LEVEL = re.compile(r"^<([0-9]{1,3})>|^\w+\s*:(\w+)\s*: (?=\[)")
-_MONOTONIC = re.compile(r"^\[\s*([0-9]{1,15}\.[0-9]{1,15})\]\s?(.*)$")
-_SYSLOG = re.compile(r"^(?:\w{3}\s+\d+ [\d:.]+|\d{4}-\d\d-\d\dT\S+) \S+ kernel: (.*)$")
-_CALENDAR = re.compile(r"^\[\w{3} \w{3}\s+\d+ [\d:]+ \d{4}\]\s?(.*)$")
-_HUNG = re.compile(
+_OF_KERNEL = lazy_pattern(r'"_TRANSPORT"\s*:\s*"kernel"')
+_LEVEL = lazy_pattern(r"^<([0-9]{1,3})>|^\w+\s*:(\w+)\s*: (?=\[)")
+_MONOTONIC = lazy_pattern(r"^\[\s*([0-9]{1,15}\.[0-9]{1,15})\]\s?(.*)$")
+_SYSLOG = lazy_pattern(r"^(?:\w{3}\s+\d+ [\d:.]+|\d{4}-\d\d-\d\dT\S+) \S+ kernel: (.*)$")
+_CALENDAR = lazy_pattern(r"^\[\w{3} \w{3}\s+\d+ [\d:]+ \d{4}\]\s?(.*)$")
+_HUNG = lazy_pattern(
     r"INFO: task (?P<comm>.{1,32}?):(?P<pid>[0-9]{1,10}) "
     r"(?:is )?blocked (?:in I/O wait )?for more than (?P<s>[0-9]{1,10}) seconds"
 )
-_RELEASE = re.compile(r"^\s+(?:Not tainted|Tainted: .*?) (\d+\.\d+\S*) ")
-_TAINT = re.compile(r"(?:Not tainted|Tainted: .*?) (\d+\.\d+\S*) ")  # on an oops's line of CPU and PID
-_OWN_LINES = re.compile(
+_RELEASE = lazy_pattern(r"^\s+(?:Not tainted|Tainted: .*?) (\d+\.\d+\S*) ")
+_TAINT = lazy_pattern(r"(?:Not tainted|Tainted: .*?) (\d+\.\d+\S*) ")  # on an oops's line of CPU and PID
+_OWN_LINES = lazy_pattern(
     r'^\s*(?:task:|Call Trace:|Workqueue:|<TASK>|</TASK>|"echo 0 >|Not tainted|Tainted|\[<|\? ?\w)'
 )
-_NULL = re.compile(r"(?:kernel )?NULL pointer dereference")
-_RIP = re.compile(r"RIP: (?:[0-9a-f]+:)?(?:\[<[0-9a-f]+>\]\s*)*([A-Za-z_][\w.]*)\+0x")
+_NULL = lazy_pattern(r"(?:kernel )?NULL pointer dereference")
+_RIP = lazy_pattern(r"RIP: (?:[0-9a-f]+:)?(?:\[<[0-9a-f]+>\]\s*)*([A-Za-z_][\w.]*)\+0x")
 _MOST_LINES_OF_A_REPORT = 60
 
 

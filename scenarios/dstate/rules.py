@@ -4,16 +4,16 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from probes.host import Host
+from probes.host import Host, once_if_still
 from probes.system.disk.mounts import NETWORK, Mount, mounts
 from probes.system.kernel_log import HungTask, KernelLog, hung_tasks, kernel_log, null_dereferences
-from probes.system.running.tasks import Task, kernel_stack, still, tasks_in_d
+from probes.system.running.tasks import Scan, Task, kernel_stack, still, tasks_in_d
 from probes.types import Absent, present
 from probes.units import counted
 from scenarios.finding import Evidence, Finding
 from scenarios.knowledge.kernels import faults_here
 from scenarios.knowledge.waits import WaitReason, wait_reason
-from scenarios.rule import Inapplicable, Rule, Unreadable, readable
+from scenarios.rule import Inapplicable, Rule, Unreadable, readable, wait_since
 from scenarios.rules.texts import texts
 
 SAYS = texts("dstate")
@@ -23,12 +23,19 @@ LOOK_AGAIN_S = 0.25
 _SHOWN = 6
 
 
+@once_if_still
+def _first_scan(host: Host) -> tuple[float, Scan | Absent]:
+    """The tasks in D, with the time of the look (monotonic)."""
+    return time.monotonic(), tasks_in_d(host)
+
+
 def tasks_now(host: Host) -> Iterator[Finding]:
     """Tasks in D, with what their kernel stack says, or their wait channel where the stack cannot be read."""
-    first = readable(tasks_in_d(host), "the tasks' states")
+    look_s, scan = _first_scan(host)
+    first = readable(scan, "the tasks' states")
     waiting = list(first.tasks)
     if waiting and host.live:
-        time.sleep(LOOK_AGAIN_S)
+        wait_since(look_s, LOOK_AGAIN_S)
         waiting = still(first, tasks_in_d(host))
     if not waiting:
         if first.hidden is not None:
@@ -191,7 +198,7 @@ def silent(host: Host) -> Iterator[Finding]:
 
 
 RULES: tuple[Rule, ...] = (
-    Rule("iosched.tasks-in-d", "dstate", "tasks in D now", tasks_now),
+    Rule("iosched.tasks-in-d", "dstate", "tasks in D now", tasks_now, first_look=_first_scan),
     Rule("iosched.hung-tasks", "dstate", "hung tasks in the kernel's log", hung),
     Rule("iosched.null-pointer", "dstate", "null pointers in the block layer", oopses),
     Rule("iosched.hung-silent", "dstate", "hung-task reports that are switched off", silent),

@@ -6,7 +6,7 @@ from probes.host import Host
 from probes.system.software.kernel import kernel
 from probes.types import Absent, present
 from scenarios.finding import Evidence, Finding, Remedy
-from scenarios.kernel.symptoms import NEEDS, SYMPTOMS
+from scenarios.kernel.symptoms import NEEDS, SYMPTOMS, first_look
 from scenarios.knowledge.hardware import faults_of_module, module_faults
 from scenarios.knowledge.kernels import KernelFault, faults_here
 from scenarios.rule import Inapplicable, Rule, readable
@@ -98,6 +98,6 @@ def modules(host: Host) -> Iterator[Finding]:
 
 
 RULES: tuple[Rule, ...] = (
-    Rule("kernel.known-faults", "kernel", "kernels with known faults", known),
+    Rule("kernel.known-faults", "kernel", "kernels with known faults", known, first_look=first_look),
     Rule("kernel.module-faults", "kernel", "modules from outside of the kernel with known faults", modules),
 )

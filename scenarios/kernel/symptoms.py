@@ -10,11 +10,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias, TypeVar
 
-from probes.host import Host, once
+from probes.host import Host, once, once_if_still
 from probes.number_text import real
 from probes.process_stat import stat_at
 from probes.system.disk.arrays import md_arrays
-from probes.system.disk.diskstats import disk_counters
 from probes.system.disk.mounts import mounts
 from probes.system.kernel_log import kernel_log
 from probes.system.nodes.memory import memory
@@ -27,6 +26,7 @@ from probes.system.software.security import VULNERABILITIES
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
 from probes.units import percent
+from scenarios.rule import wait_since
 
 T = TypeVar("T")
 Answer: TypeAlias = str | Absent
@@ -121,15 +121,16 @@ def raid5_spins(host: Host) -> Answer:
     """CPU time of the arrays' threads, over a quarter of a second."""
     if not host.live:
         return Absent("a capture does not show a thread spinning", "captured", "/proc/PID/stat")
-    before = _array_threads(host)
+    look_s, before = _first_array_threads(host)
     if not before:
         return ""
-    time.sleep(LOOK_S)
+    wait_since(look_s, LOOK_S)
+    seconds = time.monotonic() - look_s
     after = _array_threads(host)
     busy = [
         name
         for pid, (name, ticks) in after.items()
-        if pid in before and ticks - before[pid][1] >= SPINNING * LOOK_S * TICKS_PER_S
+        if pid in before and ticks - before[pid][1] >= SPINNING * seconds * TICKS_PER_S
     ]
     return f"{', '.join(busy)} takes a CPU" if busy else ""
 
@@ -181,6 +182,24 @@ def iowait_idle_disks(host: Host) -> Answer:
     )
 
 
+def first_look(host: Host) -> None:
+    """Read the counters that move, for the rule that looks at them again."""
+    if host.live:
+        _first_counters(host)
+        if raid5(host):
+            _first_array_threads(host)
+
+
+@once_if_still
+def _first_counters(host: Host) -> Counters:
+    return read_counters(host, time.monotonic())
+
+
+@once_if_still
+def _first_array_threads(host: Host) -> tuple[float, dict[str, tuple[str, int]]]:
+    return time.monotonic(), _array_threads(host)
+
+
 @once
 def _waiting(host: Host) -> tuple[str, float] | Absent:
     """The share of I/O wait in words where it is high, and how busy the busiest disk was. Looked at once a host."""
@@ -190,16 +209,15 @@ def _waiting(host: Host) -> tuple[str, float] | Absent:
     recent = re.search(r"^some avg10=([0-9.]{1,9}) ", pressure) if present(pressure) else None
     if recent is not None and (waited := real(recent[1])) is not None and waited < QUIET_PERCENT:
         return "", 0.0  # nobody waits: nothing to look at for a quarter of a second
-    before = read_counters(host, time.monotonic())
-    disks_before = disk_counters(host)
-    time.sleep(LOOK_S)
+    before = _first_counters(host)
+    wait_since(before.time_s, LOOK_S)
     after = read_counters(host, time.monotonic())
     share = _share(before, after)
-    if share is None or isinstance(disks_before, Absent):
+    if share is None or not before.disks:
         return Absent("/proc/stat or /proc/diskstats cannot be read", "missing", "/proc/stat")
     seconds = max(after.time_s - before.time_s, 1e-3)
     busiest = max(
-        ((d.busy_s - disks_before[n].busy_s) / seconds for n, d in after.disks.items() if n in disks_before),
+        ((d.busy_s - before.disks[n].busy_s) / seconds for n, d in after.disks.items() if n in before.disks),
         default=0.0,
     )
     return (f"{percent(share)} of the CPU time is I/O wait" if share >= WAITING else ""), busiest

@@ -17,7 +17,7 @@ class LineWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pattern: str
     dated: datetime.date
     source: str
-    pattern_words: tuple[str, ...] = ()  # worked out: probes/needed_words.py
+    pattern_words: tuple[str, ...] = ()  # worked out: probes/patterns.py
 
 
 class HarmlessLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

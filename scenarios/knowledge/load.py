@@ -10,10 +10,10 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from probes.needed_words import with_needed_words
 from probes.parsed_toml import parse
 from probes.path_ownership import not_roots_alone
-from probes.safe_read import TooLarge, read_named
+from probes.patterns import with_needed_words
+from probes.safe_read import TooLarge, read_named, read_regular
 from probes.types import Json
 
 HERE = Path(__file__).parent
@@ -33,14 +33,15 @@ class Loaded(msgspec.Struct, Generic[T], frozen=True):
 
 def tables(path: Path) -> dict[str, Json]:
     """One file's content. Raises ValueError with one line that names the file."""
+    own = path.is_relative_to(PACKAGE)
     try:
-        data = read_named(path, MOST_BYTES)
+        # our own files lie beside our code: whoever may put a link there may change the code
+        data = read_regular(str(path), MOST_BYTES) if own else read_named(path, MOST_BYTES)
     except TooLarge:
         raise ValueError(f"{path}: longer than {MOST_BYTES} bytes") from None
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror}") from None
     try:
-        own = path.is_relative_to(PACKAGE)
         read: dict[str, Json] = parse(path, data, with_needed_words) if own else tomllib.loads(data.decode())
     except (ValueError, RecursionError) as error:  # tomllib's own, and int()'s of thousands of digits
         raise ValueError(f"{path}: {error}") from None

@@ -3,7 +3,7 @@ look.
 """
 
 from collections.abc import Iterator
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
@@ -28,7 +28,9 @@ from probes.system.software.kernel import kernel
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, Entry, Json, entry, present
 from scenarios.knowledge.bios import BiosReading, readings, vendor_of, wanted
-from scenarios.model import Options, Refused
+
+if TYPE_CHECKING:
+    from scenarios.model import Options
 
 DMI = "/sys/class/dmi/id"
 Held: TypeAlias = Literal["powersave", "userspace", "performance limit", "boost off"]
@@ -194,7 +196,7 @@ def highest_khz(found: Frequency | Absent) -> int | None:
     return found.highest_khz if isinstance(found, Frequency) and present(found.highest_khz) else None
 
 
-def source_problem(options: Options) -> str:
+def source_problem(options: "Options") -> str:
     """What is wrong with the request for the firmware's settings, in one line; empty where they can be asked for."""
     path, url, authority = (options.string(name) for name in ("bios", "redfish", "redfish-ca"))
     if path and url:
@@ -209,7 +211,7 @@ def source_problem(options: Options) -> str:
     return url_problem(url, authority or None) if url else ""
 
 
-def firmware(host: Host, options: Options) -> Firmware:
+def firmware(host: Host, options: "Options") -> Firmware:
     """From the file that was named, else the Redfish service, else the kernel's firmware attributes.
 
     Raises Refused where a source that was asked for does not tell.
@@ -226,6 +228,8 @@ def firmware(host: Host, options: Options) -> Firmware:
         found = firmware_attributes(host, wanted)
     if (path or url) and isinstance(found, Absent):
         which = "--bios" if path else "--redfish"
+        from scenarios.model import Refused
+
         raise Refused(
             f"the BIOS settings could not be read: {found.reason}; leave out {which} to go on without them"
         )

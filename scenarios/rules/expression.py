@@ -8,7 +8,7 @@ Python's syntax, parsed and never run: names, numbers, texts, lists, `and or not
 import ast
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
@@ -104,7 +104,7 @@ def _checked(text: str) -> ast.expr:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         why = error.msg if isinstance(error, SyntaxError) else str(error)
         raise Invalid(f"{text!r} is no expression: {why}") from None
-    for node in ast.walk(tree):
+    for node in _nodes_to_check(tree):
         if isinstance(node, ast.Call):
             known = isinstance(node.func, ast.Name) and node.func.id in (*_FUNCTIONS, *_LAZY)
             if not known or node.keywords:
@@ -112,26 +112,44 @@ def _checked(text: str) -> ast.expr:
         elif isinstance(node, ast.Constant):
             if not isinstance(node.value, str | int | float | bool):
                 raise Invalid(f"{text!r}: {node.value!r} is no value of rules")
-        elif not isinstance(node, _ALLOWED):
+        else:
             raise Invalid(f"{text!r}: {type(node).__name__} is not part of the language of rules")
     return tree
 
 
-_ALLOWED = (
-    ast.BoolOp,
-    ast.UnaryOp,
-    ast.BinOp,
-    ast.Compare,
-    ast.IfExp,
-    ast.Name,
-    ast.Tuple,
-    ast.List,
-    ast.Load,
-    ast.boolop,
-    ast.Not,
-    ast.USub,
-    *_ARITHMETIC,
-    *_COMPARISONS,
+def _nodes_to_check(tree: ast.expr) -> Iterator[ast.AST]:
+    """Yield each node whose type alone does not allow it; `ast.walk` takes four times as long."""
+    nodes: list[ast.AST] = [tree]
+    while nodes:
+        node = nodes.pop()
+        if type(node) not in _ALLOWED:
+            yield node
+        for field in node._fields:
+            child = getattr(node, field, None)
+            if isinstance(child, list):
+                nodes += child
+            elif isinstance(child, ast.AST):
+                nodes.append(child)
+
+
+_ALLOWED = frozenset(
+    {
+        ast.BoolOp,
+        ast.UnaryOp,
+        ast.BinOp,
+        ast.Compare,
+        ast.IfExp,
+        ast.Name,
+        ast.Tuple,
+        ast.List,
+        ast.Load,
+        ast.And,
+        ast.Or,
+        ast.Not,
+        ast.USub,
+        *_ARITHMETIC,
+        *_COMPARISONS,
+    }
 )
 
 

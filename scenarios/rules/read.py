@@ -35,7 +35,7 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     exists: bool = False
     link: bool = False
     log: str = ""
-    log_words: tuple[str, ...] = ()  # worked out: probes/needed_words.py
+    log_words: tuple[str, ...] = ()  # worked out: probes/patterns.py
     last: str = ""
 
     def said(self) -> str:

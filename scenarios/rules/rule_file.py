@@ -7,9 +7,9 @@ from typing import Literal
 
 import msgspec
 
-from probes.needed_words import with_needed_words
 from probes.parsed_toml import parse
-from probes.safe_read import TooLarge, read_named
+from probes.patterns import with_needed_words
+from probes.safe_read import TooLarge, read_named, read_regular
 from probes.types import Json
 from scenarios.finding import Confidence, Severity
 from scenarios.rules.expression import Invalid, expression
@@ -65,7 +65,7 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     text: str
     why: str
     log: str = ""
-    log_words: tuple[str, ...] = ()  # worked out: probes/needed_words.py
+    log_words: tuple[str, ...] = ()  # worked out: probes/patterns.py
     worse: str = ""
     rest: bool = False
     where: str = ""
@@ -132,7 +132,19 @@ class RuleFile(msgspec.Struct, frozen=True):
     problems: tuple[str, ...] = ()
 
 
-_ROWS = re.compile(r"^tests = \[\n.*?^\]\n", re.MULTILINE | re.DOTALL)
+def _without_rows(parsed: dict[str, Json]) -> None:
+    """Remove the tests' rows, half of a file; add the words that the log must have for a rule to match."""
+    rules = parsed.get("rule")
+    for entry in rules if isinstance(rules, list) else ():
+        if isinstance(entry, dict):
+            entry.pop("tests", None)
+    with_needed_words(parsed)
+
+
+def _line_of_rule(data: bytes, number: int) -> int:
+    """Return the line on which the rule of this number (from 0) begins; 1 where it is written in another way."""
+    heads = [n for n, line in enumerate(data.splitlines(), 1) if re.match(rb"\s*\[\[\s*rule\s*\]\]", line)]
+    return heads[number] if number < len(heads) else 1
 
 
 def rule_file(path: Path, *, tested: bool = False) -> RuleFile:
@@ -141,10 +153,8 @@ def rule_file(path: Path, *, tested: bool = False) -> RuleFile:
     `tested`: one of our own. Its rows, half of its text, are for the tests that have found it right.
     """
     try:
-        data = read_named(path, MOST_BYTES)
-        text = data.decode()
-        text = _ROWS.sub("", text) if tested else text
-        parsed = parse(path, text.encode(), with_needed_words) if tested else tomllib.loads(text)
+        data = read_regular(str(path), MOST_BYTES) if tested else read_named(path, MOST_BYTES)
+        parsed = parse(path, data, _without_rows) if tested else tomllib.loads(data.decode())
         entries = parsed.get("rule", [])
     except TooLarge:
         return RuleFile((), (f"{path}:1: longer than {MOST_BYTES} bytes",))
@@ -155,20 +165,18 @@ def rule_file(path: Path, *, tested: bool = False) -> RuleFile:
     except (ValueError, RecursionError) as error:  # tomllib's own, and int()'s of thousands of digits
         found = re.search(r"at line (\d+)", str(error))
         return RuleFile((), (f"{path}:{found[1] if found else 1}: {error}",))
-    lines = [n for n, line in enumerate(text.splitlines(), 1) if re.match(r"\s*\[\[\s*rule\s*\]\]", line)]
     if not isinstance(entries, list):
         return RuleFile((), (f"{path}:1: rule must be an array of tables, [[rule]]",))
     good: list[RuleText] = []
     problems: list[str] = []
     for number, entry in enumerate(entries):
-        line = lines[number] if number < len(lines) else 1
         try:
             rule = msgspec.convert(entry, RuleText)
             wrong = "" if tested else rule.problem()
         except (msgspec.ValidationError, RecursionError) as error:
             rule, wrong = None, str(error)
         if rule is None or wrong:
-            problems.append(f"{path}:{line}: {wrong}")
+            problems.append(f"{path}:{_line_of_rule(data, number)}: {wrong}")
         else:
             good.append(rule)
     return RuleFile(tuple(good), tuple(problems))

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable, Sequence
 
 from probes import units
+from probes.patterns import lazy_pattern
 from probes.types import Absent
 from scenarios.rules.expression import Expression, Invalid, Names, Value, expression
 
@@ -23,12 +24,12 @@ FORMS: dict[str, Callable[[float], str]] = {
     "exact": lambda value: f"{value:,.0f}",
     "words": str,  # in a command: each word of a text is quoted by itself
 }
-_HOLE = re.compile(r"\{([^{}]+?)(?::([a-z]+))?\}")
+_HOLE = lazy_pattern(r"\{([^{}]+?)(?::([a-z]+))?\}")
 
-_OPTIONAL = re.compile(r"\[\?([^\[\]]*)\]")
-_PLAIN = re.compile(r"\{(\w+)(?::([a-z]+))?\}")
-_WITHIN_WORD = re.compile(r"[^\s|;&(\"']$")
-_COMMANDS = re.compile(r"[|;&(]")
+_OPTIONAL = lazy_pattern(r"\[\?([^\[\]]*)\]")
+_PLAIN = lazy_pattern(r"\{(\w+)(?::([a-z]+))?\}")
+_WITHIN_WORD = lazy_pattern(r"[^\s|;&(\"']$")
+_COMMANDS = lazy_pattern(r"[|;&(]")
 
 
 def typed(line: str, names: Names) -> str:
@@ -142,8 +143,8 @@ def said(value: Value, form: str = "") -> str:
 
 
 _PLACES = r"['\"]?/(?:sys|proc|etc)/"
-_WRITES = re.compile(rf"(?:>>?|\|\s*tee(?: -a)?)\s*{_PLACES}|^cd {_PLACES}")
-_CHANGES = re.compile(
+_WRITES = lazy_pattern(rf"(?:>>?|\|\s*tee(?: -a)?)\s*{_PLACES}|^cd {_PLACES}")
+_CHANGES = lazy_pattern(
     rf"^(?:(?:rm|mkdir|mv|cp|chmod|sed) .*{_PLACES}|sysctl (?:-w |[\w./-]+=|--system)"
     r"|systemctl (?!--user|status|show|list)|(?:mount|umount|fsfreeze|cpupower frequency-set|tuned-adm (?:profile|off)"
     r"|udevadm (?:control|trigger)|grubby|nft|ip6?tables(?:-legacy)?|firewall-cmd|dmsetup|dmidecode|smartctl|hdparm"
@@ -151,7 +152,7 @@ _CHANGES = re.compile(
     r"|netfilter-persistent|nvme|ip link set|nmcli connection modify|rpc\.nfsd|auditctl|aureport|turbostat|rdmsr"
     r"|lvs|lvextend|multipathd|chcpu|storcli)\b)"
 )
-_SEVERAL = re.compile(r"[|&;<>]|\$\(")
+_SEVERAL = lazy_pattern(r"[|&;<>]|\$\(")
 
 
 def is_root() -> bool:

@@ -12,8 +12,7 @@ from app.cli.measuring.event_stream import events_option, header
 from app.cli.root_option import captured_name, host_at
 from app.output import complain, out, out_parts, raw
 from app.recording.session import Session
-from app.recording.writer import encoded
-from app.undo.leftovers import mentions
+from app.state import has_journals
 from probes.host import Host
 from probes.time_limit import in_time
 from probes.types import Fact
@@ -46,6 +45,8 @@ def triage(
     root: str | None, as_json: bool, form: str, facts: bool, unknown: bool, fail_on: str | None, events: bool
 ) -> int:
     """The host at a glance: every read-only rule. Writes nothing and starts no load."""
+    if events:
+        from app.recording.writer import encoded  # masks secrets by patterns that take 20 ms to compile
     session = Session()
     for event in _events(host_at(root), root, facts=facts or as_json or events):
         session.apply(event)
@@ -53,10 +54,11 @@ def triage(
             return 0  # nobody reads any more
     if events and not fail_on:
         return 0  # what follows them has no use for a report's modules
-    from app.report import json_document, triage_text
-    from app.report.forms import markdown
+    from app.report import triage_text
 
     if as_json:
+        from app.report import json_document
+
         for note in session.notes:
             complain(note.text)
         out(
@@ -65,11 +67,17 @@ def triage(
             )
         )
     elif not events and form == "md":
+        from app.report.forms import markdown
+
         out(markdown.rendered(triage_text.triage(session)).rstrip("\n"))
     elif not events:
         for line in triage_text.told(session, facts=facts, unknown=unknown):
             out_parts(line)
-    return COULD_BE_WORSE if fail_on and json_document.reaches(session, fail_on) else 0
+    if not fail_on:
+        return 0
+    from app.report.json_document import reaches
+
+    return COULD_BE_WORSE if reaches(session, fail_on) else 0
 
 
 def with_rates(event: ev.Found, rates: Mapping[str, Fact]) -> ev.Found:
@@ -82,6 +90,15 @@ def with_rates(event: ev.Found, rates: Mapping[str, Fact]) -> ev.Found:
     return structs.replace(event, finding=structs.replace(finding, evidence=(*finding.evidence, *lines)))
 
 
+def _mentions() -> list[str]:
+    """Return a line for each journal of a killed run; without one, what reads them is not imported."""
+    if not has_journals():
+        return []
+    from app.undo.leftovers import mentions
+
+    return mentions()
+
+
 def _rates() -> dict[str, Fact]:
     from app.run.earlier_answer import line_rates
 
@@ -89,9 +106,11 @@ def _rates() -> dict[str, Fact]:
 
 
 def _events(host: Host, root: str | None, *, facts: bool) -> Iterator[ev.AnyEvent]:
+    began = time.monotonic()
+    if root is None:
+        host.start_reader()  # while the rules are imported
     from scenarios.triage import examine
 
-    began = time.monotonic()
     host.still = True  # a second's look: a host that changes meanwhile is looked at again
 
     def now() -> float:
@@ -101,7 +120,7 @@ def _events(host: Host, root: str | None, *, facts: bool) -> Iterator[ev.AnyEven
         yield header("triage", {})
     else:
         yield header("triage", {"root": root}, captured_name(host, root))
-    for line in mentions() if root is None else ():
+    for line in _mentions() if root is None else ():
         yield ev.Note(t=now(), text=line)
     rates = cache(_rates if root is None else dict[str, Fact])  # recordings are read where a finding asks
     for event in in_time(examine(host, now, facts=facts), host, MOST_S):

@@ -5,11 +5,10 @@ The file comes from elsewhere: no XML parser is let loose on it, lines and tags 
 """
 
 import codecs
-import html
 import json
-import re
 
 from probes import units
+from probes.patterns import lazy_pattern
 from probes.safe_read import TooLarge, decode, read_named
 from probes.system.bios.attributes import MOST_VALUE, BiosAttributes, Wanted, kept
 from probes.types import Absent
@@ -17,12 +16,14 @@ from probes.types import Absent
 MOST_BYTES = 8 << 20
 # racadm get -t xml: <Attribute Name="ApbDis">Disabled</Attribute>;  sum: <Setting name="..." selectedOption="..."
 # .../>
-_DELL_XML = re.compile(r'<Attribute\s[^>]{0,200}?Name="([^"]{1,200})"[^>]{0,200}>([^<]{0,200})<')
-_SUM_XML = re.compile(r'<Setting\s[^>]{0,400}?name="([^"]{1,200})"[^>]{0,400}?selectedOption="([^"]{0,200})"')
+_DELL_XML = lazy_pattern(r'<Attribute\s[^>]{0,200}?Name="([^"]{1,200})"[^>]{0,200}>([^<]{0,200})<')
+_SUM_XML = lazy_pattern(
+    r'<Setting\s[^>]{0,400}?name="([^"]{1,200})"[^>]{0,400}?selectedOption="([^"]{0,200})"'
+)
 # racadm get BIOS: `#ApbDis=Disabled`, `ApbDis=Disabled (Pending Value=Enabled)`; OneCLI: `IMM.x=y`,
 # `Processors.SOCPstates=P0`
-_NAME = re.compile(r"[A-Za-z0-9][\w.()/ -]{0,199}")
-_PENDING = re.compile(r"(.*?)\s*\(Pending Value=(.*)\)$")
+_NAME = lazy_pattern(r"[A-Za-z0-9][\w.()/ -]{0,199}")
+_PENDING = lazy_pattern(r"(.*?)\s*\(Pending Value=(.*)\)$")
 
 
 def attribute_file(path: str, wanted: Wanted) -> BiosAttributes | Absent:
@@ -61,6 +62,8 @@ def attribute_file(path: str, wanted: Wanted) -> BiosAttributes | Absent:
 
 def _parsed(text: str) -> tuple[dict[str, object], bool]:
     """Names and values, and whether the form is a vendor's own, so that names which nobody here knows count too."""
+    import html  # its table of names takes 2 ms
+
     told, attributes = _json(text)
     if told:
         return told, attributes

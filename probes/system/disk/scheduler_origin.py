@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from probes.host import Host, once
+from probes.patterns import lazy_pattern
 from probes.system.disk.scheduler import Scheduling, kernel_default
 from probes.system.software.kernel import kernel
 from probes.system.software.tuned import FOLDERS, tuned_sections
@@ -20,8 +21,8 @@ from probes.units import counted
 LEGACY = frozenset({"noop", "deadline", "cfq"})
 LEGACY_DEFAULTS = frozenset({"deadline", "cfq"})
 _UDEV_DIRECTORIES = ("/etc/udev/rules.d", "/run/udev/rules.d", "/usr/lib/udev/rules.d", "/lib/udev/rules.d")
-_UDEV_MATCH = re.compile(r'(KERNEL|ATTR\{[^}]*\})\s*(==|!=)\s*"([^"]*)"')
-_UDEV_SETS = re.compile(r'ATTR\{queue/scheduler\}\s*=\s*"([^"]*)"')
+_UDEV_MATCH = lazy_pattern(r'(KERNEL|ATTR\{[^}]*\})\s*(==|!=)\s*"([^"]*)"')
+_UDEV_SETS = lazy_pattern(r'ATTR\{queue/scheduler\}\s*=\s*"([^"]*)"')
 
 
 class Why(msgspec.Struct, frozen=True):

@@ -9,7 +9,6 @@ import os
 import re
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import msgspec
@@ -77,6 +76,8 @@ def _asked(host: Host, devices: Sequence[BlockDevice]) -> list[Smart | Absent]:
 
     for device in devices:  # the threads' own reads are in no trace of this one's
         note(f"smartctl -j -H -A /dev/{device.name}")
+    from concurrent.futures import ThreadPoolExecutor  # a host without disks needs none
+
     with ThreadPoolExecutor(max_workers=16) as pool:
         return list(pool.map(one, devices))
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import msgspec
 
 from probes.number_text import whole
+from probes.patterns import lazy_pattern
 from probes.system.firewall.reverse_path import (
     PRIORITIES,
     Chains,
@@ -21,32 +22,32 @@ from probes.system.firewall.reverse_path import (
 )
 from probes.types import Absent
 
-_SHOWN = re.compile(r"(.*?)(?: # handle ([0-9]+))?")  # a quoted comment may hold the same words
-_TABLE = re.compile(r"^table (\w+) (\S+) \{")
-_CHAIN = re.compile(r"^chain (\S+) \{")
-_HOOK = re.compile(r"\bhook (\w+)(?: devices? .+?)? priority ([^;]+)")
+_SHOWN = lazy_pattern(r"(.*?)(?: # handle ([0-9]+))?")  # a quoted comment may hold the same words
+_TABLE = lazy_pattern(r"^table (\w+) (\S+) \{")
+_CHAIN = lazy_pattern(r"^chain (\S+) \{")
+_HOOK = lazy_pattern(r"\bhook (\w+)(?: devices? .+?)? priority ([^;]+)")
 # `fib saddr . mark . iif oif missing`, `... check missing`, `... oifname ""`, `fib saddr type != unicast`
-_FIB = re.compile(r"\bfib ((?:saddr|daddr|mark|iif|oif)(?: \. (?:saddr|daddr|mark|iif|oif))*) (\w+)")
-_XT = re.compile(r'\bxt match "rpfilter"')  # a quoted comment cannot hold quotes
-_FOREIGN = re.compile(r"\bxt (?:match|target)\b")  # nft does not take these back
-_QUOTED = re.compile(r'"[^"]*"')
-_JUMP = re.compile(r"\b(?:jump|goto) (\S+)")
-_PACKETS = re.compile(r"\bcounter packets ([0-9]{1,20})\b")
-_NFPROTO = re.compile(r"\bmeta nfproto (ipv4|ipv6)\b")
-_FIELD = re.compile(r"\b(ip6|icmpv6|ip|icmp) [a-z]")  # only packets of that protocol have it
-_STATE = re.compile(
+_FIB = lazy_pattern(r"\bfib ((?:saddr|daddr|mark|iif|oif)(?: \. (?:saddr|daddr|mark|iif|oif))*) (\w+)")
+_XT = lazy_pattern(r'\bxt match "rpfilter"')  # a quoted comment cannot hold quotes
+_FOREIGN = lazy_pattern(r"\bxt (?:match|target)\b")  # nft does not take these back
+_QUOTED = lazy_pattern(r'"[^"]*"')
+_JUMP = lazy_pattern(r"\b(?:jump|goto) (\S+)")
+_PACKETS = lazy_pattern(r"\bcounter packets ([0-9]{1,20})\b")
+_NFPROTO = lazy_pattern(r"\bmeta nfproto (ipv4|ipv6)\b")
+_FIELD = lazy_pattern(r"\b(ip6|icmpv6|ip|icmp) [a-z]")  # only packets of that protocol have it
+_STATE = lazy_pattern(
     r"\bct state (?P<op>!= )?(?!vmap|!=)\{?\s*(?P<states>\w+(?:\s*,\s*\w+)*)\s*(?:\}|\s(?!\|)|$)"
 )  # `new`, `established,related`, `{ new, invalid }`; `!= established | related` compares all bits: always true
 # Not conditions: the protocol is told apart, and these let every packet on.
-_NO_CONDITION = re.compile(
+_NO_CONDITION = lazy_pattern(
     r"\bmeta nfproto (?:ipv4|ipv6)\b|\bcounter(?: name \S+| packets \d+ bytes \d+)?"
     r'|\blog(?: (?:prefix "[^"]*"|(?:level|group|snaplen|queue-threshold|flags) \S+))*'
 )
-_COUNTED = re.compile(r"\bcounter packets \d+ bytes \d+")
-_DECIDES = re.compile(r"\b(?:accept|drop|return|reject|jump|goto|queue)\b")
+_COUNTED = lazy_pattern(r"\bcounter packets \d+ bytes \d+")
+_DECIDES = lazy_pattern(r"\b(?:accept|drop|return|reject|jump|goto|queue)\b")
 # Neighbour discovery let past: connection tracking calls it untracked, never a new flow (nf_conntrack_proto_icmpv6.c).
-_NEIGHBOURS = re.compile(r"^icmpv6 type \{?[\s,]*nd-[\w-]+(?:[\s,]+nd-[\w-]+)*[\s,]*\}? accept")
-_PASSES = re.compile(r' (?:accept|return)(?: comment "[^"]*")?$')
+_NEIGHBOURS = lazy_pattern(r"^icmpv6 type \{?[\s,]*nd-[\w-]+(?:[\s,]+nd-[\w-]+)*[\s,]*\}? accept")
+_PASSES = lazy_pattern(r' (?:accept|return)(?: comment "[^"]*")?$')
 
 
 def rules_from_text(text: str, source: str = "nft list ruleset") -> tuple[ReversePathRule, ...] | Absent:

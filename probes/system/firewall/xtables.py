@@ -1,18 +1,18 @@
 """Finds `-m rpfilter` in what ip6tables-save and iptables-save print (iptables-extensions(8))."""
 
-import re
 import shlex
 from itertools import pairwise
 
 import msgspec
 
+from probes.patterns import lazy_pattern
 from probes.system.firewall.reverse_path import PRIORITIES, Chains, Form, Hook, Key, Protocol, ReversePathRule
 from probes.types import Absent
 
 # Where the built-in chains sit: linux/netfilter_ipv6.h, enum nf_ip6_hook_priorities.
 _PRIORITY = PRIORITIES | {"nat": PRIORITIES["dstnat"]}
 _BUILT_IN = {"PREROUTING": "prerouting", "INPUT": "input", "FORWARD": "forward", "OUTPUT": "output"}
-_COUNTED = re.compile(r"^\[([0-9]{1,20}):[0-9]{1,20}\] ")
+_COUNTED = lazy_pattern(r"^\[([0-9]{1,20}):[0-9]{1,20}\] ")
 
 
 def rules_from_save(

@@ -3,7 +3,6 @@
 Source: ioprio_get(2); include/uapi/linux/ioprio.h.
 """
 
-import ctypes
 import os
 import platform
 from typing import Literal, TypeAlias
@@ -54,6 +53,8 @@ def priorities(host: Host) -> tuple[Priority, ...] | Absent:
     names = host.listing("/proc")
     if isinstance(names, Absent):
         return names
+    import ctypes  # only where priorities are asked for
+
     libc = ctypes.CDLL(None, use_errno=True)
     found: list[Priority] = []
     for name in names:

@@ -13,14 +13,15 @@ import msgspec
 
 from probes.host import Host
 from probes.number_text import hexadecimal, whole
+from probes.patterns import lazy_pattern
 from probes.process_stat import ProcessStat, parse_stat
 from probes.rights import FIRST_PID_NAMESPACE
 from probes.types import Absent, present
 
 # A vfork parent sleeps in D for the few milliseconds until its child has called exec (kernel/fork.c).
 HARMLESS_WAITS = frozenset({"kernel_clone", "wait_for_vfork_done", "do_fork", "_do_fork"})
-_FRAME = re.compile(r"\s*(?:\[<[0-9a-fx]+>\]\s*)?(?:\?\s*)?([A-Za-z_][\w.]*)\+0x[0-9a-f]+(?:/0x[0-9a-f]+)?")
-_MODULE = re.compile(r"\[([a-z_][\w-]*)\]")
+_FRAME = lazy_pattern(r"\s*(?:\[<[0-9a-fx]+>\]\s*)?(?:\?\s*)?([A-Za-z_][\w.]*)\+0x[0-9a-f]+(?:/0x[0-9a-f]+)?")
+_MODULE = lazy_pattern(r"\[([a-z_][\w-]*)\]")
 _NO_WCHAN = frozenset({"0", "-", ""})
 
 
@@ -109,7 +110,7 @@ def tasks_in_d(host: Host) -> Scan | Absent:
 
 
 # `ps alx`: F UID PID PPID PRI NI VSZ RSS WCHAN STAT TTY TIME COMMAND (ps(1)); sos keeps it as ps_alxwww.
-_PS_LONG = re.compile(
+_PS_LONG = lazy_pattern(
     r"^\d+\s+\d+\s+(\d{1,10})\s+\d+\s+\S+\s+\S+\s+\d+\s+\d+\s+(\S+)\s+D\S*\s+\S+\s+\S+\s+(\S+)", re.MULTILINE
 )
 

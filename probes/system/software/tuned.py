@@ -1,6 +1,5 @@
 """What the active tuned profiles ask for (tuned-profiles(7), tuned.conf(5))."""
 
-import configparser
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -49,6 +48,8 @@ def _sections(host: Host, profile: str, depth: int) -> Iterator[Section]:
         return
     paths = (f"{folder}/{profile}/tuned.conf" for folder in FOLDERS)
     path, text = next(((p, t) for p in paths if present(t := host.text(p, 1 << 18))), ("", ""))
+    import configparser  # most hosts have no tuned
+
     parser = configparser.ConfigParser(
         strict=False, interpolation=None, allow_no_value=True, delimiters=("=",)
     )

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from probes.host import Host
+from probes.patterns import lazy_pattern
 from probes.system.disk.block import block_devices
 from probes.system.kernel_log import WARNING, kernel_log
 from probes.types import Absent
@@ -19,7 +20,7 @@ _DISK = r"(?!vdev\b)(?:(?:sd|vd|xvd)[a-z]{1,4}|nvme\d+(?:c\d+)?n\d+|dm-\d+|md\d+
 _ADDRESS = r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
 # By kind: of a line that names a card by its own name and by its bus address, its own name counts.
 _NAMES = tuple(
-    re.compile(pattern)
+    lazy_pattern(pattern)
     for pattern in (
         r"\b(?:[CU]E .*? on|fru_text:) ([^\s(](?:[^(\n]*[^\s(])?)(?= *\(|$)",
         r"EDAC .*\blabel \"([^\"]+)\"",
@@ -99,13 +100,13 @@ def _is_listed(message: str, listed: Mapping[str, Sequence[str]]) -> bool:
 
 
 # What a report of the kernel's holds below its first line: stacks, registers, tables; and lines of no driver.
-_BODY = re.compile(
+_BODY = lazy_pattern(
     r"\s|Call Trace|RIP:|RSP:|R[A-D0-9]\w?:|RAX|RDX|RBP|CR\d:|FS:|Code:|\[<|<|---\[|CPU: \d|Hardware name"
     r"|Modules linked|Workqueue:|task:|INFO: task|Tainted|ret_from|\? |Mem-Info|Node \d|Normal\b|DMA(?:32)?\b"
     r"|active_anon|lowmem|\d|\w+\+0x|={3}|\*{3}"
 )
-_LOUDNESS = re.compile(r"^(?:WARNING|ERROR|Error|INFO|NOTICE|BUG|PANIC|CRITICAL): ")
-_SPEAKER = re.compile(
+_LOUDNESS = lazy_pattern(r"^(?:WARNING|ERROR|Error|INFO|NOTICE|BUG|PANIC|CRITICAL): ")
+_SPEAKER = lazy_pattern(
     rf"((?:\{{\d+\}})?\[?[\w./-]+\]?(?:[ \[]{_ADDRESS}\]?)?(?: [\w.-]*\d[\w.-]*)?)(?:\s*\(.{{1,40}}?\))?: "
 )
 

@@ -4,6 +4,7 @@ import re
 from functools import partial
 
 from probes.host import Host
+from probes.patterns import lazy_pattern
 from probes.system.network.nic import nics
 from probes.types import Absent, present
 from scenarios.rules.expression import Value
@@ -91,11 +92,11 @@ def _pair(text: str, line: str) -> dict[str, int]:
     return {f"{head}_{name}": int(n) for name, n in zip(rest.split(), numbers[1].split(), strict=False)}
 
 
-_HEAD = re.compile(r"^qdisc (\S+) \S+ (?:dev (\S+) )?(.*)$", re.MULTILINE)
-_SENT = re.compile(
+_HEAD = lazy_pattern(r"^qdisc (\S+) \S+ (?:dev (\S+) )?(.*)$", re.MULTILINE)
+_SENT = lazy_pattern(
     r"Sent ([0-9]{1,19}) bytes ([0-9]{1,19}) pkt \(dropped ([0-9]{1,19}), overlimits ([0-9]{1,19})"
 )
-_RATE = re.compile(r"\b(?:rate|bandwidth) ([0-9.]{1,12})([KMGT]?)bit\b")
+_RATE = lazy_pattern(r"\b(?:rate|bandwidth) ([0-9.]{1,12})([KMGT]?)bit\b")
 _FACTORS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from probes.needed_words import needed_words
 from probes.parsed_toml import parse
+from probes.patterns import needed_words
 from scenarios.rules.known import written
 
 LINES = Path(__file__).parents[1] / "data"

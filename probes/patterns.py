@@ -1,7 +1,10 @@
-"""Words without which a pattern cannot match: a log that has none of them need not be searched."""
+"""Patterns at little cost: the words without which one cannot match, and one that is compiled when it is used."""
 
+import re
+from functools import cached_property
 from re import _constants as c  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
+from typing import cast
 
 from probes.types import Json
 
@@ -52,3 +55,22 @@ def with_needed_words(parsed: dict[str, Json]) -> None:
                 for name in ("log", "pattern"):
                     if isinstance(one, dict) and isinstance(one.get(name), str):
                         one[f"{name}_words"] = needed_words(str(one[name]))
+
+
+class _LazyPattern:
+    def __init__(self, pattern: str, flags: int) -> None:
+        self._source = pattern, flags
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(*self._source)
+
+    def __getattr__(self, name: str) -> object:
+        method: object = getattr(self._compiled, name)
+        setattr(self, name, method)  # the next use asks the pattern itself
+        return method
+
+
+def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """Return what `re.compile` returns, without its work until it is used. A wrong pattern raises there."""
+    return cast(re.Pattern[str], _LazyPattern(pattern, flags))
