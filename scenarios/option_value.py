@@ -3,11 +3,15 @@
 import math
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
+import msgspec
+
+from probes.secrecy.harmless_words import harmless_text, harmless_value
 from probes.secrecy.secrets import digest
 from probes.types import Json
-from scenarios.plan import Option
+from scenarios.plan import Option, Plan, Variant
 
 _SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(sec|min|s|m|h|d)\s*")
@@ -73,25 +77,62 @@ SHORT = 3  # letters: a shorter word stands in other words too, and is told
 
 
 class Discretion:
-    """Made of what was asked for; without `--private` it gives back what it gets."""
+    """What is recorded of what was asked for, where it can hold secrets: with `--private` digests of it.
 
-    def __init__(self, options: Mapping[str, Json], declared: Sequence[Option]) -> None:
-        self._names = {o.name for o in declared if o.secret} if options.get(FLAG) else set()
+    `form`: what is made of each text without `--private`.
+    """
+
+    def __init__(
+        self,
+        options: Mapping[str, Json],
+        declared: Sequence[Option],
+        form: Callable[[str], str] = harmless_text,
+    ) -> None:
+        self._is_private = bool(options.get(FLAG))
+        self._form = digest if self._is_private else form
+        self._word_form = partial(harmless_value, "") if self._form is harmless_text else self._form
+        self._names = {o.name for o in declared if o.secret}
         self._values = [text for name in self._names for text in _texts(options.get(name))]
-        words = {word for text in self._values for word in (text, *_words(text)) if len(word) > SHORT}
+        words = {word for text in self._values for word in (text, *_words(text)) if self._is_hidden(word)}
         self._words = sorted(words, key=len, reverse=True)
 
     def options(self, options: Mapping[str, Json]) -> dict[str, Json]:
-        return {k: _digests(v) if k in self._names else v for k, v in options.items()}
+        return {k: self._formed(v) if k in self._names else v for k, v in options.items()}
 
     def command(self, words: Sequence[str]) -> list[str]:
-        return [self._word(word) for word in words]
+        return [self._word(word) for word in words] if self._is_private else list(words)
 
     def text(self, text: str) -> str:
         """A sentence, as one that refuses what was asked for."""
         for word in self._words:
-            text = text.replace(word, digest(word))
+            text = text.replace(word, self._word_form(word))
         return text
+
+    def plan(self, plan: Plan) -> Plan:
+        """A plan as it is recorded; one of a private run has no more to hide."""
+        if self._is_private:
+            return plan
+        return msgspec.structs.replace(
+            plan,
+            options=self.options(plan.options),
+            variants=tuple(map(self._variant, plan.variants)) if plan.commands else plan.variants,
+            commands=tuple(map(self._form, plan.commands)),
+        )
+
+    def _variant(self, variant: Variant) -> Variant:
+        facts = {
+            name: harmless_value(name, value) if self._form is harmless_text else self._form(value)
+            for name, value in variant.facts.items()
+        }
+        label = variant.label
+        for name, value in variant.facts.items():
+            label = label.replace(f"{name}={value}", f"{name}={facts[name]}")
+        return msgspec.structs.replace(variant, label=label, facts=facts)
+
+    def _is_hidden(self, word: str) -> bool:
+        """In a sentence a word of small letters alone may be the sentence's own."""
+        can_be_ordinary = not self._is_private and word.isalpha() and word.islower()
+        return len(word) > SHORT and not can_be_ordinary and self._word_form(word) != word
 
     def _word(self, word: str) -> str:
         name, equals, value = word.partition("=")
@@ -99,14 +140,13 @@ class Discretion:
             return f"{name}={digest(value)}"
         return digest(word) if word in self._values else word
 
+    def _formed(self, value: Json) -> Json:
+        texts: list[Json] = [self._form(text) for text in _texts(value)]
+        return texts if isinstance(value, list) else texts[0] if texts else None
+
 
 def _texts(value: Json) -> list[str]:
     return [str(one) for one in value] if isinstance(value, list) else [] if value is None else [str(value)]
-
-
-def _digests(value: Json) -> Json:
-    told: list[Json] = [digest(text) for text in _texts(value)]
-    return told if isinstance(value, list) else told[0] if told else None
 
 
 def _words(text: str) -> list[str]:

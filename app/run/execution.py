@@ -24,8 +24,8 @@ from app.undo.changes import Changes
 from app.undo.journal import SCHEMA as JOURNAL_SCHEMA
 from app.undo.journal import Header
 from probes.host import Host
-from probes.secrecy.harmless_words import harmless_words
-from probes.secrecy.secrets import masked_words
+from probes.secrecy.harmless_words import harmless_text, harmless_words
+from probes.secrecy.secrets import masked, masked_words
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.model import Options, Prepared, Refused, Scenario, Usage
@@ -71,7 +71,8 @@ class Execution:
         self._began_s = self._clock.now()
         self._wall = datetime.now(UTC)
         self._me = identity()
-        self._discretion = Discretion(request.options, request.declared)
+        form = masked if request.with_arguments else harmless_text
+        self._discretion = Discretion(request.options, request.declared, form)
         self._options = Options(request.options, request.declared)
         self._seed = (
             self._options.integer("seed")
@@ -130,7 +131,7 @@ class Execution:
         self._stream.emit(self._began())
         prepared = self._prepared()
         plan = prepared.plan
-        self._stream.emit(ev.Planned(t=self._time(), plan=plan))
+        self._stream.emit(ev.Planned(t=self._time(), plan=self._discretion.plan(plan)))
         if plan.refusal:
             raise Refused(plan.refusal)
         self._check_journal_place(plan)

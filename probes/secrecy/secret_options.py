@@ -18,8 +18,8 @@ _TABLE: tuple[tuple[str, Takes], ...] = (
     ("mysql mysqldump mysqladmin mysqlimport mysqlcheck mysqlshow mysqlpump mysqlslap mysqlsh", _ATTACHED),
     ("mariadb mariadb-dump mariadb-admin mariadb-import mariadb-check 7z 7za 7zz", _ATTACHED),
     ("rar unrar", Takes("(-h?p).+")),
-    ("sshpass mongo mongodump mongorestore mongostat", Takes("(-p).+", "-p")),
-    ("docker-login podman-login buildah-login skopeo-login oc-login az-login", Takes("(-p).+", "-p")),
+    ("sshpass mongo mongodump mongorestore mongostat mycli youtube-dl yt-dlp", Takes("(-p).+", "-p")),
+    ("docker:login podman:login buildah:login skopeo:login oc:login az:login", Takes("(-p).+", "-p")),
     (
         "curl",
         Takes(
@@ -30,7 +30,8 @@ _TABLE: tuple[tuple[str, Takes], ...] = (
     ),
     ("http https xh", Takes("(-a[^:]+:|--auth=[^:]+:).+", "-a|--auth", "([^:]*:).+")),
     ("smbclient smbget rpcclient", Takes("(-U[^%]+%|--user=[^%]+%).+", "-U|--user", "([^%]*%).+")),
-    ("redis-cli valkey-cli", Takes("(-a).+", "-a")),
+    ("redis-cli valkey-cli", Takes("(-a).+", "(?i:-a|auth)")),
+    ("redis-benchmark valkey-benchmark", Takes("(-a).+", "-a")),
     (
         "ldapsearch ldapadd ldapmodify ldapdelete ldapwhoami ldappasswd ldapcompare ldapmodrdn ldapexop ldapvi",
         Takes("(-[wsa]).+", "-[wsa]"),
@@ -39,8 +40,8 @@ _TABLE: tuple[tuple[str, Takes], ...] = (
     ("sqlcmd bcp isql tsql zip unzip osql", Takes("(-P).+", "-P")),
     # FreeIPMI
     (
-        "ipmipower ipmi-sensors ipmi-sel ipmi-fru ipmi-chassis ipmi-raw ipmi-oem ipmi-dcmi ipmiconsole bmc-config "
-        "bmc-info ipmi-config",
+        "ipmipower ipmi-power ipmi-sensors ipmi-sel ipmi-fru ipmi-chassis ipmi-raw ipmi-oem ipmi-dcmi ipmiconsole "
+        "bmc-config bmc-info ipmi-config",
         Takes("(-[pk]).+", "-[pk]"),
     ),
     (
@@ -53,12 +54,31 @@ _TABLE: tuple[tuple[str, Takes], ...] = (
     ),
     (
         "mydumper cypher-shell hammer esxcli twine helm uemcli condor_store_cred dcache rabbitmqadmin openfortivpn "
-        "ncftpput ncftpget ipa-server-install mongosh kpwd check_mysql check_pgsql check_ldap smbmap",
+        "ncftpput ncftpget pcs couchbase-cli cbbackupmgr ipa-server-install mongosh kpwd check_mysql check_pgsql "
+        "check_ldap smbmap",
         Takes(option="-p"),
     ),
     ("kdb5_util mosquitto_pub mosquitto_sub knife check_ipmi_sensor check_ldap", Takes(option="-P")),
     ("vsql kadmin dsconf dsidm ldapvi", Takes(option="-w")),
     ("slappasswd", Takes(option="-s")),
+    ("ss-server ss-local keepassxc-cli nuget", Takes(option="-k")),
+    ("nvme", Takes(option="-[sSC]|--dhchap-(?:ctrl-)?secret", value="()(?!-)(?=.*[A-Za-z]).{8,}")),
+    ("frpc zerotier-cli", Takes("(-T).+", "-t")),
+    ("gitlab-runner", Takes(option="-(?:r|-registration-token)")),
+    ("ceph rbd rados ceph-fuse", Takes("(--key=).+", "--key")),
+    ("swaks", Takes(option="-ap")),
+    ("sedutil-cli", Takes("()(?!-)(?!/)(?!(?:on|off|RW|RO|LK|Y|N)$)(?=.*[A-Za-z]).+|()[0-9]{4,}")),
+    ("hdparm", Takes(option="--security-(?:unlock|set-pass|disable|erase(?:-enhanced)?)")),
+    ("vault:operator", Takes(option="unseal")),
+    (
+        "bw:unlock cargo:login ngrok:authtoken rclone:obscure neo4j-admin:set-initial-password",
+        Takes("()(?!-).+"),
+    ),
+    ("bw:login", Takes("()(?!-)(?!.*@).+")),
+    ("radtest", Takes("()(?!-)(?=.*[A-Za-z!#$%^&*?~])(?=.*[\\d!#$%^&*?~]).{6,}")),
+    ("kaggle", Takes(option="-v")),
+    ("az aws", Takes(option="--value|--secret-string")),
+    ("mosquitto_passwd", Takes("()(?!-)(?!/)(?=.*[A-Za-z])(?=.*[\\d\\W]).{6,}")),
     ("swift", Takes(option="-K")),
     ("doctl", Takes(option="-t")),
     ("sendemail", Takes(option="-xp")),
@@ -67,14 +87,14 @@ _TABLE: tuple[tuple[str, Takes], ...] = (
     ("openssl", Takes(option="-(?:passin|passout|pass|k|K|password|macopt|srp_pass|psk)")),
     ("ssh-keygen", Takes(option="-[NP]")),
     ("xfreerdp wlfreerdp", Takes("(/p:).+")),
-    ("x11vnc vncviewer rdesktop", Takes(option="-(?:passwd|p)")),
+    ("x11vnc vncviewer rdesktop", Takes(option="-(?:passwd|p|password)")),
     ("useradd usermod", Takes(option="-p|--password")),
     ("wpa_passphrase mkpasswd", Takes("()(?!-).{8,}")),
     ("net winexe wmic", Takes("(-U[^%]+%|--user=[^%]+%).+", "-U|--user", "([^%]*%).+")),
     ("lftp", Takes("(-u[^,]+,).+", "-u", "([^,]*,).+")),
     ("sqlplus rman expdp impdp exp imp sqlldr", Takes(r"((?:userid=)?[\w$#]+/)[^/@\s]+(?:@\S+)?")),
     ("etcdctl", Takes("(--user=[^:]+:).+", "--user", "([^:]*:).+")),
-    ("vault-login", Takes("()(?!-)(?!.*=).+")),
+    ("vault:login", Takes(r"()(?!-)(?!\w+=[^=]).+")),
     ("kubectl oc", Takes("(--from-literal=[^=]+=).+", "--from-literal", "([^=]*=).+")),
     ("iscsiadm", Takes("(--value=).+", "-v|--value")),
     ("htpasswd", Takes(word=r"()(?!-)(?!/)(?=.*[A-Za-z])(?=.*[\d\W]).{6,}")),
@@ -82,7 +102,7 @@ _TABLE: tuple[tuple[str, Takes], ...] = (
     ("ssh scp sftp rsync", Takes()),  # behind sshpass, with a port
 )
 _BY_NAME = {name: takes for names, takes in _TABLE for name in names.split()}
-PROGRAMS = tuple(name.partition("-login")[0] for name, takes in _BY_NAME.items() if takes != Takes())
+PROGRAMS = tuple(name.partition(":")[0] for name, takes in _BY_NAME.items() if takes != Takes())
 _BETWEEN = re.compile(r"[;|&\n]+")
 
 
@@ -99,6 +119,6 @@ def secrets_begin(words: Sequence[str]) -> list[int | None]:
         if _BETWEEN.fullmatch(word):
             takes = Takes()
         elif secret is None:
-            takes = _BY_NAME.get(f"{before.rpartition('/')[2]}-{name}") or _BY_NAME.get(name, takes)
+            takes = _BY_NAME.get(f"{before.rpartition('/')[2]}:{name}") or _BY_NAME.get(name, takes)
         before = word
     return found

@@ -52,7 +52,7 @@ class CommandUnderVariants(Scenario):
         warm = (why for j in wanted.jobs for path in paths(wanted.cold, j) if (why := unfit(path)))
         refused = next(chain(lacked, warm), "")
         plan = self.planned(
-            options={**Discretion(options.values, self.options).options(options.values), "cwd": cwd},
+            options={**Discretion(options.values, self.options, str).options(options.values), "cwd": cwd},
             variants=tuple(variant(job, private=private) for job in wanted.jobs),
             workloads=(wanted.load,),
             steps=(PlannedStep("measure", "measure and judge", budget),),

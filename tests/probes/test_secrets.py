@@ -7,6 +7,7 @@ import shlex
 import pytest
 
 from app.recording.writer import encoded
+from probes.secrecy.secret_forms import MASK, SECRET_FORMS, SecretForm
 from probes.secrecy.secrets import masked, masked_tree, masked_words
 from probes.time_limit import alarm
 from scenarios import events as ev
@@ -70,6 +71,14 @@ def test_other_words_stay(text: str) -> None:
     assert masked(text) == text
 
 
+@pytest.mark.parametrize("form", SECRET_FORMS, ids=lambda form: form.name.replace(" ", "-"))
+def test_each_form_masks_its_example(form: SecretForm) -> None:
+    """Alone, and with all the others."""
+    assert MASK in form.masked_example and form.masked_example != form.example
+    assert form.pattern.sub(form.kept, form.example) == form.masked_example
+    assert masked(form.example) == masked(form.masked_example) == form.masked_example
+
+
 SECRET = "hunter2"
 # A command with a secret, and what is kept of it.
 COMMANDS = [
@@ -105,6 +114,10 @@ COMMANDS = [
     (["keytool", "-storepass", "hunter2"], "keytool -storepass ***"),
     (["sh", "-c", "mysql -phunter2 db | gzip"], "sh -c 'mysql -p*** db | gzip'"),
     (["http", "-a", "u:hunter2", "h"], "http -a u:*** h"),
+    (["vault", "operator", "unseal", "hunter2"], "vault operator unseal ***"),
+    (["bw", "unlock", "hunter2"], "bw unlock ***"),
+    (["redis-cli", "AUTH", "hunter2"], "redis-cli AUTH ***"),
+    (["ceph", "--id", "a", "--key", "hunter2"], "ceph --id a --key ***"),
 ]  # fmt: skip
 
 

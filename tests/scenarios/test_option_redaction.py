@@ -5,7 +5,7 @@ from __future__ import annotations
 from probes.secrecy.secrets import digest
 from probes.types import Json
 from scenarios.option_value import Discretion
-from scenarios.plan import Option
+from scenarios.plan import Option, Plan, Variant
 
 DECLARED = (
     Option(name="cmd", kind="text", help="", secret=True),
@@ -35,7 +35,29 @@ def test_a_sentence_tells_no_word_of_them() -> None:
     assert "tiger7" not in text and "variant a: sha256:" in text
 
 
-def test_without_it_all_is_as_it_was() -> None:
-    told = Discretion(VALUES, DECLARED)
-    assert told.options(VALUES) == VALUES and told.command(COMMAND) == COMMAND
-    assert told.text("tiger7") == "tiger7"
+def test_without_it_harmless_words_are_recorded() -> None:
+    discretion = Discretion(VALUES, DECLARED)
+    recorded = discretion.options(VALUES)
+    assert recorded["budget"] == 9.0
+    assert "tiger7" not in str(recorded) and "/job" in str(recorded) and "LEVEL=1" in str(recorded)
+    assert discretion.command(COMMAND) == COMMAND
+    assert "tiger7" not in discretion.text("variant a: tiger7: no such command")
+    assert discretion.text("a job of hosts") == "a job of hosts"
+
+
+def test_a_recorded_plan_keeps_harmless_words_of_variants_and_commands() -> None:
+    facts = {"CODE": "tiger7", "TMPDIR": "/data"}
+    variant = Variant(id="a", label="CODE=tiger7, TMPDIR=/data", facts=facts)
+    plan = Plan(
+        scenario="s", title="", question="", options=VALUES, variants=(variant,), commands=("/job tiger7",)
+    )
+    recorded = Discretion(VALUES, DECLARED).plan(plan)
+    assert "tiger7" not in str(recorded)
+    assert recorded.variants[0].facts["TMPDIR"] == "/data" and "TMPDIR=/data" in recorded.variants[0].label
+    assert Discretion(VALUES, DECLARED, str).plan(plan) == plan
+    assert Discretion({**VALUES, "private": True}, DECLARED).plan(plan) == plan
+
+
+def test_as_they_are_for_who_asks_for_it() -> None:
+    discretion = Discretion(VALUES, DECLARED, str)
+    assert discretion.options(VALUES) == VALUES and discretion.text("tiger7") == "tiger7"

@@ -47,6 +47,25 @@ def test_a_run_keeps_no_secret_of_its_command_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.real
+def test_a_run_keeps_no_secret_of_the_users_command_and_variants(tmp_path: Path) -> None:
+    """`tiger7` looks like no secret; the masked form is kept where it is asked for."""
+    words = (
+        "--cmd",
+        "sh -c 'exit 1' tiger7",
+        "--variant",
+        "a: CODE=tiger7 DBPASS=hunter2 TMPDIR=/tmp",
+        "--series=6",
+    )
+    hostdx(tmp_path, "run", "workload", *words, "--events", str(tmp_path / "events"))
+    kept = files(tmp_path / "state") | {"events": (tmp_path / "events").read_bytes()}
+    assert [name for name, data in kept.items() if b"tiger7" in data or b"hunter2" in data] == []
+    assert b"TMPDIR=/tmp" in kept["events"] and b"sh -c" in kept["events"]
+    hostdx(tmp_path, "run", "workload", *words, "--with-arguments", "--events", str(tmp_path / "masked"))
+    masked = (tmp_path / "masked").read_bytes()
+    assert b"tiger7" in masked and b"hunter2" not in masked
+
+
+@pytest.mark.real
 def test_a_private_run_keeps_digests_only(tmp_path: Path) -> None:
     code = "tiger7"
     words = ("--cmd", f"sh -c 'echo {code} >&2; exit 1' {code}", "--variant", f"a: CODE={code}")
