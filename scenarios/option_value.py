@@ -11,7 +11,7 @@ import msgspec
 from probes.secrecy.harmless_words import harmless_text, harmless_value
 from probes.secrecy.secrets import digest
 from probes.types import Json
-from scenarios.plan import Option, Plan, Variant
+from scenarios.plan import Option, Plan, Variant, worded_variant
 
 _SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(sec|min|s|m|h|d)\s*")
@@ -124,10 +124,7 @@ class Discretion:
             name: harmless_value(name, value) if self._form is harmless_text else self._form(value)
             for name, value in variant.facts.items()
         }
-        label = variant.label
-        for name, value in variant.facts.items():
-            label = label.replace(f"{name}={value}", f"{name}={facts[name]}")
-        return msgspec.structs.replace(variant, label=label, facts=facts)
+        return worded_variant(variant.id, facts)
 
     def _is_hidden(self, word: str) -> bool:
         """In a sentence a word of small letters alone may be the sentence's own."""

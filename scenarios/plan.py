@@ -108,6 +108,12 @@ class Variant(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     facts: dict[str, str] = {}
 
 
+def worded_variant(id: str, words: dict[str, str]) -> Variant:
+    """Return the variant of a user's command, whose label is what sets it apart, word by word."""
+    label = ", ".join(f"{name}={value}" for name, value in words.items()) or "as it is"
+    return Variant(id=id, label=label, facts=words)
+
+
 class PlannedStep(msgspec.Struct, frozen=True, omit_defaults=True):
     id: str
     title: str

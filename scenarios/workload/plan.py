@@ -15,7 +15,7 @@ from probes.path_ownership import ruled_by_others
 from probes.secrecy.secrets import digest, masked_tree
 from probes.types import Absent
 from probes.units import size
-from scenarios.plan import Variant
+from scenarios.plan import Variant, worded_variant
 from scenarios.workload.cold import ALL, WHOLE, paths
 from scenarios.workload.group import Carried, group_action
 from scenarios.workload.request import Request
@@ -34,8 +34,7 @@ def variant(job: CommandVariant, *, private: bool) -> Variant:
     told = masked_tree(job.own)
     if private:
         told = {k: digest(v) if k in COMMANDS or k in job.env else v for k, v in job.own.items()}
-    label = ", ".join(f"{key}={value}" for key, value in told.items()) or "as it is"
-    return Variant(id=job.id, label=label, facts=told)
+    return worded_variant(job.id, told)
 
 
 def commands(wanted: Request, *, private: bool) -> tuple[str, ...]:
