@@ -18,6 +18,7 @@ from probes.host import Host
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.contention import plan as contention_plan
+from scenarios.contention import usl
 from scenarios.contention.plan import CONTROL, layout, loads, worker_counts
 from scenarios.contention.results import FITTED, IDEAL, Curve, Curves, Step, WorkersLevel
 from scenarios.contention.results import Wait as CurveWait
@@ -75,7 +76,13 @@ def linear(load: str, side: int, workers: int) -> float:
 
 @pytest.fixture
 def eight(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan_for_eight_cpus(monkeypatch)
+
+
+def plan_for_eight_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a run have eight CPUs, and a tenth of the bootstrap's samples: `test_usl.py` holds its intervals."""
     monkeypatch.setattr(contention_plan, "own_affinity", lambda: tuple(range(8)))
+    monkeypatch.setattr(usl, "RESAMPLED", 40)
 
 
 async def measured(
@@ -136,9 +143,9 @@ async def test_a_planted_knee_is_found_with_its_lock(tmp_path: Path, eight: None
     (said,) = run.of(ev.Found)
     assert said.finding.id == "contention.scaling" and said.finding.severity == "warning"
     assert said.finding.answers and len(said.finding.remedy) == 1
-    usl = found["create"].usl
-    assert usl is not None and usl.coherence_ci95 is not None
-    assert usl.coherence_ci95[0] > 0 and usl.peak is not None and usl.peak < 16  # a knee is seen as a peak
+    law = found["create"].usl
+    assert law is not None and law.coherence_ci95 is not None
+    assert law.coherence_ci95[0] > 0 and law.peak is not None and law.peak < 16  # a knee is seen as a peak
     assert fake.closed and {n for _, _, n in fake.asked} == {1, 2, 4, 8, 16}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -251,6 +251,18 @@ async def test_the_quota_that_stopped_it_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: dict[str, str | float]
 ) -> None:
     """Counted in the watch, not since the group was made."""
+    run = run_of_quota(tmp_path, monkeypatch, target)
+    await conduct(Cpuwatch(), run)
+    found = run.of(Found)[0].finding
+    group = QuotaGroup(folder=BATCH, name="batch.slice", cores=0.75, stopped=90, periods=100)
+    assert stopped_by(group) in found.title and found.severity == "warning"
+    assert found.remedy[0].undo == (f"echo '75000 100000' > {BATCH}/cpu.max",)
+
+
+def run_of_quota(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: Mapping[str, str | float]
+) -> FakeRun:
+    """Return a run that is yet to be conducted, on a host whose job a quota stops in 90 of 100 periods."""
     tree = Tree(tmp_path)
     tree.put("/proc/self/mountinfo", "30 1 0:25 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
     tree.put("/proc/131/cgroup", "0::/batch.slice/job\n").put(f"{BATCH}/job/cgroup.procs", "131\n")
@@ -259,12 +271,7 @@ async def test_the_quota_that_stopped_it_is_named(
     at = JobLook(at_s=1.0, processes={}, times={}, threads={}, others_waited_s=None)
     monkeypatch.setattr(scenario, "job_look", lambda host, target: at)
     monkeypatch.setattr(scenario, "job_use", lambda before, after: _uses([0.74])[0])
-    run = FakeRun(host=tree.host(), clock=Passing(tree), options={**target, "seconds": 3.0})
-    await conduct(Cpuwatch(), run)
-    found = run.of(Found)[0].finding
-    group = QuotaGroup(folder=BATCH, name="batch.slice", cores=0.75, stopped=90, periods=100)
-    assert stopped_by(group) in found.title and found.severity == "warning"
-    assert found.remedy[0].undo == (f"echo '75000 100000' > {BATCH}/cpu.max",)
+    return FakeRun(host=tree.host(), clock=Passing(tree), options={**target, "seconds": 3.0})
 
 
 def test_a_quota_that_stopped_nobody_is_evidence_alone(host: Host) -> None:

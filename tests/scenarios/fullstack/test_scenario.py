@@ -93,6 +93,10 @@ def told(
 
 @pytest.fixture(autouse=True)
 def disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    lay_on_any_disk(monkeypatch)
+
+
+def lay_on_any_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever the tests' directory lies, it may be measured."""
     monkeypatch.setattr(
         plan_module.OwnDirectory, "refusal", property(lambda self: "", lambda self, why: None), raising=False

@@ -85,6 +85,10 @@ def place(directory: str, refusal: str = "") -> Suitability:
 
 @pytest.fixture(autouse=True)
 def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type[FakeBench]:
+    return fake_engine(monkeypatch, tmp_path)
+
+
+def fake_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type[FakeBench]:
     fake = type("Bench", (FakeBench,), {"made": []})
     monkeypatch.setattr(null, "StorageBench", fake)
     monkeypatch.setattr(null, "StorageTrains", trains_of)

@@ -18,10 +18,10 @@ from scenarios.rules.known import written
 from scenarios.rules.read import chosen
 from scenarios.rules.rule_file import RuleText
 from scenarios.rules.services import service_state
-from scenarios.triage import all_rules, apply_rule
+from scenarios.triage import apply_rule
 from tests.every_case import assert_each
 from tests.fakes.hosts.server import Server
-from tests.scenarios.test_planted_faults import PLANTED
+from tests.scenarios.test_planted_faults import PLANTED, rules_of_triage
 
 # What names one thing of a host: disks, cards, adapters, arrays, PCI addresses.
 NAMED = re.compile(
@@ -48,7 +48,7 @@ def found_with_reads(host: Host, rule: str) -> tuple[list[Finding], Trace]:
     asked = "kernel.known-faults" if by_version else RULE_OF.get(rule, rule)
     host.still = True
     with tracing() as read:
-        events = [e for r in all_rules() if r.id == asked for e in apply_rule(r, host, lambda: 0.0)]
+        events = [e for r in rules_of_triage() if r.id == asked for e in apply_rule(r, host, lambda: 0.0)]
     return [e.finding for e in events if isinstance(e, ev.Found)], read
 
 
