@@ -20,7 +20,7 @@ SAYS = texts("fullstack")
 def findings(measured: FullstackFigures, verdicts: Sequence[ev.Verdict], found: Machine) -> Iterator[Finding]:
     for one in measured.limits:
         yield _limit(one, measured)
-    yield from _losses(measured, verdicts)
+    yield from _losses(measured, verdicts, found)
     yield from _ways(measured, verdicts)
     yield from _placement(measured, verdicts)
     yield from _varied(measured, verdicts, found)
@@ -55,7 +55,7 @@ def _limit(one: Limit, measured: FullstackFigures) -> Finding:
     return SAYS.finding("limit", what=WORDS[one.what], **told)
 
 
-def _losses(measured: FullstackFigures, verdicts: Sequence[ev.Verdict]) -> Iterator[Finding]:
+def _losses(measured: FullstackFigures, verdicts: Sequence[ev.Verdict], found: Machine) -> Iterator[Finding]:
     """What each loses to the other, where that is beyond doubt."""
     titles = {id: title for ways in BESIDE.values() for id, title, _, _ in ways}
     for verdict in verdicts:
@@ -64,6 +64,7 @@ def _losses(measured: FullstackFigures, verdicts: Sequence[ev.Verdict]) -> Itera
             yield SAYS.finding(
                 "loses", id=f"fullstack.loses.{verdict.workload}", subject=measured.directory,
                 what=titles[verdict.workload], lost=1 - verdict.ratio, low=1 - high, high=max(0.0, 1 - low),
+                advice=SAYS.text("share-nodes" if found.far else "share-one-node"), proof="nodes" if found.far else "",
             )  # fmt: skip
 
 
