@@ -16,6 +16,7 @@ from scenarios.rules.table import Reader, SubjectRow
 
 LONGEST = 300
 STARTED_S = 120.0
+MAX_SPEAKER_WORDS = 3  # what is longer before its colon is a sentence, not a driver's name
 _DISK = r"(?!vdev\b)(?:(?:sd|vd|xvd)[a-z]{1,4}|nvme\d+(?:c\d+)?n\d+|dm-\d+|md\d+|mmcblk\d+|rbd\d+|drbd\d+|bcache\d+)"
 _ADDRESS = r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
 # By kind: of a line that names a card by its own name and by its bus address, its own name counts.
@@ -26,6 +27,7 @@ _NAMES = tuple(
         r"EDAC .*\blabel \"([^\"]+)\"",
         r"(?:oom_memcg=|Memory cgroup out of memory: .*?|as a result of limit of )(/[^,\s]+)",
         r"^md/raid\w*:(md\w+):",
+        r"^drbd (\S+?)(?:/\d+)?[ :]",
         rf"\b({_DISK}(?:p?\d+)?)\b",
         r"NETDEV WATCHDOG: (?!CPU)(\S+)|\b((?:en[opsxP]|eth|ib[ps]?|bond|wl|hsn|em|p\dp)\w*\d\w*)(?=[:\s(]| )",
         r"\b(nvme\d+|ata\d+(?:\.\d\d)?|mpt[23]sas_cm\d+|mlx[45]_\d+|hfi1_\d+|card\d+|(?:scsi )?host\d+|session\d+)\b",
@@ -117,7 +119,8 @@ def speaker_of(message: str) -> str:
     found = _SPEAKER.match(message)
     names = named(message)
     if found is None:
-        return names[0] if names else message.split(":", 1)[0][:30].strip() or "the kernel"
+        beginning = message.partition(":")[0].strip()
+        return names[0] if names else beginning if 0 < len(beginning.split()) <= MAX_SPEAKER_WORDS else "the kernel"
     speaker = found[1]
     return speaker if not names or names[0] in speaker else f"{speaker} {names[0]}"
 
