@@ -102,6 +102,9 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("host.energy-preference", "warning", {f"{p}/energy_performance_preference": "power" for p in POLICIES}),
     ("host.turbo", "notice", {f"{CPU}/intel_pstate/no_turbo": "1"}),
     ("host.performance-limit", "warning", {f"{CPU}/intel_pstate/max_perf_pct": "50"}),
+    ("power.below-minimum", "notice", {f"{policy}/{k}": v for policy in POLICIES for k, v in
+                                       (("scaling_cur_freq", "1200000"), ("scaling_min_freq", "2000000"),
+                                        ("cpuinfo_min_freq", "1200000"))}),
     ("numa.cpu-frequency-limit", "warning", {f"{CPU}/cpufreq/policy{n}/scaling_max_freq": "1200000" for n in range(8)}),
     ("host.throttled", "warning", {f"{CPU}/cpu1/thermal_throttle/core_throttle_count": "30000"}),
     ("host.cpu-offline", "warning", {f"{CPU}/offline": "7", f"{CPU}/online": "0-6", f"{CPU}/cpu7/online": "0"}),

@@ -120,7 +120,13 @@ def speaker_of(message: str) -> str:
     names = named(message)
     if found is None:
         beginning = message.partition(":")[0].strip()
-        return names[0] if names else beginning if 0 < len(beginning.split()) <= MAX_SPEAKER_WORDS else "the kernel"
+        return (
+            names[0]
+            if names
+            else beginning
+            if 0 < len(beginning.split()) <= MAX_SPEAKER_WORDS
+            else "the kernel"
+        )
     speaker = found[1]
     return speaker if not names or names[0] in speaker else f"{speaker} {names[0]}"
 

@@ -121,3 +121,18 @@ def test_following_gives_only_what_is_new(tmp_path: Path) -> None:
     assert "kmsg" in follower.problem and follower.new() == []
     missing = Follower(str(tmp_path / "none"))
     assert "needs root" in missing.problem and missing.new() == []
+
+
+def test_a_report_of_an_old_kernel_keeps_its_stack() -> None:
+    """Before 5.8 the task has a line of its own, on 32 bits words of its stack follow."""
+    lines = [
+        LogLine("INFO: task auditd:2185 blocked for more than 120 seconds."),
+        LogLine('"echo 0 > /proc/sys/kernel/hung_task_timeout_secs" disables this message.'),
+        LogLine("auditd        D 0000012D  2216  2185      1          2216  2184 (NOTLB)"),
+        LogLine("       f7fcaed0 00000086 eb3e3159 0000012d 0000012c 0000000e 00000000 00000007"),
+        LogLine("Call Trace:"),
+        LogLine(" [<f885f2f1>] log_wait_commit+0x80/0xc7 [jbd]"),
+        LogLine("eth0: link is up"),
+    ]
+    (report,) = hung_tasks(lines)
+    assert (report.stack, report.modules) == (("log_wait_commit",), {"log_wait_commit": "jbd"})
