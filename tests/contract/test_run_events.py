@@ -16,6 +16,7 @@ from scenarios.events import AnyEvent
 from tests.contract.fake_runs import RUNS
 from tests.contract.frozen import assert_frozen, without_sentences
 
+TREE = Path(__file__).parents[2]  # wherever this checkout lies
 MADE_DIRECTORY = re.compile(r"\.hostdx-\w+")
 
 
@@ -40,7 +41,7 @@ def test_events_of_a_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def to_json(event: AnyEvent, own: Path) -> dict[str, Json]:
     """Return the event as a recording has it, without sentences, its numbers to six digits: sums differ by Python."""
-    text = msgspec.json.encode(event).decode().replace(str(own), "/OWN")
+    text = msgspec.json.encode(event).decode().replace(str(own), "/OWN").replace(str(TREE), "/TREE")
     plain = without_sentences(json.loads(MADE_DIRECTORY.sub(".hostdx-MADE", text)))
     rounded = round_numbers(plain)
     assert isinstance(rounded, dict)
