@@ -9,12 +9,13 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
 from scenarios import GROUP
 from scenarios import ranges as of
+from scenarios.other_packages import load_entry
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -91,7 +92,9 @@ def card_of(id: str) -> Card:
     found = next((card for card in own() if card.id == id), None)
     if found is None and (entry := _others().get(id)) is not None:
         try:
-            found = msgspec.structs.replace(entry.load().card, id=id)
+            kind: Any = load_entry(entry)
+            card = msgspec.convert(msgspec.to_builtins(kind.card), Card)
+            found = msgspec.structs.replace(card, id=id)
         except Exception:  # another package's module raises what it likes
             found = None
     return found if isinstance(found, Card) else Card(id=id)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scenarios import GROUP as GROUP
+from scenarios.other_packages import NAME, check_declaration, load_entry
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
@@ -26,7 +27,8 @@ def folders(file: str) -> tuple[str, ...]:
 
 def names() -> tuple[str, ...]:
     """Every id; `offered` brings scenarios into the order in which a person is offered them."""
-    return tuple(sorted({*folders("scenario.py"), *(e.name for e in entry_points(group=GROUP))}))
+    others = (entry.name for entry in entry_points(group=GROUP))
+    return tuple(sorted({*folders("scenario.py"), *filter(NAME.fullmatch, others)}))
 
 
 def offered(scenario: Scenario) -> tuple[bool, float]:
@@ -48,7 +50,10 @@ def load(name: str) -> Scenario:
         raise ImportError(f"{module.__name__} has no class with the id {name}")
     for entry in entry_points(group=GROUP):
         if entry.name == name:
-            return _whole(entry.load()())
+            foreign: Any = load_entry(entry)
+            scenario = _whole(foreign())
+            check_declaration(scenario)
+            return scenario
     raise KeyError(name)
 
 

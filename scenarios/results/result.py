@@ -20,6 +20,7 @@ from scenarios import GROUP
 from scenarios import ranges as of
 from scenarios.event import Event
 from scenarios.finding import NextStep, Severity
+from scenarios.other_packages import load_entry
 from scenarios.results.document import Part, Section
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def tagged(tag: str) -> type[Result] | None:
     if entry is None:
         return None
     try:
-        entry.load()
+        load_entry(entry)
     except Exception:  # another package's module raises what it likes: its results are not known here, then
         return None
     return _made_in(sys.modules[entry.module]).get(tag)

@@ -1,0 +1,57 @@
+"""What other packages bring by entry points: loaded, and its declaration checked before anything goes by it."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from scenarios.model import Scenario
+
+NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+# of every scenario's command beside its own
+TAKEN = frozenset(
+    ("help", "yes", "consent", "json", "events", "recording", "tied", "quiet", "with-arguments")
+)
+
+
+def load_entry(entry: EntryPoint) -> object:
+    """Return the entry's object. Raises Exception alone: a module that leaves the program when it is imported, too."""
+    try:
+        return cast("object", entry.load())
+    except SystemExit as error:
+        raise ImportError("its module ends the program when it is imported") from error
+
+
+def check_declaration(scenario: Scenario) -> None:
+    """Raise ImportError where the scenario declares what no command, list or screen could take."""
+    import msgspec
+
+    from scenarios.card import Card
+    from scenarios.declared_options import Words
+    from scenarios.plan import Option
+
+    words = {name: getattr(scenario, name) for name in Words.__struct_fields__}
+    try:
+        msgspec.convert(msgspec.to_builtins(words), Words)
+        msgspec.convert(msgspec.to_builtins(scenario.card), Card)
+        options = msgspec.convert(msgspec.to_builtins(scenario.options), tuple[Option, ...])
+    except (msgspec.MsgspecError, TypeError, RecursionError) as error:
+        raise ImportError(f"its declaration: {error}") from error
+    if not all(math.isfinite(words[name]) for name in ("takes_s", "checkup_s")):
+        raise ImportError("how long it takes is no number to work with")
+    names = [option.name for option in options]
+    for name in names:
+        if not NAME.fullmatch(name) or name in TAKEN or names.count(name) > 1:
+            raise ImportError(
+                f"its option {name[:40]!r} is no name, is given twice or is every scenario's own"
+            )
+    texts = (
+        *(word for word in words.values() if isinstance(word, str)),
+        *(option.help for option in options),
+    )
+    if unprintable := next((text for text in texts if not text.isprintable()), ""):
+        raise ImportError(f"its text {unprintable[:40]!r} holds what a terminal obeys")
