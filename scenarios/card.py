@@ -15,7 +15,7 @@ import msgspec
 
 from scenarios import GROUP
 from scenarios import ranges as of
-from scenarios.other_packages import load_entry
+from scenarios.entry_object import load_entry
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

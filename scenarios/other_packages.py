@@ -1,14 +1,12 @@
-"""What other packages bring by entry points: loaded, and its declaration checked before anything goes by it."""
+"""What a scenario of another package declares, checked before anything goes by it."""
 
 from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
     from scenarios.model import Scenario
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
@@ -16,14 +14,6 @@ NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 TAKEN = frozenset(
     ("help", "yes", "consent", "json", "events", "recording", "tied", "quiet", "with-arguments")
 )
-
-
-def load_entry(entry: EntryPoint) -> object:
-    """Return the entry's object. Raises Exception alone: a module that leaves the program when it is imported, too."""
-    try:
-        return cast("object", entry.load())
-    except SystemExit as error:
-        raise ImportError("its module ends the program when it is imported") from error
 
 
 def check_declaration(scenario: Scenario) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scenarios import GROUP as GROUP
-from scenarios.other_packages import NAME, check_declaration, load_entry
+from scenarios.entry_object import load_entry
+from scenarios.other_packages import NAME, check_declaration
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints

@@ -18,9 +18,9 @@ import msgspec
 from probes.types import Json
 from scenarios import GROUP
 from scenarios import ranges as of
+from scenarios.entry_object import load_entry
 from scenarios.event import Event
 from scenarios.finding import NextStep, Severity
-from scenarios.other_packages import load_entry
 from scenarios.results.document import Part, Section
 
 if TYPE_CHECKING:
