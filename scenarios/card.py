@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
@@ -92,8 +92,7 @@ def card_of(id: str) -> Card:
     found = next((card for card in own() if card.id == id), None)
     if found is None and (entry := _others().get(id)) is not None:
         try:
-            kind: Any = load_entry(entry)
-            card = msgspec.convert(msgspec.to_builtins(kind.card), Card)
+            card = msgspec.convert(msgspec.to_builtins(getattr(load_entry(entry), "card", None)), Card)
             found = msgspec.structs.replace(card, id=id)
         except Exception:  # another package's module raises what it likes
             found = None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from scenarios import GROUP as GROUP
 from scenarios.entry_object import load_entry
@@ -51,8 +51,8 @@ def load(name: str) -> Scenario:
         raise ImportError(f"{module.__name__} has no class with the id {name}")
     for entry in entry_points(group=GROUP):
         if entry.name == name:
-            foreign: Any = load_entry(entry)
-            scenario = _whole(foreign())
+            kind_of_another = cast("type[Scenario]", load_entry(entry))
+            scenario = _whole(kind_of_another())
             check_declaration(scenario)
             return scenario
     raise KeyError(name)
