@@ -28,7 +28,7 @@ SLOW = re.compile(r"_real\.py$|/tui/")  # files with few tests that take long
 AGAIN, PAUSE_S = 4, 5  # runs more, of a test that is marked `noisy`; any other that fails once is a failure
 
 # machines are shared and noisy: how long an example takes is no property of the code
-settings.register_profile("untimed", deadline=None)
+settings.register_profile("untimed", deadline=None, max_examples=40)
 settings.load_profile("untimed")
 
 # A collection for every 700 new objects is a tenth of the screens' time, and finds next to nothing. With the thousands

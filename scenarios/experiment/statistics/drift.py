@@ -8,6 +8,7 @@ neither asks for normal noise, and a burst moves neither.
 import math
 import sys
 from collections.abc import Sequence
+from functools import lru_cache
 from statistics import median
 from typing import NamedTuple
 
@@ -43,6 +44,11 @@ class Drift(NamedTuple):
 
 def course(values: Sequence[float]) -> FittedLine | None:
     """Of values at equal distances; None with fewer than 6."""
+    return _fit_line(tuple(values))
+
+
+@lru_cache(maxsize=128)  # a screen asks for the same groups with each drawing
+def _fit_line(values: tuple[float, ...]) -> FittedLine | None:
     points = _averaged(values)
     n = len(points)
     if n < FEWEST:

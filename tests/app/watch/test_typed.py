@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from datetime import timedelta
 from pathlib import Path
 
@@ -97,11 +98,25 @@ def test_a_night_as_the_timer_runs_it(
     assert status == 3 and "others are at work" in err and len(Nights(nights.folder()).files) == 2
 
 
+@pytest.fixture(scope="module")
+def slowed_nights(tmp_path_factory: pytest.TempPathFactory) -> tuple[Clocked, Path]:
+    """Return the host after 36 nights, and the state directory that holds them: made once, copied by each test."""
+    place = tmp_path_factory.mktemp("nights")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(place / "state"))
+        patch.setenv("XDG_RUNTIME_DIR", str(place / "run"))
+        made = Clocked(place)
+        made.nights(30)
+        made.rate = 850.0
+        made.nights(6)
+    return made, place / "state"
+
+
 @pytest.fixture
-def slowed(host: Clocked) -> Clocked:  # noqa: F811
-    host.nights(30)
-    host.rate = 850.0
-    host.nights(6)
+def slowed(host: Clocked, slowed_nights: tuple[Clocked, Path], tmp_path: Path) -> Clocked:  # noqa: F811
+    made, state = slowed_nights
+    shutil.copytree(state, tmp_path / "state", dirs_exist_ok=True)
+    host.now, host.rate = made.now, made.rate
     return host
 
 

@@ -14,6 +14,7 @@ import pytest
 import textual.app
 import textual.pilot
 from textual._compositor import Compositor
+from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
 
 from app.tui.children.event_child import EventChild
@@ -93,6 +94,27 @@ def quick_keys() -> Iterator[None]:
 _updates = 0  # of the screen, that Textual has asked for
 
 
+_parsed: dict[tuple[object, ...], list[Any]] = {}  # of every app of this process
+
+
+@contextmanager
+def parsed_once() -> Iterator[None]:
+    """Let every app take the rules that an earlier one parsed from the same style sheet with the same colours."""
+    parse = Stylesheet._parse_rules
+
+    def parse_once(self: Stylesheet, *given: Any, **named: Any) -> list[Any]:
+        key = (given, tuple(sorted(named.items())), tuple(sorted(self._variables.items())))
+        if key not in _parsed:
+            _parsed[key] = parse(self, *given, **named)
+        return _parsed[key]
+
+    try:
+        Stylesheet._parse_rules = parse_once  # type: ignore[method-assign]
+        yield
+    finally:
+        Stylesheet._parse_rules = parse  # type: ignore[method-assign]
+
+
 @contextmanager
 def unseen(drawn: bool) -> Iterator[None]:
     """Without a terminal Textual works out what it would write and throws it away: `grid` asks for the cells."""
@@ -149,6 +171,7 @@ async def opened(
         environment(**places, NO_COLOR="1" if no_color else None, COLORTERM=None),
         chdir(state),  # a screen is saved where the app was started
         quick_keys(),
+        parsed_once(),
         unseen(drawn),
     ):
         child = recorded(triage) if triage else None

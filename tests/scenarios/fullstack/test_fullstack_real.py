@@ -92,7 +92,7 @@ def left(place: Path, disk: TrimDisk) -> list[str]:
 
 def test_both_directions_to_the_end(place: Path, disk: TrimDisk) -> None:
     before = namespaces_in_use()
-    done = hostdx(place, *arguments(disk, "30"), "--json", "--quiet", timeout=200)
+    done = hostdx(place, *arguments(disk, "22"), "--json", "--quiet", timeout=200)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     sides = {(one["direction"], one["side"]): one for one in found["streams"]["levels"]}

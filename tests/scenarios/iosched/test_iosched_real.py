@@ -42,7 +42,7 @@ def test_a_full_run_restores_the_queue_byte_for_byte(tmp_path: Path, disk: LoopD
     done = hostdx(
         tmp_path,
         *("run", "iosched", "--dir", str(disk.directory), *BRIEF),
-        *("--json", "--load", "cpu", "--load", "readers", "--budget", "20"),
+        *("--json", "--load", "cpu", "--load", "readers", "--budget", "16"),
         timeout=120,
     )
     assert done.returncode == 0, done.stderr

@@ -70,6 +70,9 @@ def test_a_slower_node_is_measured_again_and_named(tmp_path: Path) -> None:
     assert odd.settings[0].matching == 0
 
 
+@pytest.mark.soak(
+    "a slower node is measured again and named; `peers/test_retest.py` names nobody of like nodes"
+)
 def test_of_like_nodes_none_is_named(tmp_path: Path) -> None:
     fleet = FakeFleet(tmp_path)
     prepared(tmp_path, 1.0)
