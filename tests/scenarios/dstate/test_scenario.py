@@ -246,7 +246,7 @@ def frozen(tmp_path: Path) -> Iterator[Path]:
     assert str(mountpoint) not in Path("/proc/self/mountinfo").read_text()
 
 
-@pytest.mark.real("cpu")
+@pytest.mark.real
 @needs(KERNEL_THREADS)
 def test_a_device_that_completes_nothing_is_told_from_a_frozen_file_system(frozen: Path) -> None:
     """A loop device whose file lies on a file system that is frozen while a write is under way."""
@@ -273,7 +273,7 @@ def test_a_device_that_completes_nothing_is_told_from_a_frozen_file_system(froze
         assert found["dstate.frozen"].subject == str(frozen)  # what the device itself waits for
 
 
-@pytest.mark.real("cpu")
+@pytest.mark.real
 def test_a_task_on_a_really_frozen_file_system_is_caught(frozen: Path) -> None:
     with subprocess.Popen(["touch", str(frozen / "x")]) as blocked:
         try:

@@ -12,6 +12,7 @@ from scipy import integrate
 from scipy import stats as oracle
 
 from scenarios.experiment import looks as boundary
+from tests.needs import one_always
 
 
 def criticals(levels: Iterable[float]) -> tuple[float, ...]:
@@ -41,7 +42,7 @@ def stays_inside(counts: tuple[int, ...], criticals: tuple[float, ...]) -> float
     ("looks", "accuracy"),
     [((6, 12), 1e-6), ((10, 30), 1e-6), ((6, 10, 17, 30), 1e-5), ((12, 24, 60), 1e-5)],
 )
-@pytest.mark.parametrize("alpha", [0.05, 0.01])
+@pytest.mark.parametrize("alpha", one_always(0.05, 0.01))
 def test_all_looks_together_spend_alpha(looks: tuple[int, ...], accuracy: float, alpha: float) -> None:
     levels = [boundary.level(look, looks, alpha) for look in looks]
     assert 1 - stays_inside(looks, criticals(levels)) == pytest.approx(alpha, abs=accuracy)

@@ -12,6 +12,7 @@ import pytest
 from scenarios.experiment.places import FEWEST, Scatter, Visits, by_place, scatter
 from scenarios.experiment.sequential import Comparison
 from scenarios.verdict.verdict import GroupVerdict
+from tests.needs import one_always
 
 CALLED = ("slower", "faster")
 
@@ -93,7 +94,7 @@ def two_levels(
 
 
 @pytest.mark.parametrize(("place", "within"), [(0.021, 0.004), (0.05, 0.05), (0.005, 0.1), (0.0, 0.03)])
-@pytest.mark.parametrize("groups", [128, 320])
+@pytest.mark.parametrize("groups", one_always(128, 320))
 def test_both_levels_are_found_in_simulated_noise(place: float, within: float, groups: int) -> None:
     """Over 40 disks of 64 pairs: the mean of the squares, for one disk alone scatters by a tenth and more."""
     rng = random.Random(f"{place} {within} {groups}")

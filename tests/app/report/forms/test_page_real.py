@@ -16,7 +16,7 @@ from scenarios.results.document import Document
 from tests.needs import needs, one_always, some_always
 from tests.real.browser import BROWSER, overflowing, sheets
 
-pytestmark = [pytest.mark.real("cpu"), needs(BROWSER)]
+pytestmark = [pytest.mark.real, needs(BROWSER)]
 
 
 def documents() -> dict[str, Document]:

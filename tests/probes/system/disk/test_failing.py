@@ -29,7 +29,7 @@ def test_the_device_is_named_where_the_error_is_its_own() -> None:
     assert whose_error("/proc/self", errno.ENOSPC) == whose_error("/proc/self", None) == ""
 
 
-@pytest.mark.real("cpu")
+@pytest.mark.real
 @needs(ROOT)
 @pytest.mark.parametrize("scenario", ["null", "fstrim"])
 def test_a_run_on_a_dead_file_system_ends_with_one_line(tmp_path: Path, scenario: str) -> None:

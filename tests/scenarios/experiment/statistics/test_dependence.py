@@ -10,6 +10,7 @@ import pytest
 
 from scenarios.experiment.sequential import Comparison
 from scenarios.experiment.statistics.dependence import batch_length, batched
+from tests.needs import some_always
 
 
 def wandering(rng: random.Random, groups: int, length: float, size: float = 0.05) -> list[float]:
@@ -31,7 +32,7 @@ NOISES: dict[str, Callable[[random.Random], float]] = {
 
 
 @pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("groups", [24, 100, 400])
+@pytest.mark.parametrize("groups", some_always((24, 100), (400,)))
 def test_independent_groups_are_hardly_ever_put_together(noise: str, groups: int) -> None:
     rng = random.Random(f"{noise} {groups}")
     called = sum(batch_length([NOISES[noise](rng) for _ in range(groups)]) > 1 for _ in range(200))

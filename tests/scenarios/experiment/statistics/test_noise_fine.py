@@ -15,6 +15,7 @@ import pytest
 
 from tests.benchmarks.simulation.fine import COPIES, fine_models, measure, slice_ticks
 from tests.benchmarks.simulation.simulated import Outcome
+from tests.needs import some_always
 
 SERIES = fine_models(COPIES)
 QUIET = [name for name in SERIES if name.startswith("quiet")]
@@ -36,7 +37,7 @@ def test_a_slice_holds_fifty_operations() -> None:
     assert slice_ticks(SERIES["busy-sync"](rng)) >= 5
 
 
-@pytest.mark.parametrize("name", SERIES)
+@pytest.mark.parametrize("name", some_always(("busy-read", "quiet-read"), SERIES))
 def test_nothing_there_and_nothing_called(name: str) -> None:
     said = [outcome.said for [outcome] in runs(name, [0.0], 30)]
     assert sum(word in (-1, 1) for word in said) <= 4
