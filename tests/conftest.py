@@ -94,13 +94,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             real = item.get_closest_marker("real")
             if real is not None and real.args not in ((), ("cpu",)):
                 raise pytest.UsageError(f'{item.nodeid}: a real test needs nothing or "cpu" alone')
+            rate = mark is None or name == "soak" or mark.kwargs.get("false_failures")
+            if not rate:
+                raise pytest.UsageError(f"{item.nodeid}: says no rate of false failures (tests/README.md)")
             if not said or (mark and name == "noisy" and real is None):
                 raise pytest.UsageError(
                     f"{item.nodeid}: says why it is {name}; only a real test may be noisy"
                 )
         if mark is None:
             continue
-        item.user_properties.append(("noisy", mark.args[0]))
+        why = f"{mark.args[0]}; false failures of one run: {mark.kwargs['false_failures']}"
+        item.user_properties.append(("noisy", why))
         if again:
             item.add_marker(pytest.mark.flaky(reruns=AGAIN, reruns_delay=PAUSE_S))
 

@@ -186,7 +186,9 @@ INSIDE = 'mount --bind "$1" "$2" && shift 2 && exec "$@"'
 
 @pytest.mark.real("cpu")
 @pytest.mark.soak("installed it is planned; its run in a captured tree")
-@pytest.mark.noisy("what else runs decides whether the first interim look fits into the budget")
+@pytest.mark.noisy(
+    "what else runs decides whether the first interim look fits into the budget", false_failures="0 of 4"
+)
 def test_installed_it_runs_journalled_and_undone(installed: dict[str, str], tmp_path: Path) -> None:
     if not Path(hostdx_thp.SETTING).exists():
         not_here("this kernel has no transparent huge pages")

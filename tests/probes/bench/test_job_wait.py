@@ -188,7 +188,7 @@ while True:
 """
 
 
-@pytest.mark.noisy("on full CPUs a reader waits for these instead of the disk")
+@pytest.mark.noisy("on full CPUs a reader waits for these instead of the disk", false_failures="0 of 4")
 @pytest.mark.real("cpu")
 async def test_a_real_reader_waits_and_a_sleeper_does_not(tmp_path: Path) -> None:
     path = tmp_path / "file"

@@ -95,7 +95,9 @@ def journal(place: Path) -> list[Path]:
     return list((place / "state/hostdx/journal").iterdir())
 
 
-@pytest.mark.noisy("two verdicts at 95 %")
+@pytest.mark.noisy(
+    "two verdicts at 95 %", false_failures="5 % at most, computed (the verdict on the control); 0 of 4"
+)
 def test_to_its_end(tmp_path: Path, net: PrivateNet) -> None:
     done = hostdx(tmp_path, *SHORT, "--budget", "8", "--json", timeout=120, preexec_fn=net.join)
     assert done.returncode == 0, done.stderr

@@ -79,7 +79,7 @@ def run(directory: str, state: Path, own: Path | None, budget_s: int) -> list[di
     return findings
 
 
-@pytest.mark.noisy("the caps are read off the course of the disk that all share")
+@pytest.mark.noisy("the caps are read off the course of the disk that all share", false_failures="1 of 1")
 def test_a_throttled_loop_device_is_named_with_its_caps_and_its_setting(tmp_path: Path) -> None:
     with mounted_file(4096, "--direct-io=on") as mounted:
         (leaf,) = block_leaves(mounted)
@@ -94,7 +94,7 @@ def test_a_throttled_loop_device_is_named_with_its_caps_and_its_setting(tmp_path
     assert str(own) in json.dumps(finding["evidence"]) and str(own) in json.dumps(finding["remedy"])
 
 
-@pytest.mark.noisy("the caps are read off the course of the disk that all share")
+@pytest.mark.noisy("the caps are read off the course of the disk that all share", false_failures="0 of 1")
 def test_an_unthrottled_directory_has_no_such_finding(tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="hostdx-test-", dir="/var/tmp") as directory:
         found = run(directory, tmp_path, None, 20)

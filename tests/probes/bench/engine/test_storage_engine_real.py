@@ -174,7 +174,10 @@ async def names_compared(first: Path, second: Path, seed: int, *, links: bool) -
 
 
 @pytest.mark.soak("orders of a side are exchanged in a fake engine")
-@pytest.mark.noisy("two verdicts at 95 %")
+@pytest.mark.noisy(
+    "two verdicts at 95 %",
+    false_failures="0.1 % computed (the same one of two verdicts at 2.5 % twice); 0 of 4",
+)
 async def test_names_without_a_journal_do_not_favour_a_side_by_its_order(ext4: Make) -> None:
     """All false calls went against the second directory, whichever it was: freed inodes are passed over."""
     root = ext4(512, ("mkfs.ext4", "-q", "-O", "^has_journal"))
@@ -197,7 +200,9 @@ async def test_names_without_a_journal_do_not_favour_a_side_by_its_order(ext4: M
     assert abs(sum(logs)) < math.log(1.05) + 2 * math.hypot(*widths)
 
 
-@pytest.mark.noisy("who else needs memory may push out the pages that were read just before")
+@pytest.mark.noisy(
+    "who else needs memory may push out the pages that were read just before", false_failures="2 of 4"
+)
 async def test_what_a_cache_serves_is_found_out(ext4: Make) -> None:
     """Reads without O_DIRECT of what is in memory: the device's counter stands still."""
     place = ext4(400)
@@ -229,7 +234,7 @@ while True:
 """
 
 
-@pytest.mark.noisy("whoever else writes to the disk counts as the planted neighbour")
+@pytest.mark.noisy("whoever else writes to the disk counts as the planted neighbour", false_failures="0 of 4")
 async def test_a_neighbour_who_writes_shortens_no_block_and_is_forgotten(ext4: Make) -> None:
     place = ext4(400)
     found = placement(Host(), str(place))
@@ -280,7 +285,7 @@ def test_memory_is_refused() -> None:
     assert "tmpfs" in suitability(Host(), "/dev/shm", explicit=True).refusal
 
 
-@pytest.mark.noisy("a fifth of a latency, beside whatever else uses the disk")
+@pytest.mark.noisy("a fifth of a latency, beside whatever else uses the disk", false_failures="0 of 4")
 async def test_a_latency_20_percent_longer_is_measured_as_such(tmp_path: Path) -> None:
     """Interleaved, as an experiment does it. The fastest tenth is compared: it is what a busy machine leaves alone."""
     benches = [StorageBench(Host(), str(tmp_path), None, 64 * MIB, 1, [], stretch=s) for s in (0.2, 0.0)]

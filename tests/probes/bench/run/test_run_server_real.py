@@ -121,7 +121,7 @@ def test_after_kill_9_nothing_is_left_and_the_next_run_is_one(
     assert asyncio.run(killing()).status == 0
 
 
-@pytest.mark.noisy("milliseconds against milliseconds")
+@pytest.mark.noisy("milliseconds against milliseconds", false_failures="0 of 4")
 def test_its_own_start_is_not_in_the_wall_time(supervisors: Supervisors) -> None:
     """Against the same command started directly, in turn: each one's shortest."""
     ours: list[float] = []
