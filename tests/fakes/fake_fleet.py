@@ -15,6 +15,7 @@ SSH = """#!/bin/sh
 for word; do node=$command; command=$word; done
 echo "$node" >> "${0%/*}/log"
 case $node in
+    proxy*) sleep 600 & echo $! >> "${0%/*}/proxy"; exec sleep 600 ;;
     hang*) exec sleep 600 ;;
     mute*) echo $$ >> "${0%/*}/mute"; exec >&- 2>&-; exec sleep 600 ;;
     gone*) echo "ssh: connect to host $node port 22: No route to host" >&2; exit 255 ;;

@@ -10,6 +10,7 @@ import signal
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Protocol
@@ -20,7 +21,9 @@ from app.fleet.launch.call import Call
 from app.output import say
 from app.run.signals import STOPS, finish_first, taken_by
 from probes.children.bounded_wait import wait_briefly
+from probes.host import Host
 from probes.number_text import whole
+from probes.system.running.processes import family_of
 
 try:
     from ClusterShell import __version__ as _version
@@ -123,12 +126,21 @@ class _Ended(EngineClient):  # type: ignore[misc]
     def _close(self, abort: bool, timeout: bool) -> None:
         if self.popen is not None:
             if abort or wait_briefly(self.popen, GRACE_S) is None:
-                self.popen.kill()
+                _kill_family(self.popen)
             if (
                 wait_briefly(self.popen) is None
             ):  # the kernel holds it: its status is what the kill will make it
                 self.popen.returncode = -signal.SIGKILL
         super()._close(abort, timeout)
+
+
+def _kill_family(popen: subprocess.Popen[bytes]) -> None:
+    """Kill a connection with what it has started, as ssh its ProxyCommand, which would live on without it."""
+    others = [pid for pid in family_of(Host(), popen.pid) if pid != popen.pid]
+    popen.kill()
+    for pid in others:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 class _Started(EngineClient):  # type: ignore[misc]

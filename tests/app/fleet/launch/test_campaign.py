@@ -17,6 +17,7 @@ from app.fleet.summary import Summary
 from probes.process_stat import is_running
 from tests.fakes.fake_fleet import FakeFleet
 from tests.needs import module, needs, one_always
+from tests.real.polled import within
 
 pytestmark = [needs(module("ClusterShell")), pytest.mark.usefixtures("own_state")]
 
@@ -82,6 +83,16 @@ def test_what_the_judgement_cannot_read_is_no_answer(
     found = campaign(fleet, TRIAGE, "n1", "n2")
     found.look()
     assert states(found) == {"n1": "answered", "n2": "rubbish"}
+
+
+def test_what_a_connection_has_started_ends_with_it(
+    fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A ProxyCommand that hangs was left to process 1 when ssh was killed."""
+    monkeypatch.setattr("app.fleet.launch.call.LOGIN_S", 0.5)
+    campaign(fleet, TRIAGE, "proxy1").look()
+    pid = int((fleet.place / "proxy").read_text())
+    within(lambda: not is_running(pid), 10.0)
 
 
 def test_one_that_hangs_is_given_up(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch) -> None:
