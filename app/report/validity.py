@@ -228,8 +228,12 @@ def _by_group(session: Session, verdict: ev.Verdict) -> tuple[list[float], list[
 
 
 def _resolution(told: list[ev.Verdict]) -> list[Sign]:
-    seen = [v.smallest_effect for v in told if not v.control and v.smallest_effect and wording.small(v)]
-    if not seen:
+    """Without a check mark where an effect that matters may have been missed."""
+    known = [v for v in told if not v.control and v.smallest_effect and wording.small(v)]
+    if not known:
         return []
-    least, most = (units.smallest_effect(value) for value in (min(seen), max(seen)))
-    return [Sign("ok", f"smallest detectable effect: {least if least == most else f'{least} to {most}'}")]
+    effects = sorted(v.smallest_effect or 0.0 for v in known)
+    least, most = (units.smallest_effect(value) for value in (effects[0], effects[-1]))
+    misses = any((v.smallest_effect or 0.0) > v.margin for v in known)
+    text = f"smallest detectable effect in this run: {least if least == most else f'{least} to {most}'}"
+    return [Sign("unknown" if misses else "ok", text)]

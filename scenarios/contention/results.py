@@ -13,6 +13,7 @@ from scenarios.verdict.verdict import NOT_YET, Judged, Word
 
 MARKS = "ox+*#@%&"
 IDEAL, FITTED, FITTED_POINTS = "/", ".", 12
+NO_BREAK = "\u00a0"  # between a number and its prefix, in a narrow column
 CHARTED = 4  # loads in a chart: more marks are not told apart
 
 
@@ -171,12 +172,14 @@ class Curves(Result, frozen=True, tag="contention.curves/1"):
         notes = [f"gain: {most} w against 1 w"] if most > 1 else []
         notes += ["?: inconclusive"] if open_ones else []
         told = (say("; ".join(notes)),) if notes else ()
-        return Section("operations/s by workers (w)", (table, *told))
+        worst = tuple(sorted(self.value, key=_worst_first)[:CHARTED])
+        charts = _charts(worst) if len(levels) > 1 else ()
+        return Section("operations/s by workers (w)", (table, *told, *charts))
 
 
 def _rate_at(curve: Curve, workers: int) -> str:
     rate = curve.rate(workers)
-    return units.prefixed(rate).strip() if math.isfinite(rate) else "–"
+    return units.prefixed(rate).strip().replace(" ", NO_BREAK) if math.isfinite(rate) else "–"
 
 
 def _worst_first(curve: Curve) -> tuple[bool, bool, bool, float]:
@@ -243,6 +246,11 @@ def _fitted(curve: Curve) -> list[tuple[float, float]]:
     return [(n, n / (1 + contention * (n - 1) + coherence * n * (n - 1))) for n in workers]
 
 
+def _level_of_cpus(curve: Curve) -> int:
+    """Return the level below the highest, which has twice as many workers as there are CPUs; before any is judged."""
+    return curve.levels[-2].workers if len(curve.levels) > 1 else 1
+
+
 def _charts(curves: tuple[Curve, ...]) -> tuple[Part, ...]:
     """Each load's throughput as a multiple of one worker's: a line below the diagonal waits."""
     found: list[Part] = []
@@ -260,7 +268,7 @@ def _charts(curves: tuple[Curve, ...]) -> tuple[Part, ...]:
             )
             for n, curve in enumerate(shown)
         )
-        judged = float(max(curve.judged for curve in shown))
+        judged = float(max(max(curve.judged, _level_of_cpus(curve)) for curve in shown))
         if judged > 1:
             series = (Series(IDEAL, ((1.0, 1.0), (judged, judged)), f"{IDEAL} ideal"), *series)
         if fits := tuple(point for curve in shown for point in _fitted(curve)):

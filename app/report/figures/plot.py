@@ -108,7 +108,7 @@ def _ticks(axis: Axis, most: int) -> list[float]:
     return inside if len(inside) <= most else inside[:: -(-len(inside) // most)]
 
 
-def chart_lines(chart: Chart, width: int) -> list[str]:
+def chart_lines(chart: Chart, width: int, height: int = HEIGHT) -> list[str]:
     """The points with their legend below."""
-    drawn = [line.rstrip() for line in plot(chart.series, width, HEIGHT, chart.x, chart.y)]
+    drawn = [line.rstrip() for line in plot(chart.series, width, height, chart.x, chart.y)]
     return [*drawn, printable(", ".join(one.legend for one in chart.series))]

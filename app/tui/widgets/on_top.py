@@ -6,13 +6,14 @@ from app.lines import BLANK, Line, area, cleaned, crop, ruled, split, text
 from app.recording.session import Session
 from scenarios.compare.bounding_box import Boxed
 from scenarios.imported.results import HistoriesResult
-from scenarios.results.document import Paragraph, Strong, Table, plain
+from scenarios.results.document import Chart, Paragraph, Strong, Table, plain
 
 
 class OnTop(NamedTuple):
     title: Line
     note: Line
     rows: list[Line]
+    charts: list[Line]  # where there is room below the rows
 
 
 def on_top(session: Session, width: int, most: int) -> OnTop | None:
@@ -34,7 +35,15 @@ def on_top(session: Session, width: int, most: int) -> OnTop | None:
     out = [crop(cleaned(line), width) for line in shown]
     if len(shown) < len(rows):
         out.append(text(f"and {len(rows) - len(shown)} more", "dim"))
-    return OnTop(text(section.title.upper(), "title"), text(" ".join(words), "dim"), out)
+    charts = [line for part in section.parts if isinstance(part, Chart) for line in _chart(part, width)]
+    return OnTop(text(section.title.upper(), "title"), text(" ".join(words), "dim"), out, charts)
+
+
+def _chart(part: Chart, width: int) -> list[Line]:
+    from app.report.figures.plot import chart_lines  # only where there is something to draw
+
+    lines = (crop(text(line), width) for line in chart_lines(part, min(width, _WIDEST), _LOW_CHART))
+    return [BLANK, text(part.title, "dim"), *lines]
 
 
 def on_top_lines(session: Session, width: int, most: int) -> list[Line]:
@@ -60,6 +69,7 @@ def trace_lines(session: Session, width: int, height: int) -> list[Line]:
 
 _WIDEST, _HIGHEST = 100, 16
 _NARROW_ROWS = 8
+_LOW_CHART = 11
 AROUND = 30  # lines of the screen that figures, steps and findings take
 
 

@@ -72,7 +72,8 @@ def read_panel(session: Session, width: int, height: int) -> list[Line]:
         title = text("SO FAR", "title")
         note, out = figures(session, inner, room)
     elif found is not None:
-        title, note, out = found
+        title, note = found.title, found.note
+        out = [*found.rows, *(found.charts if len(found.rows) + len(found.charts) <= room else ())]
     rows = [*out, *([BLANK] if out else []), *about]
     return framed(title, note, rows[:room], width, height)
 
