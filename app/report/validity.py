@@ -235,5 +235,5 @@ def _resolution(told: list[ev.Verdict]) -> list[Sign]:
     effects = sorted(v.smallest_effect or 0.0 for v in known)
     least, most = (units.smallest_effect(value) for value in (effects[0], effects[-1]))
     misses = any((v.smallest_effect or 0.0) > v.margin for v in known)
-    text = f"smallest detectable effect in this run: {least if least == most else f'{least} to {most}'}"
+    text = f"smallest detectable effect: {least if least == most else f'{least} to {most}'}"
     return [Sign("unknown" if misses else "ok", text)]

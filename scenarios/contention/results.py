@@ -13,7 +13,6 @@ from scenarios.verdict.verdict import NOT_YET, Judged, Word
 
 MARKS = "ox+*#@%&"
 IDEAL, FITTED, FITTED_POINTS = "/", ".", 12
-NO_BREAK = "\u00a0"  # between a number and its prefix, in a narrow column
 CHARTED = 4  # loads in a chart: more marks are not told apart
 
 
@@ -179,7 +178,7 @@ class Curves(Result, frozen=True, tag="contention.curves/1"):
 
 def _rate_at(curve: Curve, workers: int) -> str:
     rate = curve.rate(workers)
-    return units.prefixed(rate).strip().replace(" ", NO_BREAK) if math.isfinite(rate) else "–"
+    return units.prefixed(rate).strip() if math.isfinite(rate) else "–"
 
 
 def _worst_first(curve: Curve) -> tuple[bool, bool, bool, float]:

@@ -180,12 +180,12 @@ def test_a_value_has_its_unit(value: float, unit: str, shown: str) -> None:
         (
             (verdict("small", "inconclusive", 1.0, smallest_effect=0.03, groups=12),),
             "ok",
-            "smallest detectable effect in this run: ±3 %",
+            "smallest detectable effect: ±3 %",
         ),
         (
             (verdict("small", "inconclusive", 1.0, smallest_effect=0.16, groups=4),),
             "unknown",
-            "smallest detectable effect in this run: ±16 %",
+            "smallest detectable effect: ±16 %",
         ),
     ],
 )
