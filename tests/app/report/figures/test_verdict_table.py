@@ -183,7 +183,7 @@ def test_a_value_has_its_unit(value: float, unit: str, shown: str) -> None:
             "smallest detectable effect: ±3 %",
         ),
         (
-            (verdict("small", "inconclusive", 1.0, smallest_effect=0.16, groups=4),),
+            (verdict("small", "inconclusive", 1.0, smallest_effect=0.16, groups=12),),
             "unknown",
             "smallest detectable effect: ±16 %",
         ),
