@@ -92,7 +92,7 @@ def test_what_a_connection_has_started_ends_with_it(
     monkeypatch.setattr("app.fleet.launch.call.LOGIN_S", 0.5)
     campaign(fleet, TRIAGE, "proxy1").look()
     pid = int((fleet.place / "proxy").read_text())
-    within(lambda: not is_running(pid), 10.0)
+    assert within(lambda: not is_running(pid), 10.0)
 
 
 def test_one_that_hangs_is_given_up(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch) -> None:
