@@ -40,7 +40,7 @@ class Complaint(msgspec.Struct, frozen=True, omit_defaults=True):
     disks: bool = False
 
 
-class Trace(msgspec.Struct, frozen=True, omit_defaults=True):
+class SampleTrace(msgspec.Struct, frozen=True, omit_defaults=True):
     """The series of samples that a watch draws look by look, in words, and what it says while there is nothing else."""
 
     series: str
@@ -63,22 +63,22 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     known_by: str = ""
     rates: bool = False
     takes_s: of.Duration = 0.0
-    trace: Trace | None = None
+    trace: SampleTrace | None = None
 
 
 NO_RUNS = frozenset({"", "triage", "plan"})  # streams that begin like a run; no package has a card of theirs
 
 
 @cache
-def own() -> tuple[Card, ...]:
+def bundled_cards() -> tuple[Card, ...]:
     """Of the folders here that have one."""
     folders = sorted(path.parent.name for path in Path(__file__).parent.glob("*/__init__.py"))
-    found = (getattr(import_module(f"scenarios.{folder}"), "CARD", None) for folder in folders)
-    return tuple(card for card in found if isinstance(card, Card))
+    declared_cards = (getattr(import_module(f"scenarios.{folder}"), "CARD", None) for folder in folders)
+    return tuple(card for card in declared_cards if isinstance(card, Card))
 
 
 @cache
-def _others() -> dict[str, EntryPoint]:
+def external_entry_points() -> dict[str, EntryPoint]:
     from importlib import metadata  # it takes longer than all cards of our own
 
     return {entry.name: entry for entry in metadata.entry_points(group=GROUP)}
@@ -89,26 +89,26 @@ def card_of(id: str) -> Card:
     """An empty one for what is not known here: a foreign recording may name anything."""
     if id in NO_RUNS:
         return Card(id=id)
-    found = next((card for card in own() if card.id == id), None)
-    if found is None and (entry := _others().get(id)) is not None:
+    matching_card = next((card for card in bundled_cards() if card.id == id), None)
+    if matching_card is None and (entry := external_entry_points().get(id)) is not None:
         try:
             card = msgspec.convert(msgspec.to_builtins(getattr(load_entry(entry), "card", None)), Card)
-            found = msgspec.structs.replace(card, id=id)
+            matching_card = msgspec.structs.replace(card, id=id)
         except Exception:  # another package's module raises what it likes
-            found = None
-    return found if isinstance(found, Card) else Card(id=id)
+            matching_card = None
+    return matching_card if isinstance(matching_card, Card) else Card(id=id)
 
 
-def with_role(role: Role) -> Card:
+def card_with_role(role: Role) -> Card:
     """The one of ours that has it."""
-    return next(card for card in own() if card.role == role)
+    return next(card for card in bundled_cards() if card.role == role)
 
 
-def complaints(cards: Iterable[Card]) -> dict[Complaint, tuple[Card, ...]]:
+def complaints_with_cards(cards: Iterable[Card]) -> dict[Complaint, tuple[Card, ...]]:
     """Each complaint once, in the order of the list, with the cards of those that answer it, the disks' last."""
-    known = [(card.complaint, card) for card in cards if card.complaint is not None]
-    known.sort(key=lambda pair: (not pair[0].place, pair[0].place, pair[0].disks))
-    found: dict[str, list[tuple[Complaint, Card]]] = {}
-    for complaint, card in known:
-        found.setdefault(complaint.words, []).append((complaint, card))
-    return {pairs[0][0]: tuple(card for _, card in pairs) for pairs in found.values()}
+    complaint_cards = [(card.complaint, card) for card in cards if card.complaint is not None]
+    complaint_cards.sort(key=lambda pair: (not pair[0].place, pair[0].place, pair[0].disks))
+    cards_by_words: dict[str, list[tuple[Complaint, Card]]] = {}
+    for complaint, card in complaint_cards:
+        cards_by_words.setdefault(complaint.words, []).append((complaint, card))
+    return {pairs[0][0]: tuple(card for _, card in pairs) for pairs in cards_by_words.values()}

@@ -12,13 +12,15 @@ import msgspec
 
 from probes.types import Json
 from scenarios.card import card_of
-from scenarios.knowledge.load import tables
+from scenarios.knowledge.load import read_tables
 from scenarios.plan import Option
 
 T = TypeVar("T")
 
 
-class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+class ScenarioWords(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
+):
     """The class attributes of a scenario that are data; those with a default may be left to the class."""
 
     title: str
@@ -36,47 +38,57 @@ class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     remembers: bool = False
 
 
-class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _OptionsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     option: tuple[Option, ...]
     common: tuple[str, ...] = ()
-    scenario: Words | None = None
+    scenario: ScenarioWords | None = None
 
 
-def declared(scenario: str, **values: Json) -> tuple[Option, ...]:
+def declared_options(scenario: str, **values: Json) -> tuple[Option, ...]:
     """In the order of the file. scenario: a path in its folder; values: for the names in braces."""
-    return _options(_read(Path(scenario), **values))
+    return _all_options(_read_options_file(Path(scenario), **values))
 
 
-def described(scenario: str, **values: Json) -> Callable[[type[T]], type[T]]:
+def apply_declaration(scenario: str, **values: Json) -> Callable[[type[T]], type[T]]:
     """Decorates a scenario's class with all that its file says, and with its folder's name and card."""
-    found = _read(Path(scenario), **values)
+    options_file = _read_options_file(Path(scenario), **values)
     id = Path(scenario).parent.name
 
     def with_words(kind: type[T]) -> type[T]:
-        said: dict[str, object] = msgspec.to_builtins(found.scenario)
-        for name, value in {**said, "id": id, "card": card_of(id), "options": _options(found)}.items():
+        attributes: dict[str, object] = msgspec.to_builtins(options_file.scenario)
+        for name, value in {
+            **attributes,
+            "id": id,
+            "card": card_of(id),
+            "options": _all_options(options_file),
+        }.items():
             setattr(kind, name, value)
         return kind
 
     return with_words
 
 
-def _options(found: _File) -> tuple[Option, ...]:
-    return (*found.option, *(option for option in COMMON_OPTIONS if option.name in found.common))
+def _all_options(options_file: _OptionsFile) -> tuple[Option, ...]:
+    return (
+        *options_file.option,
+        *(option for option in COMMON_OPTIONS if option.name in options_file.common),
+    )
 
 
-def _read(beside: Path, **values: Json) -> _File:
-    return msgspec.convert(_filled(tables(beside.parent / "options.toml"), values), _File)
+def _read_options_file(scenario_path: Path, **values: Json) -> _OptionsFile:
+    return msgspec.convert(
+        _fill_names(read_tables(scenario_path.parent / "options.toml"), values), _OptionsFile
+    )
 
 
-def _filled(value: Json, values: Mapping[str, Json]) -> Json:
+def _fill_names(value: Json, values: Mapping[str, Json]) -> Json:
     if isinstance(value, dict):
-        return {key: _filled(one, values) for key, one in value.items()}
+        return {key: _fill_names(item, values) for key, item in value.items()}
     if isinstance(value, list):
-        return [_filled(one, values) for one in value]
+        return [_fill_names(item, values) for item in value]
     if not isinstance(value, str) or "{" not in value:
         return value
     return values[value[1:-1]] if value[1:-1] in values else value.format_map(values)
 
 
-COMMON_OPTIONS = _read(Path(__file__)).option
+COMMON_OPTIONS = _read_options_file(Path(__file__)).option

@@ -25,7 +25,7 @@ _BRIEF = {
 }
 
 
-class Culprit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class InterferenceCulprit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A process, with what it used (`rate` in `unit`); or, without a name, why nobody is named on `devices`.
 
     The name comes from the host: data, never markup.
@@ -42,19 +42,19 @@ class Culprit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def label(self) -> str:
         if self.name:
             return self.name if self.pid is None else f"{self.name} [{self.pid}]"
-        where = f" on {', '.join(self.devices)}" if self.devices else ""
+        on_devices = f" on {', '.join(self.devices)}" if self.devices else ""
         match self.unnamed:
             case "another user's":
-                return f"another user's process{where} (run as root to name it)"
+                return f"another user's process{on_devices} (run as root to name it)"
             case "unreadable":
-                return f"a process{where} whose I/O cannot be read"
+                return f"a process{on_devices} whose I/O cannot be read"
             case "contained":
-                return f"a process{where} whose I/O cannot be read in this container (a PID namespace of its own)"
+                return f"a process{on_devices} whose I/O cannot be read in this container (a PID namespace of its own)"
             case _:
-                return f"seen{where} only, no process readable did it (it ended, or this container hides it)"
+                return f"seen{on_devices} only, no process readable did it (it ended, or this container hides it)"
 
     @property
-    def sentence(self) -> str:
+    def culprit_sentence(self) -> str:
         if self.rate is None:
             return self.label
         return f"{self.label}, {units.rate(self.rate) if self.unit == 'B/s' else f'{self.rate:.1f} CPUs'}"
@@ -71,7 +71,7 @@ class Disturbance(msgspec.Struct, frozen=True, omit_defaults=True):
     """
 
     kind: str
-    culprit: Culprit | None = None
+    culprit: InterferenceCulprit | None = None
     figure: Value | None = None
     usual: Value | None = None
     unit: Literal["", "B", "B/s", "IOPS", "Hz"] = ""
@@ -79,31 +79,31 @@ class Disturbance(msgspec.Struct, frozen=True, omit_defaults=True):
     text: str = ""
 
     @property
-    def brief(self) -> str:
+    def brief_text(self) -> str:
         """What happened, without figure and culprit: disturbances are counted by it."""
-        return self._about(_BRIEF.get(self.kind, self.text or self.kind))
+        return self._with_subject(_BRIEF.get(self.kind, self.text or self.kind))
 
     @property
-    def sentence(self) -> str:
-        said = self._about(self._figured() or _BRIEF.get(self.kind, self.kind))
-        said = f"{said}: {self.text}" if self.text and self.kind in _BRIEF else self.text or said
-        return f"{said}: {self.culprit.sentence}" if self.culprit else said
+    def full_sentence(self) -> str:
+        text = self._with_subject(self._figure_sentence() or _BRIEF.get(self.kind, self.kind))
+        text = f"{text}: {self.text}" if self.text and self.kind in _BRIEF else self.text or text
+        return f"{text}: {self.culprit.culprit_sentence}" if self.culprit else text
 
-    def _about(self, said: str) -> str:
-        return f"{self.subject}: {said}" if self.subject else said
+    def _with_subject(self, text: str) -> str:
+        return f"{self.subject}: {text}" if self.subject else text
 
-    def _figured(self) -> str:
+    def _figure_sentence(self) -> str:
         if self.figure is None:
             return ""
-        usually = "" if self.usual is None else f" (usually {self._amount(self.usual)})"
-        amount = self._amount(self.figure)
+        usually = "" if self.usual is None else f" (usually {self._format_amount(self.usual)})"
+        amount = self._format_amount(self.figure)
         match self.kind, self.unit:
             case "cpu", _:
                 return f"other processes used {amount} of the CPUs{usually}"
             case "steal", _:
                 return f"the hypervisor took {amount} of the CPU time{usually}"
             case "device", "B":
-                return f"others moved {amount} on the measured disk, hostdx {self._amount(self.usual or 0.0)}"
+                return f"others moved {amount} on the measured disk, hostdx {self._format_amount(self.usual or 0.0)}"
             case "device", "B/s":
                 return f"others moved {amount} on the measured disk{usually}"
             case "device", "IOPS":
@@ -124,7 +124,7 @@ class Disturbance(msgspec.Struct, frozen=True, omit_defaults=True):
                 return f"tasks waited for I/O for {amount} of the time"
         return ""
 
-    def _amount(self, value: float) -> str:
+    def _format_amount(self, value: float) -> str:
         match self.unit:
             case "B":
                 return units.capacity(value)
@@ -135,37 +135,43 @@ class Disturbance(msgspec.Struct, frozen=True, omit_defaults=True):
         return units.percent(value)
 
 
-def most_often(disturbances: Sequence[Disturbance]) -> str:
+def most_frequent_cause(disturbances: Sequence[Disturbance]) -> str:
     """What disturbed most often, in a few words without figures: "others' I/O on the measured disk: rsync [77]".
 
     Counted by process name or device, else by what happened; of equally frequent ones the first.
     """
     if not disturbances:
         return ""
-    counted = Counter(_counted_by(one) for one in disturbances)
+    counted = Counter(_cause_key(disturbance) for disturbance in disturbances)
     key = counted.most_common(1)[0][0]
-    those = [one for one in disturbances if _counted_by(one) == key]
-    what = Counter(one.brief for one in those).most_common(1)[0][0]
-    who = most_named([one.culprit for one in those if one.culprit is not None])
-    return f"{what}: {who}" if who else what
+    matching = [disturbance for disturbance in disturbances if _cause_key(disturbance) == key]
+    cause = Counter(disturbance.brief_text for disturbance in matching).most_common(1)[0][0]
+    culprit_name = most_frequent_culprit(
+        [disturbance.culprit for disturbance in matching if disturbance.culprit is not None]
+    )
+    return f"{cause}: {culprit_name}" if culprit_name else cause
 
 
-def too_disturbed(disturbances: Sequence[Disturbance], of: int, what: str) -> str:
+def broken_off_reason(disturbances: Sequence[Disturbance], of: int, unit_name: str) -> str:
     """Why a run was broken off. what: "groups"."""
-    return f"{len(disturbances)} of {of} {what} were disturbed, most often: {most_often(disturbances)}"
+    return f"{len(disturbances)} of {of} {unit_name} were disturbed, most often: {most_frequent_cause(disturbances)}"
 
 
-def _counted_by(one: Disturbance) -> tuple[str, str]:
-    if one.culprit is None:
-        return "what", one.brief
-    return ("who", one.culprit.name) if one.culprit.name else ("where", one.culprit.label)
+def _cause_key(disturbance: Disturbance) -> tuple[str, str]:
+    if disturbance.culprit is None:
+        return "what", disturbance.brief_text
+    return (
+        ("who", disturbance.culprit.name)
+        if disturbance.culprit.name
+        else ("where", disturbance.culprit.label)
+    )
 
 
-def most_named(culprits: Sequence[Culprit]) -> str:
+def most_frequent_culprit(culprits: Sequence[InterferenceCulprit]) -> str:
     """Who was named most often, by name: with the process id where it was always the same; "" without any."""
     if not culprits:
         return ""
-    name = Counter(one.name or one.label for one in culprits).most_common(1)[0][0]
-    those = [one for one in culprits if (one.name or one.label) == name]
-    pids = {one.pid for one in those}
-    return those[0].label if len(pids) == 1 else f"{name} ({len(pids)} processes)"
+    name = Counter(culprit.name or culprit.label for culprit in culprits).most_common(1)[0][0]
+    matching = [culprit for culprit in culprits if (culprit.name or culprit.label) == name]
+    pids = {culprit.pid for culprit in matching}
+    return matching[0].label if len(pids) == 1 else f"{name} ({len(pids)} processes)"

@@ -5,7 +5,7 @@ import msgspec
 from scenarios.ranges import Seconds
 
 
-class Event(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True, tag_field="type"):
+class RunEvent(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True, tag_field="type"):
     """`t` is seconds since the run began, on a monotonic clock."""
 
     t: Seconds

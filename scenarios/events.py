@@ -13,7 +13,7 @@ from probes.types import AbsentKind, Fact, Json, Unread
 from scenarios import ranges as of
 from scenarios.card import Card
 from scenarios.disturbance import Disturbance
-from scenarios.event import Event as Event
+from scenarios.event import RunEvent as RunEvent
 from scenarios.finding import Finding
 from scenarios.plan import Option, Plan
 from scenarios.results.result import Result as Result
@@ -28,7 +28,7 @@ StepState: TypeAlias = Literal["started", "done", "skipped", "failed"]
 Status: TypeAlias = Literal["done", "skipped", "failed", "interrupted"]
 
 
-class Began(Event, frozen=True, tag="run"):
+class Began(RunEvent, frozen=True, tag="run"):
     """The first line: what runs, where, and which process writes (its start time tells it from a reused pid)."""
 
     schema: str
@@ -44,11 +44,11 @@ class Began(Event, frozen=True, tag="run"):
     options: dict[str, Json] = {}
 
 
-class Planned(Event, frozen=True, tag="plan"):
+class Planned(RunEvent, frozen=True, tag="plan"):
     plan: Plan
 
 
-class Offer(Event, frozen=True, tag="offer"):
+class ScenarioOffer(RunEvent, frozen=True, tag="offer"):
     """A scenario that can be started here, or why not (`blocked`)."""
 
     id: str
@@ -62,7 +62,7 @@ class Offer(Event, frozen=True, tag="offer"):
     card: Card = Card()
 
 
-class FactRead(Event, frozen=True, tag="fact"):
+class FactRead(RunEvent, frozen=True, tag="fact"):
     """`subject` is what it is a fact of: `disk:sda`, `nic:eth0`, `kernel`; `source` the path or command."""
 
     name: str
@@ -77,13 +77,13 @@ class FactRead(Event, frozen=True, tag="fact"):
         return f"{self.subject} {self.name}".lstrip()
 
     @property
-    def device(self) -> tuple[str, str]:
+    def subject_kind_and_name(self) -> tuple[str, str]:
         """What kind of subject and which one: ("disk", "sda"); ("kernel", "") where there is one only."""
         kind, _, which = self.subject.partition(":")
         return kind, which
 
 
-class AbsentFact(Event, frozen=True, tag="absent"):
+class AbsentFact(RunEvent, frozen=True, tag="absent"):
     """A fact that could not be read: why in words and by kind (a right, a tool, a container, ...)."""
 
     name: str
@@ -97,7 +97,7 @@ class AbsentFact(Event, frozen=True, tag="absent"):
         return f"{self.subject} {self.name}".lstrip()
 
 
-def fact(entry: Fact | Unread, t: float) -> FactRead | AbsentFact:
+def fact_event(entry: Fact | Unread, t: float) -> FactRead | AbsentFact:
     """What a probe read, or why it could not, as the event that records it."""
     if isinstance(entry, Unread):
         why = entry.absent
@@ -107,7 +107,7 @@ def fact(entry: Fact | Unread, t: float) -> FactRead | AbsentFact:
     return FactRead(t=t, **msgspec.structs.asdict(entry))
 
 
-class Checked(Event, frozen=True, tag="check"):
+class Checked(RunEvent, frozen=True, tag="check"):
     """One read-only rule was evaluated. `ok`: silent; `spoke`: a finding follows; `unreadable`: with the reason."""
 
     rule: str
@@ -116,7 +116,7 @@ class Checked(Event, frozen=True, tag="check"):
     fault: str = ""  # the exception of a rule that is broken itself
 
 
-class Step(Event, frozen=True, tag="step"):
+class RunStep(RunEvent, frozen=True, tag="step"):
     id: str
     title: str
     state: StepState
@@ -126,7 +126,7 @@ class Step(Event, frozen=True, tag="step"):
 ActionState: TypeAlias = Literal["applied", "reverted", "failed", "refused", "kept"]
 
 
-class ActionEvent(Event, frozen=True, tag="action"):
+class ActionEvent(RunEvent, frozen=True, tag="action"):
     """An action's life. `id` is the journal's entry."""
 
     id: str
@@ -135,7 +135,7 @@ class ActionEvent(Event, frozen=True, tag="action"):
     reason: str = ""
 
 
-class Block(Event, frozen=True, tag="block"):
+class Block(RunEvent, frozen=True, tag="block"):
     """One block of one variant. `t` is its end; `values` maps the workload's metric names to the block's value.
 
     `histogram`: [upper bound in ns, count] pairs. `device_bytes`: what the leaf devices moved; `disturbed`: uncounted.
@@ -158,10 +158,11 @@ class Block(Event, frozen=True, tag="block"):
     disturbed: tuple[Disturbance, ...] = ()
 
 
-class Train(Event, frozen=True, tag="train"):
+class SliceBatch(RunEvent, frozen=True, tag="train"):
     """About a second of slices of all variants in turn, several groups of them. `t` is its end.
 
-    `order` numbers `variants` slice by slice (0 to 9, a to z), a blank between groups: "0110 1001". `values` holds,
+    `order` numbers `ordered_variants` slice by slice (0 to 9, a to z), a blank between groups: "0110 1001".
+    `values` holds,
     by metric, one value a slice; `log_ratios` one a group, by "metric|baseline|variant", more = better; `group` is the
     number of the first. By variant: operations, bytes, latencies. A disturbed train is measured again as a whole.
     """
@@ -188,7 +189,7 @@ class Train(Event, frozen=True, tag="train"):
     disturbed: tuple[Disturbance, ...] = ()
 
 
-class SliceLength(Event, frozen=True, tag="slices"):
+class SliceLengthChosen(RunEvent, frozen=True, tag="slices"):
     """How long the slices that follow are, and what decided it.
 
     `onset_s` of each are not counted. `difference`: of the first quarter from the rest of `variant`'s slices, a share,
@@ -216,7 +217,7 @@ class SliceLength(Event, frozen=True, tag="slices"):
         return self.why in ("carry-over", "order")
 
 
-class SampleTaken(Event, frozen=True, tag="sample"):
+class SampleTaken(RunEvent, frozen=True, tag="sample"):
     """A value inside a longer block, or of a watch. `at_s`: when it was taken, where it is written later."""
 
     series: str
@@ -227,7 +228,7 @@ class SampleTaken(Event, frozen=True, tag="sample"):
     at_s: of.Seconds | None = None
 
 
-class Inside(Event, frozen=True, tag="inside"):
+class ProcessTreeSample(RunEvent, frozen=True, tag="inside"):
     """A command's process tree while it runs, once a second. `at_s`: since its start; `run` counts the variant's runs.
 
     "PSS" (B), "threads" and "processes" are of that moment, "CPU" (s), "read" and "written" (B) sums since the start.
@@ -240,7 +241,7 @@ class Inside(Event, frozen=True, tag="inside"):
     values: dict[str, of.Value]
 
 
-class Group(Event, frozen=True, tag="group"):
+class Group(RunEvent, frozen=True, tag="group"):
     """A finished group: its order ("ABBA") and, per metric and pair, ln(variant/baseline) with more = better."""
 
     workload: str
@@ -250,12 +251,12 @@ class Group(Event, frozen=True, tag="group"):
     disturbed: tuple[Disturbance, ...] = ()
 
     @property
-    def variants(self) -> list[str]:
+    def ordered_variants(self) -> list[str]:
         """In the order measured."""
         return self.order.split() if " " in self.order else list(self.order)
 
 
-class Estimate(Event, frozen=True, tag="estimate"):
+class RunningEstimate(RunEvent, frozen=True, tag="estimate"):
     """The running estimate after a group; `ci95` is the interval that would hold if it stopped now."""
 
     workload: str
@@ -271,7 +272,7 @@ class Estimate(Event, frozen=True, tag="estimate"):
     p99_ns: tuple[of.Count, of.Count] | None = None  # of baseline and variant in the last group; never judged
 
 
-class Guard(Event, frozen=True, tag="guard"):
+class Guard(RunEvent, frozen=True, tag="guard"):
     """What disturbed, whose it was, and what was done about it. Names come from the host: data, never markup.
 
     `disturbance`, or `text` where it is none; `again`: what is measured again because of it.
@@ -287,13 +288,13 @@ class Guard(Event, frozen=True, tag="guard"):
     severity: Literal["warning", "notice"] = "notice"
 
     @property
-    def sentence(self) -> str:
-        said = self.disturbance.sentence if self.disturbance is not None else self.text
+    def guard_sentence(self) -> str:
+        text = self.disturbance.full_sentence if self.disturbance is not None else self.text
         before = "before the first block: " if self.early else ""
-        return f"{before}{said}" + (f"; the {self.again} is measured again" if self.again else "")
+        return f"{before}{text}" + (f"; the {self.again} is measured again" if self.again else "")
 
 
-class Verdict(GroupVerdict, frozen=True, omit_defaults=True, tag_field="type", tag="verdict"):
+class RunVerdict(GroupVerdict, frozen=True, omit_defaults=True, tag_field="type", tag="verdict"):
     """Of a run: between whom and when. `ratio` is null where it was not measured or is `not applicable`."""
 
     t: of.Seconds
@@ -319,9 +320,9 @@ class Verdict(GroupVerdict, frozen=True, omit_defaults=True, tag_field="type", t
         return f"{self.metric}|{self.baseline}|{self.variant}"
 
     @property
-    def unmeasured(self) -> bool:
+    def has_no_groups(self) -> bool:
         """Not started, or not as it should be measured: no group stands behind it."""
-        return self.groups == 0 and not self.judged
+        return self.groups == 0 and not self.is_judged
 
 
 class SeriesVerdict(Trend, frozen=True, omit_defaults=True, tag_field="type", tag="series"):
@@ -333,7 +334,7 @@ class SeriesVerdict(Trend, frozen=True, omit_defaults=True, tag_field="type", ta
     verdict: Word
 
 
-class Pulse(Event, frozen=True, tag="pulse"):
+class Pulse(RunEvent, frozen=True, tag="pulse"):
     """The host's own state, once a second. Shares are 0..1, rates are per second."""
 
     load1: of.Rate
@@ -347,7 +348,7 @@ class Pulse(Event, frozen=True, tag="pulse"):
     ours: dict[str, tuple[of.Value, of.Value]] = {}  # name -> our own read B/s, write B/s
 
 
-class Progress(Event, frozen=True, tag="progress"):
+class Progress(RunEvent, frozen=True, tag="progress"):
     """What is being done now and how long the rest takes (None: not known yet)."""
 
     step: str
@@ -356,29 +357,51 @@ class Progress(Event, frozen=True, tag="progress"):
     done: of.Share | None = None  # share 0..1 of the whole run
 
 
-class Found(Event, frozen=True, tag="finding"):
+class Found(RunEvent, frozen=True, tag="finding"):
     finding: Finding
 
 
-class Note(Event, frozen=True, tag="note"):
+class Note(RunEvent, frozen=True, tag="note"):
     text: str
 
 
-class LeftOut(Event, frozen=True, tag="left out"):
+class LeftOutLine(RunEvent, frozen=True, tag="left out"):
     """In the place of a line with a value that does not fit its type; `why` says which. A reader's, never written."""
 
     why: str
 
 
-class Ended(Event, frozen=True, tag="end"):
+class RunEnded(RunEvent, frozen=True, tag="end"):
     status: Status
     reason: str | None = None
     exit: of.Number = 0
 
 
 Common: TypeAlias = (  # of every scenario: what a decoder is made for
-    Began | Planned | Offer | FactRead | AbsentFact | Checked | Step | ActionEvent | Block | Train | SliceLength
-    | SampleTaken | Inside | Group | Estimate | Guard | Watched | Verdict | SeriesVerdict | Pulse | Progress | Found
-    | Note | LeftOut | Ended
-)  # fmt: skip
+    Began
+    | Planned
+    | ScenarioOffer
+    | FactRead
+    | AbsentFact
+    | Checked
+    | RunStep
+    | ActionEvent
+    | Block
+    | SliceBatch
+    | SliceLengthChosen
+    | SampleTaken
+    | ProcessTreeSample
+    | Group
+    | RunningEstimate
+    | Guard
+    | Watched
+    | RunVerdict
+    | SeriesVerdict
+    | Pulse
+    | Progress
+    | Found
+    | Note
+    | LeftOutLine
+    | RunEnded
+)
 AnyEvent: TypeAlias = Common | Result  # a scenario's own results too, whose types the registry knows

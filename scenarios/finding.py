@@ -21,7 +21,7 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
     source: str = ""
 
 
-class NextStep(msgspec.Struct, frozen=True, omit_defaults=True):
+class SuggestedStep(msgspec.Struct, frozen=True, omit_defaults=True):
     """What to do after a run: in words, and the commands for it, in their order.
 
     `command` is the first of them, empty where there is none; `then` are the others. Its price, as far as it is
@@ -36,18 +36,18 @@ class NextStep(msgspec.Struct, frozen=True, omit_defaults=True):
     rights: str = ""
 
     @property
-    def priced(self) -> str:
+    def title_with_price(self) -> str:
         """The title with the price: `run it with more time (takes 39 min, writes at most 24 GiB)`."""
         price = [
             f"takes {duration(self.seconds)}" if self.seconds else "",
             f"writes at most {size(self.writes)}" if self.writes else "",
             f"needs {self.rights}" if self.rights else "",
         ]
-        said = ", ".join(filter(None, price))
-        return f"{self.title} ({said})" if said else self.title
+        price_text = ", ".join(filter(None, price))
+        return f"{self.title} ({price_text})" if price_text else self.title
 
     @property
-    def commands(self) -> tuple[str, ...]:
+    def all_commands(self) -> tuple[str, ...]:
         return (self.command, *self.then) if self.command else ()
 
 
@@ -66,9 +66,9 @@ class Remedy(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     no_command: str = ""
 
     @property
-    def step(self) -> NextStep:
+    def as_step(self) -> SuggestedStep:
         """All of its commands: the first ones often only look, the last one alone often does not suffice."""
-        return NextStep(self.title, "".join(self.commands[:1]), self.commands[1:])
+        return SuggestedStep(self.title, "".join(self.commands[:1]), self.commands[1:])
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -99,30 +99,33 @@ def rank_of(finding: Finding) -> tuple[int, bool]:
     return SEVERITIES.index(finding.severity), finding.confidence == "hint"
 
 
-MOST_SHOWN = 8
+MAX_SHOWN_SUBJECTS = 8
 
 
-def folded(findings: Iterable[Finding]) -> list[Finding]:
+def fold_alike(findings: Iterable[Finding]) -> list[Finding]:
     """Findings that say the same (`alike`) of several subjects become one, in the place of the first."""
     groups: dict[tuple[str, str, str, str], list[Finding]] = {}
-    for one in findings:
-        own = "" if one.subject else f"{len(groups)}"  # a finding without a subject stands for itself
-        groups.setdefault((one.id, one.severity, one.alike, own), []).append(one)
-    return [group[0] if len(group) == 1 else _one_of(group) for group in groups.values()]
+    for finding in findings:
+        own = "" if finding.subject else f"{len(groups)}"  # a finding without a subject stands for itself
+        groups.setdefault((finding.id, finding.severity, finding.alike, own), []).append(finding)
+    return [group[0] if len(group) == 1 else _merge_findings(group) for group in groups.values()]
 
 
-def _one_of(group: list[Finding]) -> Finding:
-    first, subjects = group[0], tuple(one.subject for one in group)
+def _merge_findings(group: list[Finding]) -> Finding:
+    first, subjects = group[0], tuple(finding.subject for finding in group)
     if len(set(subjects)) < 2:
         return first
-    named = ", ".join(subjects[1:4]) + (", ..." if len(subjects) > 4 else "")
-    evidence = [*first.evidence, *(one.evidence[0] for one in group[1:MOST_SHOWN] if one.evidence)]
-    if len(group) > MOST_SHOWN:
-        rest = ", ".join(subjects[MOST_SHOWN:])
-        evidence.append(Evidence(f"and {len(group) - MOST_SHOWN} more: {rest}"[:2000]))
+    subject_names = ", ".join(subjects[1:4]) + (", ..." if len(subjects) > 4 else "")
+    evidence = [
+        *first.evidence,
+        *(finding.evidence[0] for finding in group[1:MAX_SHOWN_SUBJECTS] if finding.evidence),
+    ]
+    if len(group) > MAX_SHOWN_SUBJECTS:
+        rest = ", ".join(subjects[MAX_SHOWN_SUBJECTS:])
+        evidence.append(Evidence(f"and {len(group) - MAX_SHOWN_SUBJECTS} more: {rest}"[:2000]))
     return msgspec.structs.replace(
         first,
-        title=f"{first.title}; the same for {len(group) - 1} more: {named}",
+        title=f"{first.title}; the same for {len(group) - 1} more: {subject_names}",
         subject="",
         subjects=subjects,
         evidence=tuple(evidence),

@@ -19,18 +19,18 @@ from probes.units import size
 from scenarios import events as ev
 from scenarios.card import Card
 from scenarios.declared_options import COMMON_OPTIONS
-from scenarios.finding import Finding, NextStep
+from scenarios.finding import Finding, SuggestedStep
 from scenarios.plan import Option, Plan
 from scenarios.results.result import Result
 
 AResult = TypeVar("AResult", bound=Result)
 
 
-class Refused(Exception):
+class RunRefused(Exception):
     """The run cannot be done here (exit status 3). The text is one line: what, where, why, what next."""
 
 
-class Usage(Exception):
+class UsageError(Exception):
     """The request itself is wrong (exit status 2). The text is one line."""
 
 
@@ -55,7 +55,7 @@ class Applied(msgspec.Struct, frozen=True):
     inode: Inode | None = None
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class OtherRunOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """How a run of another scenario ended (`Run.other`): its answer in one sentence, and what that stands on.
 
     `recording` is its path. `status` is `interrupted` where it was stopped: what it had measured by then stands.
@@ -68,9 +68,9 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     recording: str
     answer: str
     weight: str  # of the answer: a severity, or "unknown"
-    verdicts: tuple[ev.Verdict, ...] = ()
+    verdicts: tuple[ev.RunVerdict, ...] = ()
     findings: tuple[Finding, ...] = ()
-    following: tuple[NextStep, ...] = ()
+    following: tuple[SuggestedStep, ...] = ()
 
 
 class Earlier(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,29 +99,29 @@ class Options:
             k: v for k, v in values.items() if v is not None and v != []
         }
 
-    def strings(self, name: str) -> tuple[str, ...]:
+    def as_strings(self, name: str) -> tuple[str, ...]:
         value = self.values.get(name)
         if value is None:
             return ()
         return tuple(str(v) for v in value) if isinstance(value, list) else (str(value),)
 
-    def string(self, name: str, default: str = "") -> str:
+    def as_string(self, name: str, default: str = "") -> str:
         value = self.values.get(name)
         return default if value is None else str(value)
 
-    def number(self, name: str, default: float = 0.0) -> float:
+    def as_number(self, name: str, default: float = 0.0) -> float:
         value = self.values.get(name)
         return default if value is None or isinstance(value, list | dict) else float(value)
 
-    def integer(self, name: str, default: int = 0) -> int:
+    def as_integer(self, name: str, default: int = 0) -> int:
         value = self.values.get(name)
         return default if value is None or isinstance(value, list | dict) else int(value)
 
-    def flag(self, name: str) -> bool:
+    def is_set(self, name: str) -> bool:
         return bool(self.values.get(name))
 
 
-class Step:
+class StepInProgress:
     """A step under way, as `Run.step` gives it: it ends as done unless one of these says otherwise."""
 
     def __init__(self, run: Run, id: str, title: str) -> None:
@@ -132,36 +132,38 @@ class Step:
         self._run = run
         self._wrote_s = -math.inf
 
-    def skip(self, reason: str) -> None:
+    def skip_step(self, reason: str) -> None:
         self.state, self.reason = "skipped", reason
 
     def fail(self, reason: str) -> None:
         self.state, self.reason = "failed", reason
 
-    def done(self, remark: str) -> None:
+    def finish_with_remark(self, remark: str) -> None:
         """Done, with a remark beside it."""
         self.state, self.reason = "done", remark
 
-    def progress(self, text: str, seconds_left: float | None = None, done: float | None = None) -> None:
+    def report_progress(
+        self, text: str, seconds_left: float | None = None, done: float | None = None
+    ) -> None:
         """What is being done now; `done` is the share (0..1) of the whole run."""
-        self._run.progress(self.id, text, seconds_left, done)
+        self._run.emit_progress(self.id, text, seconds_left, done)
 
-    def wrote(self, done: int, whole: int) -> None:
+    def report_written(self, written_bytes: int, total_bytes: int) -> None:
         """Of the test files, in bytes; a bench calls it while it writes them. Told once a second, and at the end."""
-        if self._run.time() - self._wrote_s >= 1.0 or done >= whole:
+        if self._run.time() - self._wrote_s >= 1.0 or written_bytes >= total_bytes:
             self._wrote_s = self._run.time()
-            self.progress(f"writing the test files, {size(done)} of {size(whole)}")
+            self.report_progress(f"writing the test files, {size(written_bytes)} of {size(total_bytes)}")
 
-    def tell(self) -> None:
+    def emit_state(self) -> None:
         self._run.emit(
-            ev.Step(t=self._run.time(), id=self.id, title=self.title, state=self.state, reason=self.reason)
+            ev.RunStep(t=self._run.time(), id=self.id, title=self.title, state=self.state, reason=self.reason)
         )
 
 
 class Run(Protocol):
     """What a scenario is given. `change` asks for consent, writes the journal, applies, and reverts on the way out.
 
-    `step`, `fact`, `note` and `found` are short for the events; who implements a Run inherits them.
+    `begin_step`, `fact`, `emit_note` and `emit_finding` are short for the events; who implements a Run inherits them.
 
     A stop (Ctrl-C, SIGTERM) cancels the scenario's task: it need not poll. Undoing is shielded from a second one.
     """
@@ -180,67 +182,67 @@ class Run(Protocol):
     def emit(self, event: ev.AnyEvent) -> None: ...
 
     @property
-    def margin(self) -> float:
+    def effect_margin(self) -> float:
         """The smallest effect that matters, as a share."""
-        return self.options.number("margin", 0.05)
+        return self.options.as_number("margin", 0.05)
 
     def change(self, action: Action) -> AbstractAsyncContextManager[Applied]: ...
 
-    async def other(
+    async def run_other(
         self,
         scenario: Scenario,
         values: Mapping[str, Json],
         hear: Callable[[ev.AnyEvent], None],
-        done: Callable[[Outcome], None],
+        done: Callable[[OtherRunOutcome], None],
     ) -> None:
         """Runs another scenario as a run of its own: own recording, own undo journal, stopped when this one is.
 
         `hear` gets its events as they come. `done` gets its outcome, also where this run is stopped meanwhile.
         """
-        raise Refused("this run cannot start other runs")
+        raise RunRefused("this run cannot start other runs")
 
-    def kept(self, kind: type[AResult]) -> Sequence[tuple[str, AResult]]:
+    def finished_results(self, kind: type[AResult]) -> Sequence[tuple[str, AResult]]:
         """Its results of that type in finished recordings on this host, the oldest first, each with its name."""
         return ()
 
-    def recorded(self, path: str) -> Iterator[ev.AnyEvent]:
+    def recorded_events(self, path: str) -> Iterator[ev.AnyEvent]:
         """The events of a recording that the user named. Raises Refused where it cannot be read."""
-        raise Refused(f"{path}: this run cannot read other runs' recordings")
+        raise RunRefused(f"{path}: this run cannot read other runs' recordings")
 
     @contextmanager
-    def step(self, id: str, title: str) -> Iterator[Step]:
+    def begin_step(self, id: str, title: str) -> Iterator[StepInProgress]:
         """A step of the run: started, and at the end of the block done, or failed with what was raised.
 
         A stop in the middle of it ends the run, not the step.
         """
-        step = Step(self, id, title)
-        step.tell()
+        step = StepInProgress(self, id, title)
+        step.emit_state()
         try:
             yield step
         except Exception as why:
             step.fail(" ".join((str(why) or type(why).__name__).split())[:300])
-            step.tell()
+            step.emit_state()
             raise
         if step.state == "started":
             step.state = "done"
-        step.tell()
+        step.emit_state()
 
-    def fact(
+    def emit_fact(
         self, subject: str, name: str, value: Json | Absent, unit: str = "", *, source: str = ""
     ) -> None:
         """A fact (`fact("disk:sda", "size", 1 << 40, "B", source="/sys/block/sda/size")`) or why it is absent."""
-        self.emit(ev.fact(entry(subject, name, value, source, unit), self.time()))
+        self.emit(ev.fact_event(entry(subject, name, value, source, unit), self.time()))
 
-    def progress(
+    def emit_progress(
         self, step: str, text: str, seconds_left: float | None = None, done: float | None = None
     ) -> None:
         """As of `Step`, for a step that is told elsewhere."""
         self.emit(ev.Progress(t=self.time(), step=step, text=text, seconds_left=seconds_left, done=done))
 
-    def note(self, text: str) -> None:
+    def emit_note(self, text: str) -> None:
         self.emit(ev.Note(t=self.time(), text=text))
 
-    def found(self, finding: Finding) -> None:
+    def emit_finding(self, finding: Finding) -> None:
         self.emit(ev.Found(t=self.time(), finding=finding))
 
 
@@ -259,7 +261,7 @@ async def own_directory(run: Run, parent: str) -> AsyncIterator[PrivateDirectory
         try:
             private = await asyncio.to_thread(PrivateDirectory.open, applied.value, applied.inode)
         except OSError as why:
-            raise Refused(
+            raise RunRefused(
                 f"{applied.value}: {why.strerror}; nothing was written; name another directory"
             ) from None
         try:
@@ -322,17 +324,17 @@ class Scenario(Protocol):
     def check(self, options: Options, boot_id: str, earlier: Sequence[Earlier]) -> None:
         """Before one of several: raises Usage where it cannot follow those."""
 
-    def so_far(self, earlier: Sequence[Earlier]) -> SoFar:
+    def describe_series(self, earlier: Sequence[Earlier]) -> SoFar:
         """After one of several, which is the last of these."""
         return SoFar(lines=())
 
-    def planned(self, **fields: Any) -> Plan:
+    def make_plan(self, **fields: Any) -> Plan:
         """A plan with this scenario's own words; `fields` are the others of Plan."""
         words = {"title": self.title, "question": self.question, "why": self.why, "reads": self.reads}
-        return Plan(scenario=self.id, **words | fields).sealed()
+        return Plan(scenario=self.id, **words | fields).with_digest()
 
 
-def lacking(scenario: object) -> tuple[str, ...]:
+def missing_attributes(scenario: object) -> tuple[str, ...]:
     """What of a scenario's declaration is missing: whoever brings one need not subclass `Scenario`."""
     asked = [*Scenario.__annotations__, "blocked", "prepare"]
     return tuple(name for name in asked if not hasattr(scenario, name))

@@ -15,45 +15,51 @@ from scenarios.plan import Option, Plan, Variant, worded_variant
 
 _SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(sec|min|s|m|h|d)\s*")
-MOST_TYPED = 64  # characters
+MAX_TYPED_CHARACTERS = 64  # characters
 
 
-def number(option: Option, typed: str) -> float:
+def parse_number(option: Option, typed: str) -> float:
     """In the option's unit, within its bounds. Raises ValueError with the reason, which names what was typed."""
     text = typed.strip().lower()
-    whole = option.kind == "integer"
+    is_integer = option.kind == "integer"
     try:
-        value = int(text) if whole else float(text)
+        value = int(text) if is_integer else float(text)
     except ValueError:
-        value = _with_unit(option, text, typed)
+        value = _parse_with_unit(option, text, typed)
     if abs(value) >= 1 << 63 or not math.isfinite(value):  # in this order: the latter needs a float
         raise ValueError(f"{typed!r} is not a number to work with")
     if option.least is not None and value < option.least:
-        raise ValueError(f"{typed!r} is too small: at least {option.least:g}{_bound(option, option.least)}")
+        raise ValueError(
+            f"{typed!r} is too small: at least {option.least:g}{_bound_unit(option, option.least)}"
+        )
     if option.most is not None and value > option.most:
-        raise ValueError(f"{typed!r} is too large: at most {option.most:g}{_bound(option, option.most)}")
+        raise ValueError(f"{typed!r} is too large: at most {option.most:g}{_bound_unit(option, option.most)}")
     return value
 
 
-def _with_unit(option: Option, text: str, typed: str) -> float:
-    if option.unit == "s" and len(text) <= MOST_TYPED and re.fullmatch(f"(?:{_TIME.pattern})+", text):
+def _parse_with_unit(option: Option, text: str, typed: str) -> float:
+    if (
+        option.unit == "s"
+        and len(text) <= MAX_TYPED_CHARACTERS
+        and re.fullmatch(f"(?:{_TIME.pattern})+", text)
+    ):
         return sum(float(amount) * _SECONDS[unit] for amount, unit in _TIME.findall(text))
     if option.unit == "share" and text.endswith("%"):
         try:
             return float(text[:-1]) / 100
         except ValueError:
             pass
-    how = {"s": "; write 90, 90s or 2m", "share": "; write 0.05 or 5%"}.get(option.unit, "")
+    hint = {"s": "; write 90, 90s or 2m", "share": "; write 0.05 or 5%"}.get(option.unit, "")
     kind = "integer" if option.kind == "integer" else "number"
-    raise ValueError(f"{typed!r} is not a valid {kind}{how}")
+    raise ValueError(f"{typed!r} is not a valid {kind}{hint}")
 
 
-def _bound(option: Option, value: float) -> str:
+def _bound_unit(option: Option, value: float) -> str:
     """The unit beside a bound."""
     return {"s": " s", "share": f" ({100 * value:g} %)"}.get(option.unit, "")
 
 
-def arguments(values: Mapping[str, Json], declared: Iterable[Option] = ()) -> list[str]:
+def command_arguments(values: Mapping[str, Json], declared: Iterable[Option] = ()) -> list[str]:
     """Options as the command line takes them; what equals its declared default is left out."""
     defaults = {o.name: o.default for o in declared}
     out: list[str] = []
@@ -73,7 +79,7 @@ def arguments(values: Mapping[str, Json], declared: Iterable[Option] = ()) -> li
 
 
 FLAG = "private"
-SHORT = 3  # letters: a shorter word stands in other words too, and is told
+MAX_SHORT_WORD = 3  # letters: a shorter word stands in other words too, and is told
 
 
 class Discretion:
@@ -92,17 +98,19 @@ class Discretion:
         self._form = digest if self._is_private else form
         self._word_form = partial(harmless_value, "") if self._form is harmless_text else self._form
         self._names = {o.name for o in declared if o.secret}
-        self._values = [text for name in self._names for text in _texts(options.get(name))]
-        words = {word for text in self._values for word in (text, *_words(text)) if self._is_hidden(word)}
+        self._values = [text for name in self._names for text in _value_texts(options.get(name))]
+        words = {
+            word for text in self._values for word in (text, *_command_words(text)) if self._is_hidden(word)
+        }
         self._words = sorted(words, key=len, reverse=True)
 
-    def options(self, options: Mapping[str, Json]) -> dict[str, Json]:
+    def discreet_options(self, options: Mapping[str, Json]) -> dict[str, Json]:
         return {k: self._formed(v) if k in self._names else v for k, v in options.items()}
 
-    def command(self, words: Sequence[str]) -> list[str]:
-        return [self._word(word) for word in words] if self._is_private else list(words)
+    def discreet_command(self, words: Sequence[str]) -> list[str]:
+        return [self._discreet_word(word) for word in words] if self._is_private else list(words)
 
-    def text(self, text: str) -> str:
+    def discreet_text(self, text: str) -> str:
         """A sentence, as one that refuses what was asked for."""
         for word in self._words:
             text = text.replace(word, self._word_form(word))
@@ -114,7 +122,7 @@ class Discretion:
             return plan
         return msgspec.structs.replace(
             plan,
-            options=self.options(plan.options),
+            options=self.discreet_options(plan.options),
             variants=tuple(map(self._variant, plan.variants)) if plan.commands else plan.variants,
             commands=tuple(map(self._form, plan.commands)),
         )
@@ -129,24 +137,24 @@ class Discretion:
     def _is_hidden(self, word: str) -> bool:
         """In a sentence a word of small letters alone may be the sentence's own."""
         can_be_ordinary = not self._is_private and word.isalpha() and word.islower()
-        return len(word) > SHORT and not can_be_ordinary and self._word_form(word) != word
+        return len(word) > MAX_SHORT_WORD and not can_be_ordinary and self._word_form(word) != word
 
-    def _word(self, word: str) -> str:
+    def _discreet_word(self, word: str) -> str:
         name, equals, value = word.partition("=")
         if equals and name.removeprefix("--") in self._names:
             return f"{name}={digest(value)}"
         return digest(word) if word in self._values else word
 
     def _formed(self, value: Json) -> Json:
-        texts: list[Json] = [self._form(text) for text in _texts(value)]
+        texts: list[Json] = [self._form(text) for text in _value_texts(value)]
         return texts if isinstance(value, list) else texts[0] if texts else None
 
 
-def _texts(value: Json) -> list[str]:
-    return [str(one) for one in value] if isinstance(value, list) else [] if value is None else [str(value)]
+def _value_texts(value: Json) -> list[str]:
+    return [str(item) for item in value] if isinstance(value, list) else [] if value is None else [str(value)]
 
 
-def _words(text: str) -> list[str]:
+def _command_words(text: str) -> list[str]:
     """Words of a command, and values of `NAME=VALUE` in it."""
     try:
         words = shlex.split(text)

@@ -21,12 +21,12 @@ def check_declaration(scenario: Scenario) -> None:
     import msgspec
 
     from scenarios.card import Card
-    from scenarios.declared_options import Words
+    from scenarios.declared_options import ScenarioWords
     from scenarios.plan import Option
 
-    words = {name: getattr(scenario, name) for name in Words.__struct_fields__}
+    words = {name: getattr(scenario, name) for name in ScenarioWords.__struct_fields__}
     try:
-        msgspec.convert(msgspec.to_builtins(words), Words)
+        msgspec.convert(msgspec.to_builtins(words), ScenarioWords)
         msgspec.convert(msgspec.to_builtins(scenario.card), Card)
         options = msgspec.convert(msgspec.to_builtins(scenario.options), tuple[Option, ...])
     except (msgspec.MsgspecError, TypeError, RecursionError) as error:

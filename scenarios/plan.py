@@ -49,7 +49,7 @@ class Metric(msgspec.Struct, frozen=True, omit_defaults=True):
     of: Literal["mean", "median", "max"] = "mean"  # which of an imported result's repetitions is its figure
     invalid: str = ""  # why an imported figure is never compared: the tool's own words, or too little work
 
-    def figure(self, values: Sequence[float]) -> float:
+    def combine_blocks(self, values: Sequence[float]) -> float:
         """What a run's blocks come to."""
         if self.of == "max":
             return max(values)
@@ -165,7 +165,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     def needs_consent(self) -> bool:
         return any(action.asks for action in self.actions)
 
-    def sealed(self) -> Plan:
+    def with_digest(self) -> Plan:
         """The plan with its digest: over what would be done, not over times, wording or the fill level of today."""
         done = (
             self.scenario,

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from probes.types import Json
 
-_MOST_RATIO = 1e305  # where a run clips its intervals: exp(700)
+_MAX_RATIO = 1e305  # where a run clips its intervals: exp(700)
 
 Seconds: TypeAlias = Annotated[float, Meta(ge=0, le=3.2e8)]  # ten years: a run's time
 Duration: TypeAlias = Annotated[float, Meta(ge=0, le=1e12)]  # of what was only foreseen
@@ -19,9 +19,9 @@ Probability: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
 Margin: TypeAlias = Annotated[float, Meta(ge=0, le=0.99)]
 Value: TypeAlias = Annotated[float, Meta(ge=-1e24, le=1e24)]  # of any unit: bytes, ns, packets/s
 Rate: TypeAlias = Annotated[float, Meta(ge=0, le=1e24)]  # or an amount
-Ratio: TypeAlias = Annotated[float, Meta(ge=1 / _MOST_RATIO, le=_MOST_RATIO)]
-Edge: TypeAlias = Annotated[float, Meta(ge=0, le=_MOST_RATIO)]  # of a ratio's interval
-Change: TypeAlias = Annotated[float, Meta(ge=-_MOST_RATIO, le=_MOST_RATIO)]  # as a share: 0.1 is a tenth more
+Ratio: TypeAlias = Annotated[float, Meta(ge=1 / _MAX_RATIO, le=_MAX_RATIO)]
+Edge: TypeAlias = Annotated[float, Meta(ge=0, le=_MAX_RATIO)]  # of a ratio's interval
+Change: TypeAlias = Annotated[float, Meta(ge=-_MAX_RATIO, le=_MAX_RATIO)]  # as a share: 0.1 is a tenth more
 Logarithm: TypeAlias = Annotated[float, Meta(ge=-700, le=700)]  # of a ratio
 Deviation: TypeAlias = Annotated[float, Meta(ge=0, le=700)]  # of logarithms
 Number: TypeAlias = Annotated[int, Meta(ge=-1, le=1 << 31)]  # of groups; -1: before the first
@@ -31,11 +31,11 @@ Whole: TypeAlias = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 _DEEPEST = 60  # levels of a value
 
 
-def sound(value: Json, depth: int = 0) -> bool:
+def is_showable(value: Json, depth: int = 0) -> bool:
     """Whether a value without a type of its own (a fact's, an option's, a table's) is one that a view can show."""
     if isinstance(value, int | float):
-        return abs(value) <= (_MOST_RATIO if isinstance(value, float) else 1 << 64)
+        return abs(value) <= (_MAX_RATIO if isinstance(value, float) else 1 << 64)
     if not isinstance(value, list | dict):
         return True
     inner = value.values() if isinstance(value, dict) else value
-    return depth < _DEEPEST and all(sound(one, depth + 1) for one in inner)
+    return depth < _DEEPEST and all(is_showable(item, depth + 1) for item in inner)

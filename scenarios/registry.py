@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 
 
-def folders(file: str) -> tuple[str, ...]:
+def folders_with(file: str) -> tuple[str, ...]:
     """The scenarios' folders that hold a file of that name, such as `rules.py`."""
     return tuple(sorted(path.parent.name for path in HERE.glob(f"*/{file}")))
 
 
-def names() -> tuple[str, ...]:
-    """Every id; `offered` brings scenarios into the order in which a person is offered them."""
-    others = (entry.name for entry in entry_points(group=GROUP))
-    return tuple(sorted({*folders("scenario.py"), *filter(NAME.fullmatch, others)}))
+def scenario_names() -> tuple[str, ...]:
+    """Every id; `offer_order` brings scenarios into the order in which a person is offered them."""
+    others = (entry.name for entry in external_entry_points(group=GROUP))
+    return tuple(sorted({*folders_with("scenario.py"), *filter(NAME.fullmatch, others)}))
 
 
-def offered(scenario: Scenario) -> tuple[bool, float]:
+def offer_order(scenario: Scenario) -> tuple[bool, float]:
     """Sort key: what needs no right and no tool first, the quickest first."""
     return bool(scenario.needs), scenario.takes_s
 
 
 def load(name: str) -> Scenario:
     """The scenario of that id. Raises KeyError for an unknown one, and what a third party's module raises."""
-    if name in folders("scenario.py"):
+    if name in folders_with("scenario.py"):
         module = import_module(f"scenarios.{name}.scenario")
         for kind in vars(module).values():
             if (
@@ -47,27 +47,27 @@ def load(name: str) -> Scenario:
                 and kind.__module__ == module.__name__
                 and getattr(kind, "id", "") == name
             ):
-                return _whole(kind())
+                return _checked_scenario(kind())
         raise ImportError(f"{module.__name__} has no class with the id {name}")
-    for entry in entry_points(group=GROUP):
+    for entry in external_entry_points(group=GROUP):
         if entry.name == name:
             kind_of_another = cast("type[Scenario]", load_entry(entry))
-            scenario = _whole(kind_of_another())
+            scenario = _checked_scenario(kind_of_another())
             check_declaration(scenario)
             return scenario
     raise KeyError(name)
 
 
-def entry_points(group: str) -> EntryPoints:
+def external_entry_points(group: str) -> EntryPoints:
     """What other packages bring. Imported only where it is asked: it takes longer than a scenario of our own."""
     from importlib import metadata
 
     return metadata.entry_points(group=group)
 
 
-def _whole(scenario: Scenario) -> Scenario:
-    from scenarios.model import lacking  # what asks for folders alone needs no scenario
+def _checked_scenario(scenario: Scenario) -> Scenario:
+    from scenarios.model import missing_attributes  # what asks for folders alone needs no scenario
 
-    if missing := lacking(scenario):
+    if missing := missing_attributes(scenario):
         raise ImportError(f"the scenario does not declare {', '.join(missing)}")
     return scenario

@@ -20,15 +20,15 @@ class Inapplicable(Exception):
     """The rule makes no sense on this host (one line), for example SATA rules without a SATA disk."""
 
 
-def readable(found: T | Absent, what: str = "") -> T:
-    """What was read. Raises Unreadable with the reason, behind `what`."""
-    if isinstance(found, Absent):
-        raise Unreadable(f"{what}: {found.reason}" if what else found.reason)
-    return found
+def require_readable(fact: T | Absent, subject: str = "") -> T:
+    """What was read. Raises Unreadable with the reason, behind `subject`."""
+    if isinstance(fact, Absent):
+        raise Unreadable(f"{subject}: {fact.reason}" if subject else fact.reason)
+    return fact
 
 
 @dataclass(frozen=True)
-class Rule:
+class HostRule:
     """`check` yields findings; none means that the rule was read and is content."""
 
     id: str  # dotted: "storage.pcie-link"

@@ -3,11 +3,11 @@
 import msgspec
 
 from scenarios.disturbance import Disturbance
-from scenarios.event import Event
+from scenarios.event import RunEvent
 from scenarios.ranges import Count, Seconds, Share
 
 
-class Surroundings(msgspec.Struct, frozen=True, omit_defaults=True):
+class MeasuredSurroundings(msgspec.Struct, frozen=True, omit_defaults=True):
     """One interval's. Shares 0..1 of all CPUs or of the time, bytes and counts of the interval; None: not told here.
 
     load   which load of which variant ran; "" where nothing of ours did.
@@ -54,13 +54,13 @@ class Surroundings(msgspec.Struct, frozen=True, omit_defaults=True):
         return max(0, read - own) / max(self.seconds, 1e-3)
 
 
-class Watched(Event, frozen=True, tag="watched"):
+class Watched(RunEvent, frozen=True, tag="watched"):
     """What the guards read of a train or block, and what of it was beyond a limit, measured again or not.
 
     devices  whose counters were read, by kernel name.
     """
 
     workload: str
-    surroundings: Surroundings
+    surroundings: MeasuredSurroundings
     devices: tuple[str, ...] = ()
     told: tuple[Disturbance, ...] = ()

@@ -13,9 +13,9 @@ from msgspec import structs
 from probes.host import Host, OutOfTime
 from probes.types import Entry
 from scenarios import events as ev
-from scenarios.finding import Finding, folded, rank_of
-from scenarios.registry import folders, load, names, offered
-from scenarios.rule import Inapplicable, Rule, Unreadable
+from scenarios.finding import Finding, fold_alike, rank_of
+from scenarios.registry import folders_with, load, offer_order, scenario_names
+from scenarios.rule import HostRule, Inapplicable, Unreadable
 from scenarios.rules.engine import rule_of
 from scenarios.rules.known import written
 
@@ -25,15 +25,17 @@ if TYPE_CHECKING:
 OUT_OF_TIME = "not read within the time limit: too much to read, or too slow"
 
 
-def all_rules() -> tuple[Rule, ...]:
+def all_rules() -> tuple[HostRule, ...]:
     """Rules in code (`rules.py`) and in data (`rules.toml`), then the site's own."""
-    coded = (rule for name in folders("rules.py") for rule in import_module(f"scenarios.{name}.rules").RULES)
+    coded = (
+        rule for name in folders_with("rules.py") for rule in import_module(f"scenarios.{name}.rules").RULES
+    )
     return (*coded, *(rule_of(text) for text in written().rules))
 
 
-def glances(host: Host) -> Iterator[Entry]:
+def scenario_facts(host: Host) -> Iterator[Entry]:
     """What the scenarios' own files (`glance.py`) add to the facts of triage."""
-    for name in folders("glance.py"):
+    for name in folders_with("glance.py"):
         yield from import_module(f"scenarios.{name}.glance").glance(host)
 
 
@@ -52,21 +54,21 @@ def _firewall_events(host: Host, time: Callable[[], float]) -> Iterator[ev.AnyEv
 
 def as_events(entries: Iterable[Entry], time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
     for entry in entries:
-        yield ev.fact(entry, time())
+        yield ev.fact_event(entry, time())
 
 
-def offers(host: Host, time: Callable[[], float]) -> Iterator[ev.Offer]:
+def scenario_offers(host: Host, time: Callable[[], float]) -> Iterator[ev.ScenarioOffer]:
     """Every scenario with what it answers and, where it cannot run here, why; those that cannot be loaded last."""
     loaded: list[Scenario] = []
     broken: list[tuple[str, str]] = []
-    for name in names():
+    for name in scenario_names():
         try:
             loaded.append(load(name))
         except Exception as error:  # a third party's scenario must not take triage down
             broken.append((name, f"cannot be loaded: {type(error).__name__}: {error}"))
-    for scenario in sorted(loaded, key=offered):
+    for scenario in sorted(loaded, key=offer_order):
         try:
-            yield ev.Offer(
+            yield ev.ScenarioOffer(
                 t=time(),
                 id=scenario.id,
                 title=scenario.title,
@@ -81,16 +83,16 @@ def offers(host: Host, time: Callable[[], float]) -> Iterator[ev.Offer]:
         except Exception as error:
             broken.append((scenario.id, f"cannot be evaluated: {type(error).__name__}: {error}"))
     for name, text in broken:
-        yield ev.Offer(t=time(), id=name, title=name, question="", takes_s=0, blocked=text)
+        yield ev.ScenarioOffer(t=time(), id=name, title=name, question="", takes_s=0, blocked=text)
 
 
-def apply_rule(rule: Rule, host: Host, time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
+def apply_rule(rule: HostRule, host: Host, time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
     """One rule's events: its findings, then how it went. What was found stands also where the rest is unknown."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     unknown = ""
     try:
         for finding in rule.check(host):
-            found.append(finding)
+            findings.append(finding)
     except Unreadable as why:
         unknown = str(why)
     except Inapplicable as why:
@@ -103,35 +105,35 @@ def apply_rule(rule: Rule, host: Host, time: Callable[[], float]) -> Iterator[ev
         reason = f"the rule failed: {fault}: {error}"
         yield ev.Checked(t=time(), rule=rule.id, state="unreadable", reason=reason, fault=fault)
         return
-    found = folded(found)
-    for finding in found:
+    findings = fold_alike(findings)
+    for finding in findings:
         yield ev.Found(t=time(), finding=finding)
-    state: Literal["spoke", "unreadable", "ok"] = "spoke" if found else "unreadable" if unknown else "ok"
+    state: Literal["spoke", "unreadable", "ok"] = "spoke" if findings else "unreadable" if unknown else "ok"
     yield ev.Checked(t=time(), rule=rule.id, state=state, reason=unknown)
 
 
 def findings_about(host: Host, subjects: frozenset[str]) -> list[Finding]:
     """The findings of the rules on these subjects, the worst first."""
     rules = (rule for rule in all_rules() if rule.subject in subjects)
-    return _findings(event for rule in rules for event in apply_rule(rule, host, lambda: 0.0))
+    return _sorted_findings(event for rule in rules for event in apply_rule(rule, host, lambda: 0.0))
 
 
-def _findings(events: Iterable[ev.AnyEvent]) -> list[Finding]:
+def _sorted_findings(events: Iterable[ev.AnyEvent]) -> list[Finding]:
     """The worst first."""
-    found = [event.finding for event in events if isinstance(event, ev.Found)]
-    return sorted(found, key=rank_of)
+    findings = [event.finding for event in events if isinstance(event, ev.Found)]
+    return sorted(findings, key=rank_of)
 
 
-def examine(host: Host, time: Callable[[], float], *, facts: bool = True) -> Iterator[ev.AnyEvent]:
+def examine_host(host: Host, time: Callable[[], float], *, facts: bool = True) -> Iterator[ev.AnyEvent]:
     """Facts, offers, then what programs must be asked for, then every rule. `time` gives the events' `t`.
 
     Without `facts` the rules alone.
     """
     if facts:
-        yield from _as_far_as_time(fact_events(host, time), "facts", time)
-        yield from _as_far_as_time(offers(host, time), "scenarios", time)
-        yield from _as_far_as_time(_firewall_events(host, time), "the firewall", time)
-        yield from _as_far_as_time(as_events(glances(host), time), "the scenarios' facts", time)
+        yield from _until_out_of_time(fact_events(host, time), "facts", time)
+        yield from _until_out_of_time(scenario_offers(host, time), "scenarios", time)
+        yield from _until_out_of_time(_firewall_events(host, time), "the firewall", time)
+        yield from _until_out_of_time(as_events(scenario_facts(host), time), "the scenarios' facts", time)
     for problem in written().problems:
         yield ev.Note(t=time(), text=f"a rule was left out: {problem}")
     rules = sorted(all_rules(), key=lambda rule: rule.first_look is not None)  # who looks twice comes last
@@ -140,25 +142,25 @@ def examine(host: Host, time: Callable[[], float], *, facts: bool = True) -> Ite
             with suppress(Exception):  # the rule asks again, and says what is wrong
                 rule.first_look(host)
     for rule in rules:
-        for event in _as_far_as_time(apply_rule(rule, host, time), rule.id, time):
+        for event in _until_out_of_time(apply_rule(rule, host, time), rule.id, time):
             if host.out_of_time and isinstance(event, ev.Checked) and event.state == "ok":
                 event = ev.Checked(t=event.t, rule=rule.id, state="unreadable", reason=OUT_OF_TIME)
             yield event
 
 
-def suspects(time: Callable[[], float]) -> tuple[list[ev.AnyEvent], list[Finding]]:
+def examine_live_host(time: Callable[[], float]) -> tuple[list[ev.AnyEvent], list[Finding]]:
     """Every read-only rule on this host: the events, and the findings in them, the worst first."""
     host = Host()
     host.still = True
-    events = list(examine(host, time, facts=False))
-    return events, _findings(events)
+    events = list(examine_host(host, time, facts=False))
+    return events, _sorted_findings(events)
 
 
-def _as_far_as_time(
-    events: Iterator[ev.AnyEvent], what: str, time: Callable[[], float]
+def _until_out_of_time(
+    events: Iterator[ev.AnyEvent], part_name: str, time: Callable[[], float]
 ) -> Iterator[ev.AnyEvent]:
     """The time is over for the part that is busy; the others still say that they were not read."""
     try:
         yield from events
     except OutOfTime:
-        yield ev.Note(t=time(), text=f"{what}: {OUT_OF_TIME}")
+        yield ev.Note(t=time(), text=f"{part_name}: {OUT_OF_TIME}")

@@ -18,7 +18,7 @@ from probes.captured.sosreport import FOLDER, file_name
 from probes.host import Host
 from probes.read_trace import tracing
 from scenarios.rules.known import written
-from scenarios.triage import examine
+from scenarios.triage import examine_host
 from tests.syntax import ROOT
 
 MAX_SHOWN = 400
@@ -30,7 +30,7 @@ def unread_files(tree: Path) -> list[str]:
     host = Host(str(tree))
     host.still = True
     with tracing() as read:
-        for _ in examine(host, lambda: 0.0):
+        for _ in examine_host(host, lambda: 0.0):
             pass
     root = host.root or str(tree)
     real = {os.path.realpath(f"{root}/{place.lstrip('/')}") for place in read if place.startswith("/")}

@@ -55,11 +55,11 @@ class Nap(Scenario):
     options: ClassVar[tuple[Option, ...]] = ()
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        plan = self.planned(steps=(PlannedStep("nap", "sleep", 0.1),), seconds=0.1)
+        plan = self.make_plan(steps=(PlannedStep("nap", "sleep", 0.1),), seconds=0.1)
         return Prepared(plan, self._run)
 
     async def _run(self, run: Run) -> None:
-        with run.step("nap", "sleep"):
+        with run.begin_step("nap", "sleep"):
             before = run.clock.now()
             await run.clock.sleep(0.1)
             run.emit(Lateness(t=run.time(), value=run.clock.now() - before - 0.1))
@@ -73,7 +73,7 @@ from typing import ClassVar
 
 from probes.units import duration
 from scenarios import ranges as of
-from scenarios.results.document import Part, say
+from scenarios.results.document import Part, paragraph_of
 from scenarios.results.result import Result
 
 
@@ -83,7 +83,7 @@ class Lateness(Result, frozen=True, tag="nap.lateness/1"):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        return (say(f"woken {duration(abs(self.value))} off its time"),)
+        return (paragraph_of(f"woken {duration(abs(self.value))} off its time"),)
 ''',
     # a rule: data, tested by its own rows
     "scenarios/nap/rules.toml": """[[rule]]

@@ -30,4 +30,4 @@ def test_each_command_and_scenario_is_there() -> None:
     assert commands <= set(COMMANDS)
     assert set(COMMANDS) - FOR_THE_SCREEN - {"completion"} <= listed
     table = set(re.findall(r"^\| `([a-z]+)` \|", README, re.M))
-    assert table == {name for name in registry.names() if (ROOT / "scenarios" / name).is_dir()}
+    assert table == {name for name in registry.scenario_names() if (ROOT / "scenarios" / name).is_dir()}

@@ -72,7 +72,9 @@ class Commands(LazyGroup):
         if args[0] not in known and not args[0].startswith("-"):
             from scenarios import registry
 
-            meant = {name: name for name in known} | {name: f"run {name}" for name in registry.names()}
+            meant = {name: name for name in known} | {
+                name: f"run {name}" for name in registry.scenario_names()
+            }
             near = get_close_matches(args[0], meant, n=1, cutoff=LIKE)
             instead = (
                 f"did you mean `hostdx {meant[near[0]]}`?" if near else "`hostdx --help` lists the commands"

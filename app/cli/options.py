@@ -62,7 +62,7 @@ class Number(click.ParamType[float]):
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         try:
-            return option_value.number(self._option, str(value))
+            return option_value.parse_number(self._option, str(value))
         except ValueError as why:
             self.fail(str(why), param, ctx)
 

@@ -22,13 +22,13 @@ def places(paths: tuple[str, ...], mounts: bool, complete: str | None) -> int:
         text, choices = completed(complete)
         out(printable_json(encode({"text": text, "choices": choices})).decode())
         return 0
-    from scenarios.files.places import place
-    from scenarios.files.places import places as all_places
+    from scenarios.files.places import directory_choice
+    from scenarios.files.places import list_directory_choices as all_places
 
     host = Host()
     found = [*(all_places(host) if mounts else ())]
     known = {one.path for one in found}
-    found += [place(host, path) for path in paths if path not in known]
+    found += [directory_choice(host, path) for path in paths if path not in known]
     out(printable_json(encode(found)).decode())
     return 0
 

@@ -30,7 +30,7 @@ class Scenarios(click.Group):
         self._extra = extra
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [scenario.id for scenario in sorted(available(), key=registry.offered)]
+        return [scenario.id for scenario in sorted(available(), key=registry.offer_order)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         scenario = found(str(self.name), cmd_name)
@@ -85,7 +85,7 @@ def _heeded(scenario: Scenario, parameters: Sequence[click.Parameter]) -> Sequen
 
 def available() -> Iterator[Scenario]:
     """Those that can be loaded; one that cannot is not offered."""
-    for name in registry.names():
+    for name in registry.scenario_names():
         try:
             yield registry.load(name)
         except Exception:
@@ -105,7 +105,7 @@ def found(command: str, name: str) -> Scenario | None:
 
 def unknown(command: str, name: str) -> Failure:
     """What was meant, or where the names are."""
-    near = get_close_matches(name, registry.names(), n=1, cutoff=LIKE)
+    near = get_close_matches(name, registry.scenario_names(), n=1, cutoff=LIKE)
     if near:
         instead = f"did you mean `{near[0]}`?"
     elif "/" in name:

@@ -19,7 +19,7 @@ from scenarios import events as ev
 from scenarios.compare.run_summary import MOST_FACTS, MOST_FINDINGS, READ, FactKey, FigureKey, Load, take
 from scenarios.peers.facts import spelt
 from scenarios.peers.node import Hardware, hardware, loads_of, measured
-from scenarios.ranges import sound
+from scenarios.ranges import is_showable
 
 MOST_JSON = 16 << 20  # bytes: a host of a thousand disks has 2 MiB
 _NAME = 255  # characters of a host's name
@@ -99,7 +99,9 @@ def _of_json(path: Path) -> Summary:
         raise ValueError(f"is no triage of hostdx: {' '.join(str(error).split())[:200]}") from None
     if found.schema != ev.SCHEMA or found.scenario != "triage":
         raise ValueError("is no triage of hostdx (`hostdx triage --json`)")
-    facts = {_key(label): value for label, value in list(found.facts.items())[:MOST_FACTS] if sound(value)}
+    facts = {
+        _key(label): value for label, value in list(found.facts.items())[:MOST_FACTS] if is_showable(value)
+    }
     name = facts.get(("host", "name"))
     return Summary(
         host=name[:_NAME] if isinstance(name, str) else "",

@@ -17,8 +17,8 @@ GROUP_GAP_S = 0.05  # events closer together than this were written by one thing
 CHECKPOINT_EVERY = 8192  # refolding that many takes about 10 ms
 
 
-_MEASURED = (ev.Block, ev.Train, ev.SampleTaken)
-_MARKED = frozenset({ev.Step, ev.Found, ev.Verdict, ev.SeriesVerdict, ev.ActionEvent, ev.Ended})
+_MEASURED = (ev.Block, ev.SliceBatch, ev.SampleTaken)
+_MARKED = frozenset({ev.RunStep, ev.Found, ev.RunVerdict, ev.SeriesVerdict, ev.ActionEvent, ev.RunEnded})
 
 
 def snapshot(session: Session) -> Session:
@@ -38,18 +38,18 @@ def snapshot(session: Session) -> Session:
 def mark(event: ev.AnyEvent, plan: Plan | None = None) -> str:
     """What `n` stops at, in a few words as the plan calls it; empty for everything else."""
     match event:
-        case ev.Step(state="started"):
+        case ev.RunStep(state="started"):
             return f"step: {event.title}"
-        case ev.Step(state="skipped" | "failed"):
+        case ev.RunStep(state="skipped" | "failed"):
             return f"{event.title} {event.state}"
         case ev.Found():
             return f"finding: {event.finding.title}"
-        case ev.Verdict() | ev.SeriesVerdict():
+        case ev.RunVerdict() | ev.SeriesVerdict():
             titles = {w.id: w.title for w in plan.workloads} if plan is not None else {}
             return f"verdict: {titles.get(event.workload, event.workload)}"
         case ev.ActionEvent():
             return f"{event.state} {event.action.title}"
-        case ev.Ended():
+        case ev.RunEnded():
             return "end"
     return ""
 

@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from scenarios import events as ev
-from scenarios.experiment.looks import looks
+from scenarios.experiment.looks import plan_analyses
 from scenarios.plan import PlannedStep
-from scenarios.verdict.verdict import decide, of_ratio
+from scenarios.verdict.verdict import decide, estimate_of_ratio
 
 if TYPE_CHECKING:
     from app.recording.session import Session
@@ -108,13 +108,13 @@ class NextLook(NamedTuple):
     decides: bool
 
 
-def next_look(session: Session, estimate: ev.Estimate, margin: float) -> NextLook | None:
+def next_look(session: Session, estimate: ev.RunningEstimate, margin: float) -> NextLook | None:
     """None without an interval, or where no look is to come."""
     if estimate.ci95 is None or not estimate.planned_groups:
         return None
     load = session.load(estimate.workload)
     least = load.min_groups if load is not None else 8
-    planned = looks(estimate.planned_groups, least)  # of a former recording
+    planned = plan_analyses(estimate.planned_groups, least)  # of a former recording
     following = estimate.next_look or next((n for n in planned if n > estimate.groups), 0)
     taken = [g.t for g in session.groups.get(estimate.workload, ()) if not g.disturbed]
     if not following or len(taken) < 2:
@@ -122,10 +122,10 @@ def next_look(session: Session, estimate: ev.Estimate, margin: float) -> NextLoo
     began = session.steps.get(estimate.workload)
     since = began.t if began is not None and began.t < taken[-1] else taken[0]
     pace = (taken[-1] - since) / len(taken)
-    then = of_ratio(estimate.ratio, estimate.ci95, margin)
+    then = estimate_of_ratio(estimate.ratio, estimate.ci95, margin)
     then = then._replace(units=following, least=least, last=following == estimate.planned_groups)
     return NextLook(
         following,
         max(0.0, pace * (following - estimate.groups) - (session.time - taken[-1])),
-        decide(then).decided,
+        decide(then).is_decided,
     )

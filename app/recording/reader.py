@@ -22,7 +22,7 @@ from probes.lossless_json import Decoder
 from probes.named_file import opened
 from probes.types import Json
 from scenarios import events as ev
-from scenarios.ranges import sound
+from scenarios.ranges import is_showable
 
 CHUNK = 1 << 20
 
@@ -45,15 +45,15 @@ _OUT_OF_RANGE = re.compile(r"Expected `\w+` (?:[<>]=?|of length)|out of range") 
 _NO_TYPE: dict[type, Callable[[Any], Json]] = {  # values of any type, by their event
     ev.Began: lambda e: e.options,
     ev.Planned: lambda e: e.plan.options,
-    ev.Offer: lambda e: [option.default for option in e.options],
+    ev.ScenarioOffer: lambda e: [option.default for option in e.options],
 }
 
 
 def _is_sound(event: ev.AnyEvent) -> bool:
     if isinstance(event, ev.FactRead):  # the many
-        return isinstance(event.value, str) or sound(event.value)
+        return isinstance(event.value, str) or is_showable(event.value)
     loose = _NO_TYPE.get(type(event))
-    return loose is None or sound(loose(event))
+    return loose is None or is_showable(loose(event))
 
 
 class BrokenRecording(Failure):
@@ -169,7 +169,7 @@ class Follower:
                 if tag and tag not in _KNOWN:
                     yield from self._result(line)
                 elif tag and self.line > 1 and _OUT_OF_RANGE.search(str(error)):
-                    yield ev.LeftOut(t=self._time, why=f"line {self.line}: {_short(error)}")
+                    yield ev.LeftOutLine(t=self._time, why=f"line {self.line}: {_short(error)}")
                 else:
                     raise self._broken(self.line, f"is damaged: {_short(error)}") from None
 
@@ -178,7 +178,7 @@ class Follower:
         try:
             found = result_in(line)
         except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
-            yield ev.LeftOut(t=self._time, why=f"line {self.line}: {_short(error)}")
+            yield ev.LeftOutLine(t=self._time, why=f"line {self.line}: {_short(error)}")
             return
         if found is None:
             self.unknown += 1

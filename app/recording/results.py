@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from probes.lossless_json import Decoder
-from scenarios.ranges import sound
+from scenarios.ranges import is_showable
 from scenarios.results import result as result_types
 from scenarios.results.result import Result
 
@@ -18,10 +18,10 @@ def result_in(line: bytes) -> Result | None:
     """None where the line is of no type that is known here. Raises as msgspec's decoder where it does not fit it."""
     tree = _decoder.decode(line)
     tag = tree["type"]
-    kind = result_types.named(tree.get("name")) if tag == FORMER else result_types.tagged(tag)
+    kind = result_types.result_named(tree.get("name")) if tag == FORMER else result_types.result_tagged(tag)
     if kind is None:
         return None
     found: Result = msgspec.convert({**tree, "type": kind.__struct_config__.tag}, kind, str_keys=True)
-    if not sound(tree.get("value")):  # another package's type may say nothing of ranges
+    if not is_showable(tree.get("value")):  # another package's type may say nothing of ranges
         raise msgspec.ValidationError("value out of range")
     return found

@@ -8,17 +8,17 @@ from app.recording.progress import share_now
 from scenarios import events as ev
 from scenarios.card import Card, card_of
 from scenarios.experiment.order import baseline_first, order_effect
-from scenarios.experiment.schedule.recorded_trains import blocks_in, groups_in
+from scenarios.experiment.schedule.recorded_trains import blocks_in_batch, groups_in_batch
 from scenarios.finding import Finding, rank_of
 from scenarios.plan import Metric, Plan, Variant, Workload
-from scenarios.verdict.order import guarded
+from scenarios.verdict.order import apply_order_guard
 from scenarios.verdict.verdict import OrderEffect
 
 AnyValue = TypeVar("AnyValue")
 AResult = TypeVar("AResult", bound=ev.Result)
 
 
-def pair(event: ev.Estimate | ev.Verdict) -> tuple[str, str, str, str]:
+def pair(event: ev.RunningEstimate | ev.RunVerdict) -> tuple[str, str, str, str]:
     return (event.workload, event.metric, event.baseline, event.variant)
 
 
@@ -30,23 +30,23 @@ class Session:
         self.count: int = 0
         self.began: ev.Began | None = None
         self.plan: Plan | None = None
-        self.offers: list[ev.Offer] = []
+        self.offers: list[ev.ScenarioOffer] = []
         self.facts: dict[str, ev.FactRead] = {}  # by label
         self.absent: dict[str, ev.AbsentFact] = {}
         self.checks: dict[str, ev.Checked] = {}
-        self.steps: dict[str, ev.Step] = {}
+        self.steps: dict[str, ev.RunStep] = {}
         self.began_at: dict[str, float] = {}  # by step
         self.share = 0.0  # of the whole run: the largest that was told so far
         self.actions: dict[str, ev.ActionEvent] = {}
         self.blocks: dict[str, list[ev.Block]] = {}  # by workload
         # by workload, how many; their groups stand among `blocks` and `groups`
         self.trains: dict[str, int] = {}
-        self.slices: dict[str, ev.SliceLength] = {}  # by workload: the last word on how long they are
+        self.slices: dict[str, ev.SliceLengthChosen] = {}  # by workload: the last word on how long they are
         self.samples: dict[str, list[ev.SampleTaken]] = {}  # by series
-        self.inside: dict[str, list[ev.Inside]] = {}  # by variant
+        self.inside: dict[str, list[ev.ProcessTreeSample]] = {}  # by variant
         self.groups: dict[str, list[ev.Group]] = {}  # by workload
-        self.estimates: dict[tuple[str, str, str, str], ev.Estimate] = {}
-        self.verdicts: dict[tuple[str, str, str, str], ev.Verdict] = {}
+        self.estimates: dict[tuple[str, str, str, str], ev.RunningEstimate] = {}
+        self.verdicts: dict[tuple[str, str, str, str], ev.RunVerdict] = {}
         self.series: list[ev.SeriesVerdict] = []
         self.guards: list[ev.Guard] = []
         self.watched: list[ev.Watched] = []
@@ -55,7 +55,7 @@ class Session:
         self.findings: dict[str, Finding] = {}
         self.results: dict[type[ev.Result], ev.Result] = {}  # the last of each type
         self.notes: list[ev.Note] = []
-        self.ended: ev.Ended | None = None
+        self.ended: ev.RunEnded | None = None
         self.left_out: dict[str, int] = {}  # by kind: events beyond the bounds, which are not kept
         self.unsound = 0  # lines with a value that does not fit its type, `unsound_why` the first of them
         self.unsound_why: str = ""
@@ -87,7 +87,7 @@ class Session:
         self.blocks.setdefault(event.workload, []).append(event)
         self.workload = event.workload
 
-    def _step(self, event: ev.Step) -> None:
+    def _step(self, event: ev.RunStep) -> None:
         self.steps[event.id] = event
         if event.state == "started":
             self.began_at.setdefault(event.id, event.t)
@@ -112,37 +112,37 @@ class Session:
         if event.step in self.blocks:  # a load's second turn has no step of its own
             self.workload = event.step
 
-    def _train(self, event: ev.Train) -> None:
+    def _train(self, event: ev.SliceBatch) -> None:
         self.trains[event.workload] = self.trains.get(event.workload, 0) + 1
-        for block in blocks_in(event):
+        for block in blocks_in_batch(event):
             self._block(block)
         if event.phase == "steady":
-            self.groups.setdefault(event.workload, []).extend(groups_in(event))
+            self.groups.setdefault(event.workload, []).extend(groups_in_batch(event))
         self.workload = event.workload
 
-    def _slices(self, event: ev.SliceLength) -> None:
+    def _slices(self, event: ev.SliceLengthChosen) -> None:
         self.slices[event.workload] = event
         self.counted_from.setdefault(event.workload, 0)
         if event.begins_anew:
             indexes = (group.index for group in self.groups.get(event.workload, ()))
             self.counted_from[event.workload] = max(indexes, default=-1) + 1
 
-    def _verdict(self, event: ev.Verdict) -> None:
+    def _verdict(self, event: ev.RunVerdict) -> None:
         """A recording from before the order was looked at is judged by it now."""
-        if event.order is None and event.judged and event.groups:
-            event = guarded(event, self._order(event))
+        if event.order is None and event.is_judged and event.groups:
+            event = apply_order_guard(event, self._order(event))
         self.verdicts[pair(event)] = event
 
-    def _order(self, verdict: ev.Verdict) -> OrderEffect | None:
+    def _order(self, verdict: ev.RunVerdict) -> OrderEffect | None:
         logs, firsts = [], []
         for group in self.groups_behind(verdict):
-            first = baseline_first(group.variants, verdict.baseline, verdict.variant)
+            first = baseline_first(group.ordered_variants, verdict.baseline, verdict.variant)
             if first is not None:
                 logs.append(group.log_ratios[verdict.key])
                 firsts.append(first)
         return order_effect(logs, firsts, verdict.margin)
 
-    def groups_behind(self, verdict: ev.Verdict) -> list[ev.Group]:
+    def groups_behind(self, verdict: ev.RunVerdict) -> list[ev.Group]:
         """The groups that the verdict rests on; empty where they do not hold its ratios."""
         first = self.counted_from.get(verdict.workload, 0)
         groups = self.groups.get(verdict.workload, ())
@@ -158,7 +158,7 @@ class Session:
             kept[key] = make()
         return cast(AnyValue, kept[key])
 
-    def _line_left_out(self, event: ev.LeftOut) -> None:
+    def _line_left_out(self, event: ev.LeftOutLine) -> None:
         self.unsound += 1
         self.unsound_why = self.unsound_why or event.why
 
@@ -219,7 +219,7 @@ class Session:
         return None if over or now.t > told.t else told
 
     @property
-    def _under_way(self) -> ev.Step | None:
+    def _under_way(self) -> ev.RunStep | None:
         return max((s for s in self.steps.values() if s.state == "started"), key=lambda s: s.t, default=None)
 
     @property
@@ -245,20 +245,20 @@ class Session:
 _FOLDS: dict[type, Callable[[Session, Any], None]] = {
     ev.Began: lambda s, e: setattr(s, "began", e),
     ev.Planned: lambda s, e: setattr(s, "plan", e.plan),
-    ev.Offer: lambda s, e: s.offers.append(e),
+    ev.ScenarioOffer: lambda s, e: s.offers.append(e),
     ev.FactRead: Session._fact,
     ev.AbsentFact: lambda s, e: s.absent.__setitem__(e.label, e),
     ev.Checked: lambda s, e: s.checks.__setitem__(e.rule, e),
-    ev.Step: Session._step,
+    ev.RunStep: Session._step,
     ev.ActionEvent: lambda s, e: s.actions.__setitem__(e.id, e),
     ev.Block: Session._block,
-    ev.Train: Session._train,
-    ev.SliceLength: Session._slices,
+    ev.SliceBatch: Session._train,
+    ev.SliceLengthChosen: Session._slices,
     ev.SampleTaken: lambda s, e: s.samples.setdefault(e.series, []).append(e),
-    ev.Inside: lambda s, e: s.inside.setdefault(e.variant, []).append(e),
+    ev.ProcessTreeSample: lambda s, e: s.inside.setdefault(e.variant, []).append(e),
     ev.Group: Session._group,
-    ev.Estimate: lambda s, e: s.estimates.__setitem__(pair(e), e),
-    ev.Verdict: Session._verdict,
+    ev.RunningEstimate: lambda s, e: s.estimates.__setitem__(pair(e), e),
+    ev.RunVerdict: Session._verdict,
     ev.SeriesVerdict: lambda s, e: s.series.append(e),
     ev.Guard: lambda s, e: s.guards.append(e),
     ev.Watched: lambda s, e: s.watched.append(e),
@@ -266,8 +266,8 @@ _FOLDS: dict[type, Callable[[Session, Any], None]] = {
     ev.Progress: Session._progress,
     ev.Found: lambda s, e: s.findings.__setitem__(e.finding.key, e.finding),
     ev.Note: lambda s, e: s.notes.append(e),
-    ev.LeftOut: Session._line_left_out,
-    ev.Ended: lambda s, e: setattr(s, "ended", e),
+    ev.LeftOutLine: Session._line_left_out,
+    ev.RunEnded: lambda s, e: setattr(s, "ended", e),
 }
 
 
@@ -284,20 +284,22 @@ class Cap(NamedTuple):
 
 
 CAPS: dict[type, Cap] = {
-    ev.Offer: Cap("scenarios", 500, lambda s: s.offers),
+    ev.ScenarioOffer: Cap("scenarios", 500, lambda s: s.offers),
     ev.FactRead: Cap("facts", 20_000, lambda s: s.facts, lambda e: e.label),
     ev.AbsentFact: Cap("absent facts", 5_000, lambda s: s.absent, lambda e: e.label),
     ev.Checked: Cap("checks", 2_000, lambda s: s.checks, lambda e: e.rule),
-    ev.Step: Cap("steps", 2_000, lambda s: s.steps, lambda e: e.id),
+    ev.RunStep: Cap("steps", 2_000, lambda s: s.steps, lambda e: e.id),
     ev.ActionEvent: Cap("changes", 2_000, lambda s: s.actions, lambda e: e.id),
     ev.Block: Cap("workloads' blocks", 500, lambda s: s.blocks, lambda e: e.workload),
-    ev.Train: Cap("workloads' trains", 500, lambda s: s.trains, lambda e: e.workload),
-    ev.SliceLength: Cap("workloads' slices", 500, lambda s: s.slices, lambda e: e.workload),
+    ev.SliceBatch: Cap("workloads' trains", 500, lambda s: s.trains, lambda e: e.workload),
+    ev.SliceLengthChosen: Cap("workloads' slices", 500, lambda s: s.slices, lambda e: e.workload),
     ev.SampleTaken: Cap("series of samples", 500, lambda s: s.samples, lambda e: e.series),
-    ev.Inside: Cap("variants with samples inside their runs", 64, lambda s: s.inside, lambda e: e.variant),
+    ev.ProcessTreeSample: Cap(
+        "variants with samples inside their runs", 64, lambda s: s.inside, lambda e: e.variant
+    ),
     ev.Group: Cap("workloads' groups", 500, lambda s: s.groups, lambda e: e.workload),
-    ev.Estimate: Cap("estimates", 1_000, lambda s: s.estimates, pair),
-    ev.Verdict: Cap("verdicts", 1_000, lambda s: s.verdicts, pair),
+    ev.RunningEstimate: Cap("estimates", 1_000, lambda s: s.estimates, pair),
+    ev.RunVerdict: Cap("verdicts", 1_000, lambda s: s.verdicts, pair),
     ev.SeriesVerdict: Cap("verdicts on series", 500, lambda s: s.series),
     ev.Guard: Cap("disturbances", 5_000, lambda s: s.guards),
     ev.Watched: Cap("looks of the guards", 20_000, lambda s: s.watched),

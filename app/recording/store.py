@@ -73,7 +73,7 @@ def examined(path: Path) -> Listed:
     except OSError:
         size = 0  # it was removed meanwhile
     state: State
-    if isinstance(last, ev.Ended):
+    if isinstance(last, ev.RunEnded):
         state = last.status
     else:
         state = "running" if lives(Identity(began.pid, began.pid_start, began.boot_id)) else "dead"
@@ -86,7 +86,7 @@ def examined(path: Path) -> Listed:
         wall=began.wall,
         seconds=round(last.t, 1),
         pid=began.pid if state == "running" else None,
-        reason=last.reason if isinstance(last, ev.Ended) else None,
+        reason=last.reason if isinstance(last, ev.RunEnded) else None,
         bytes=size,
         planned_s=next((e.plan.seconds for e in events if isinstance(e, ev.Planned)), 0.0),
         directories=_directories(began),

@@ -22,7 +22,7 @@ def counts(block: ev.Block) -> bool:
     return not block.disturbed and block.phase not in ("warmup", "onset")
 
 
-def values_beside(session: Session, verdict: ev.Verdict) -> tuple[float | None, float | None]:
+def values_beside(session: Session, verdict: ev.RunVerdict) -> tuple[float | None, float | None]:
     """Return the values of baseline and variant: variant / baseline is the verdict's effect."""
     return session.recalled(
         ("values", verdict.workload, verdict.metric), lambda: _load_values(session, verdict)
@@ -52,9 +52,9 @@ def last_groups(session: Session, workload: str) -> dict[str, int]:
     return found
 
 
-def regimes_words(session: Session, verdict: ev.Verdict) -> str:
+def regimes_words(session: Session, verdict: ev.RunVerdict) -> str:
     """Return `medians differ by 65 %: two regimes` where the medians' quotient is outside of the effect's interval."""
-    if verdict.ci95 is None or not verdict.differs:
+    if verdict.ci95 is None or not verdict.is_different:
         return ""
     left, right = _sides(session, verdict)
     if not (left and right):
@@ -68,7 +68,7 @@ def regimes_words(session: Session, verdict: ev.Verdict) -> str:
     return f"medians differ by {percent(abs(middles[1] / middles[0] - 1))}: two regimes"
 
 
-def _load_values(session: Session, asked: ev.Verdict) -> dict[Pair, tuple[float | None, float | None]]:
+def _load_values(session: Session, asked: ev.RunVerdict) -> dict[Pair, tuple[float | None, float | None]]:
     """Return the values of all pairs of the load in the verdict's metric."""
     sign = _sign(session, asked)
     verdicts = [
@@ -92,12 +92,12 @@ def _middle(values: list[float]) -> float | None:
     return None if not ranked else (ranked[half] + ranked[-1 - half]) / 2
 
 
-def _sign(session: Session, verdict: ev.Verdict) -> int:
+def _sign(session: Session, verdict: ev.RunVerdict) -> int:
     metric = session.metric(verdict.workload, verdict.metric) or Metric(verdict.metric, verdict.metric)
     return -1 if metric.better == "less" else 1
 
 
-def _sides(session: Session, verdict: ev.Verdict) -> SidesOfPair:
+def _sides(session: Session, verdict: ev.RunVerdict) -> SidesOfPair:
     """Return each counted group's mean of the baseline and of the variant."""
     behind = {group.index for group in session.groups_behind(verdict)}
     groups: dict[tuple[str, int], list[float]] = {}

@@ -19,8 +19,16 @@ from scenarios import events as ev
 
 WAITING_LIMIT = 32 << 20  # bytes kept in memory while the disk is full
 
-_SYNCED = (ev.Found, ev.ActionEvent, ev.Ended)
-_NUMBERS = (ev.Block, ev.Train, ev.SampleTaken, ev.Inside, ev.Group, ev.Estimate, ev.Pulse)
+_SYNCED = (ev.Found, ev.ActionEvent, ev.RunEnded)
+_NUMBERS = (
+    ev.Block,
+    ev.SliceBatch,
+    ev.SampleTaken,
+    ev.ProcessTreeSample,
+    ev.Group,
+    ev.RunningEstimate,
+    ev.Pulse,
+)
 
 
 def encoded(event: ev.AnyEvent) -> bytes:

@@ -13,18 +13,29 @@ from app.report.validity import MARKS, TONES, trust
 from probes.units import duration
 from scenarios import events as ev
 from scenarios.finding import Finding
-from scenarios.results.document import Bullets, Code, Mono, Part, Section, Strong, Table, Toned, Words, say
+from scenarios.results.document import (
+    Bullets,
+    Code,
+    Mono,
+    Part,
+    ReportSection,
+    Strong,
+    Table,
+    Toned,
+    Words,
+    paragraph_of,
+)
 
 MOST_FOUND = 6
 
 
-def first_page(session: Session, recording: str, *, narrow: bool = False) -> tuple[Section, ...]:
+def first_page(session: Session, recording: str, *, narrow: bool = False) -> tuple[ReportSection, ...]:
     """`narrow`: for few cells, see verdict_table. Who and when comes before it, in a report."""
     return (
-        Section("Result", tuple(_result(session, narrow=narrow))),
-        Section("Can it be trusted?", tuple(_trust(session))),
-        Section("What to do", tuple(_to_do(session, recording))),
-        Section("What was found", tuple(_found(session))),
+        ReportSection("Result", tuple(_result(session, narrow=narrow))),
+        ReportSection("Can it be trusted?", tuple(_trust(session))),
+        ReportSection("What to do", tuple(_to_do(session, recording))),
+        ReportSection("What was found", tuple(_found(session))),
     )
 
 
@@ -37,7 +48,7 @@ def who(session: Session, recording: str, label: str = "") -> list[Part]:
     host = "unknown" if began.host in ("", UNKNOWN_HOST) else began.host
     called = [Strong(f"“{label}”:")] if label else []
     return [
-        say(*called, f"Host {host}, {began.wall}{took}; {what}; recording", Mono(recording)),
+        paragraph_of(*called, f"Host {host}, {began.wall}{took}; {what}; recording", Mono(recording)),
         *_ended(session),
     ]
 
@@ -45,9 +56,9 @@ def who(session: Session, recording: str, label: str = "") -> list[Part]:
 def _ended(session: Session) -> list[Part]:
     ended = session.ended
     if ended is None:
-        return [say(Strong("This recording has no end: its runner still runs, or was killed."))]
+        return [paragraph_of(Strong("This recording has no end: its runner still runs, or was killed."))]
     if ended.status != "done":
-        return [say(Strong(f"{ended.status.capitalize()}:"), ended.reason or "no reason given")]
+        return [paragraph_of(Strong(f"{ended.status.capitalize()}:"), ended.reason or "no reason given")]
     return []
 
 
@@ -63,9 +74,9 @@ def _result(session: Session, *, narrow: bool) -> list[Part]:
         parts.append(alone_table)
     found = effects(session, narrow=narrow)
     if found is not None:
-        parts += [found, *([say(*values)] if (values := beside(session)) else ())]
+        parts += [found, *([paragraph_of(*values)] if (values := beside(session)) else ())]
     if (times := latency.table(session)) is not None:
-        parts += [times, say(latency.MEANING)]
+        parts += [times, paragraph_of(latency.MEANING)]
     if compared:
         parts += described(session)
     lines: list[Words] = [(line,) for line in wording.unmeasured(session, compared)]
@@ -74,7 +85,9 @@ def _result(session: Session, *, narrow: bool) -> list[Part]:
         parts.append(Bullets(tuple(lines)))
     if session.plan is not None and session.plan.differs:
         parts.append(
-            say("The variants also differ in the following, so the verdict is about the whole stack:")
+            paragraph_of(
+                "The variants also differ in the following, so the verdict is about the whole stack:"
+            )
         )
         parts.append(Bullets(tuple((text,) for text in session.plan.differs)))
     return parts
@@ -108,9 +121,9 @@ def _trust(session: Session) -> list[Part]:
 def _to_do(session: Session, recording: str) -> list[Part]:
     parts: list[Part] = []
     for remedy in to_do(session, recording):
-        parts.append(say(Strong(f"{remedy.title}.")))
+        parts.append(paragraph_of(Strong(f"{remedy.title}.")))
         if remedy.warning:
-            parts.append(say(Strong("Beware:"), remedy.warning))
+            parts.append(paragraph_of(Strong("Beware:"), remedy.warning))
         if remedy.commands:
             parts.append(Code(remedy.commands, "sh"))
     return parts

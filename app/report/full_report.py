@@ -20,7 +20,7 @@ from scenarios.results import document as doc
 
 def report(
     session: Session, recording: str, *, label: str = "", with_arguments: bool = False
-) -> doc.Document:
+) -> doc.ReportDocument:
     """`recording` is the file's name, so that the one who doubts can replay it, `label` what somebody calls it.
     `with_arguments`: see method."""
     appendix: tuple[tuple[str, Sequence[doc.Part]], ...] = (
@@ -41,11 +41,13 @@ def report(
     )
     first, *rest = first_page(session, recording)
     sections = [
-        doc.Section(first.title, (*tiles(session), *who(session, recording, label), *first.parts)),
+        doc.ReportSection(first.title, (*tiles(session), *who(session, recording, label), *first.parts)),
         *rest,
-        *(doc.Section(title, tuple(parts), appendix=True) for title, parts in appendix),
+        *(doc.ReportSection(title, tuple(parts), appendix=True) for title, parts in appendix),
     ]
-    return doc.Document(_title(session), (answer(session).sentence,), tuple(s for s in sections if s.parts))
+    return doc.ReportDocument(
+        _title(session), (answer(session).sentence,), tuple(s for s in sections if s.parts)
+    )
 
 
 def _title(session: Session) -> str:
@@ -63,12 +65,12 @@ def _verdicts(session: Session) -> list[doc.Part]:
         parts.append(doc.Bullets(tuple(items)))
     controls: list[doc.Words] = [(_explained(session, v),) for v in told if v.control]
     if controls:
-        parts.append(doc.say("Negative control, which must not differ:"))
+        parts.append(doc.paragraph_of("Negative control, which must not differ:"))
         parts.append(doc.Bullets(tuple(controls)))
     return parts
 
 
-def _explained(session: Session, verdict: ev.Verdict) -> str:
+def _explained(session: Session, verdict: ev.RunVerdict) -> str:
     return f"{wording.verdict_sentence(session, verdict, short=True, explained=True)}."
 
 
@@ -90,7 +92,7 @@ def _doubts(session: Session) -> list[doc.Part]:
         where = wording.workload_title(session, guard.workload) if guard.workload else ""
         group = f", group {guard.group}" if guard.group is not None else ""
         about = f"{where}{group}: " if where else ""
-        items.append((f"{duration(guard.t)}: {about}{guard.sentence}",))
+        items.append((f"{duration(guard.t)}: {about}{guard.guard_sentence}",))
     items += [(f"{duration(note.t)}: {note.text}",) for note in session.notes if note.text not in said]
     shown = items[:60]
     if len(items) > len(shown):

@@ -37,7 +37,7 @@ ONE_FILE_SYSTEM = "The sides lie on one file system, where no difference is expe
 class Answer(NamedTuple):
     sentence: str
     weight: Weight
-    verdict: ev.Verdict | None = None  # that it rests on
+    verdict: ev.RunVerdict | None = None  # that it rests on
     finding: Finding | None = None  # whose title it is
 
 
@@ -63,7 +63,9 @@ def answer(session: Session, *, growing: bool = False) -> Answer:
         stopped = stopped_itself(session)
         if stopped is not None:
             weight: Weight = "warning" if said.verdict is not None else said.weight
-            return said._replace(sentence=f"{stopped.sentence}; before that: {said.sentence}", weight=weight)
+            return said._replace(
+                sentence=f"{stopped.guard_sentence}; before that: {said.sentence}", weight=weight
+            )
         return said
     loud = any(f.confidence == "measured" and f.severity in LOUD for f in session.findings.values())
     if said is None or not (_judged(session) or loud):
@@ -127,7 +129,7 @@ def alone(session: Session) -> list[str]:
 def _judged(session: Session) -> bool:
     """Whether anything was; what could not be measured is no verdict that was reached."""
     return (
-        any(not v.unmeasured for v in session.verdicts.values())
+        any(not v.has_no_groups for v in session.verdicts.values())
         or bool(session.series)
         or any(f.answers for f in session.findings.values())
     )
@@ -136,7 +138,7 @@ def _judged(session: Session) -> bool:
 def _said(session: Session) -> Answer | None:
     """What was found out; first of all that it does not hold, where a sign of the trust line is red."""
     said = _found_out(session)
-    moved = [v for v in session.verdicts.values() if v.control and v.differs]
+    moved = [v for v in session.verdicts.values() if v.control and v.is_different]
     if said is None:
         return None
     if not moved:
@@ -148,7 +150,7 @@ def _said(session: Session) -> Answer | None:
     return said._replace(sentence=words, weight="warning")
 
 
-def _moved(session: Session, control: ev.Verdict) -> str:
+def _moved(session: Session, control: ev.RunVerdict) -> str:
     """Which control it was, by its load and its sides, and by how much it differs."""
     load = workload_title(session, control.workload)
     variant, baseline = (variant_title(session, name) for name in (control.variant, control.baseline))
@@ -163,11 +165,11 @@ def _moved(session: Session, control: ev.Verdict) -> str:
 def _found_out(session: Session) -> Answer | None:
     """The clearest verdict, else the trend, else the worst finding; None where there is nothing."""
     verdicts = [v for v in session.verdicts.values() if not v.control]
-    changed = [v for v in verdicts if v.differs]
+    changed = [v for v in verdicts if v.is_different]
     told = next((f for f in session.findings.values() if f.answers), None)
     if told is not None:  # the scenario's own answer: a verdict alone would blame what is not there
         decided = told.confidence == "measured"
-        if told.severity == "ok" and verdicts and all(v.undecided for v in verdicts):
+        if told.severity == "ok" and verdicts and all(v.is_undecided for v in verdicts):
             decided = False  # no green where nothing was decided
         sentence = f"{_known_by(session)}{told.title}"
         return Answer(sentence, told.severity if decided else "unknown", _asked(session), told)
@@ -179,16 +181,16 @@ def _found_out(session: Session) -> Answer | None:
             sentence = verdict_sentence(session, asked)
         if asked.one_file_system:
             return Answer(f"{ONE_FILE_SYSTEM}; measured: {sentence}", "warning", asked)
-        return Answer(sentence, "critical" if asked.slower else "ok", asked)
-    trends = [s for s in session.series if s.differs]
+        return Answer(sentence, "critical" if asked.is_slower else "ok", asked)
+    trends = [s for s in session.series if s.is_different]
     if trends:
-        falls = trends[0].slower
+        falls = trends[0].is_slower
         return Answer(series_sentence(session, trends[0]), "critical" if falls else "ok")
-    if verdicts and all(v.equal for v in verdicts):
+    if verdicts and all(v.is_equal for v in verdicts):
         return Answer("no material difference in anything that was measured", "ok")
     loud = [f for f in session.worst_first if f.severity != "ok" and (f.confidence != "rule" or not verdicts)]
     loud.sort(key=lambda f: f.confidence == "rule")  # a run's answer is what it measured
-    equal = any(v.equal for v in verdicts)
+    equal = any(v.is_equal for v in verdicts)
     if loud and not (equal and loud[0].severity == "notice"):  # a remark hides nothing that was decided
         return Answer(loud[0].title, loud[0].severity, finding=loud[0])
     if verdicts:
@@ -204,11 +206,11 @@ def _known_by(session: Session) -> str:
     return f"{fact.subject} {fact.value}: " if fact is not None else ""
 
 
-def _undecided(session: Session, verdicts: list[ev.Verdict]) -> Answer:
+def _undecided(session: Session, verdicts: list[ev.RunVerdict]) -> Answer:
     """What was decided, then what was not."""
-    equal = [v for v in verdicts if v.equal]
-    rest = [v for v in verdicts if not v.equal]
-    open_ones = [v for v in rest if v.undecided and measured(v)]
+    equal = [v for v in verdicts if v.is_equal]
+    rest = [v for v in verdicts if not v.is_equal]
+    open_ones = [v for v in rest if v.is_undecided and measured(v)]
     if not equal and len(open_ones) < 2:
         first = (open_ones or rest)[0]
         parts = (verdict_sentence(session, first), resolution_words(first))
@@ -224,7 +226,7 @@ def _undecided(session: Session, verdicts: list[ev.Verdict]) -> Answer:
     return Answer("; ".join(filter(None, told)), "unknown")
 
 
-def _between(session: Session, verdicts: list[ev.Verdict]) -> str:
+def _between(session: Session, verdicts: list[ev.RunVerdict]) -> str:
     """`bfq against mq-deadline: `, where all of them compare the same two."""
     pairs = {(v.variant, v.baseline) for v in verdicts}
     if len(pairs) > 1:
@@ -233,7 +235,7 @@ def _between(session: Session, verdicts: list[ev.Verdict]) -> str:
     return f"{variant_title(session, variant)} against {variant_title(session, baseline)}: "
 
 
-def _loads(session: Session, verdicts: list[ev.Verdict]) -> str:
+def _loads(session: Session, verdicts: list[ev.RunVerdict]) -> str:
     """By their titles, or how many of how many where they would fill a line."""
     titles = list(dict.fromkeys(verdict_title(session, v) for v in verdicts))
     if len(titles) <= MOST_NAMED:
@@ -241,18 +243,18 @@ def _loads(session: Session, verdicts: list[ev.Verdict]) -> str:
     return f"{len(verdicts)} of {len([v for v in session.verdicts.values() if not v.control])} comparisons"
 
 
-def _both_ways(session: Session, changed: list[ev.Verdict]) -> tuple[ev.Verdict, str]:
+def _both_ways(session: Session, changed: list[ev.RunVerdict]) -> tuple[ev.RunVerdict, str]:
     """Of one load its verdict; of several how far they reach and what was equal. The clearest loss is what it rests on,
     without one the clearest gain; what the same variant wins elsewhere is not left unsaid."""
-    losses = [v for v in changed if v.slower]
+    losses = [v for v in changed if v.is_slower]
     worst = max(losses or changed, key=_distance)
     same = [
         v
         for v in changed
-        if (v.baseline, v.variant, v.slower) == (worst.baseline, worst.variant, worst.slower)
+        if (v.baseline, v.variant, v.is_slower) == (worst.baseline, worst.variant, worst.is_slower)
     ]
     sentence = verdict_sentence(session, worst) if len(same) < 2 else _range(session, worst, same)
-    gains = [v for v in changed if v.faster and v.variant == worst.variant]
+    gains = [v for v in changed if v.is_faster and v.variant == worst.variant]
     if losses and gains:
         best = max(gains, key=_distance)
         size = units.effect(best.ratio) if best.ratio else best.verdict
@@ -260,7 +262,7 @@ def _both_ways(session: Session, changed: list[ev.Verdict]) -> tuple[ev.Verdict,
     return worst, sentence
 
 
-def _range(session: Session, worst: ev.Verdict, same: list[ev.Verdict]) -> str:
+def _range(session: Session, worst: ev.RunVerdict, same: list[ev.RunVerdict]) -> str:
     """`B (/data) is slower than A (/scratch) in 5 of 6 loads, 2.5 to 75 × (synced write to stream read); equal:
     create/stat/delete; this stack`."""
     least = min(same, key=_distance)
@@ -272,28 +274,28 @@ def _range(session: Session, worst: ev.Verdict, same: list[ev.Verdict]) -> str:
     size = units.between(worst.ratio or 1.0, least.ratio or 1.0, worst.ratio)
     one_load = len({v.workload for v in told}) == 1
 
-    def title(v: ev.Verdict) -> str:
+    def title(v: ev.RunVerdict) -> str:
         return metric_title(v.metric) if one_load else verdict_title(session, v)
 
     ends = f"{title(least)} to {title(worst)}"
     kinds = "metrics" if one_load else "loads"
     parts = [f"{left} is {worst.verdict} than {right} in {len(same)} of {len(told)} {kinds}, {size} ({ends})"]
     for word, some in (
-        ("equal", [v for v in told if v.equal]),
-        ("undecided", [v for v in told if v.undecided]),
+        ("equal", [v for v in told if v.is_equal]),
+        ("undecided", [v for v in told if v.is_undecided]),
     ):
         if some:
             parts.append(f"{word}: {units.listed([title(v) for v in some], MOST_NAMED)}")
     return "; ".join(filter(None, (*parts, worst.scope)))
 
 
-def _distance(verdict: ev.Verdict) -> float:
+def _distance(verdict: ev.RunVerdict) -> float:
     if not verdict.ratio or verdict.ratio <= 0:
         return 1.0
     return max(verdict.ratio, 1 / verdict.ratio)
 
 
-def _asked(session: Session) -> ev.Verdict | None:
+def _asked(session: Session) -> ev.RunVerdict | None:
     """Where a workload holds several pairs and controls of its own, its first pair is the question.
 
     The others, however clear, only stand beside it.

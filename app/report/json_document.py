@@ -10,7 +10,7 @@ from app.recording.values import values_beside
 from app.report.figures.latency import percentiles
 from probes.types import Json
 from scenarios import events as ev
-from scenarios.experiment.wording import explanation
+from scenarios.experiment.wording import explain_verdict
 from scenarios.finding import SEVERITIES, Finding
 
 _VERDICT = (
@@ -34,7 +34,7 @@ def document(session: Session, recording: str | None) -> dict[str, Json]:
             {
                 **_fields(verdict, _VERDICT),
                 "values": list(values_beside(session, verdict)),
-                "explain": explanation(verdict),
+                "explain": explain_verdict(verdict),
             }
             for verdict in session.verdicts.values()
         ],
@@ -49,7 +49,7 @@ def document(session: Session, recording: str | None) -> dict[str, Json]:
         lines = {"lines out of range": session.unsound} if session.unsound else {}
         own["left_out"] = {**session.left_out, **lines}
     for found in session.results.values():
-        own.setdefault(found.name, found.plain)  # a scenario's own part never hides ours
+        own.setdefault(found.name, found.as_json)  # a scenario's own part never hides ours
     return own
 
 

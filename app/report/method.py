@@ -12,11 +12,11 @@ from app.report import wording
 from app.report.numbers import SAYS, imported
 from probes.secrecy.secrets import masked_words
 from probes.units import duration, number, percent, size
-from scenarios.disturbance import most_often
-from scenarios.events import SliceLength
-from scenarios.experiment.looks import level, looks
-from scenarios.guards.thresholds import LEAST_OPERATIONS_A_SECOND, THRESHOLDS, Threshold
-from scenarios.results.document import Bullets, Mono, Part, Table, Words, say
+from scenarios.disturbance import most_frequent_cause
+from scenarios.events import SliceLengthChosen
+from scenarios.experiment.looks import nominal_level, plan_analyses
+from scenarios.guards.thresholds import MIN_OPERATIONS_PER_S, THRESHOLDS, Threshold
+from scenarios.results.document import Bullets, Mono, Part, Table, Words, paragraph_of
 
 EXAMPLE_GROUPS = 30
 EXAMPLE_GROUPS_OF_TRAINS = 200
@@ -26,21 +26,21 @@ def method(session: Session, recording: str, *, with_arguments: bool = False) ->
     """`with_arguments`: command lines whole, else only which program."""
     parts: list[Part] = [_run(session, recording, with_arguments)]
     if imported(session):
-        return [say(SAYS.text("imported")), *parts]
+        return [paragraph_of(SAYS.text("imported")), *parts]
     workloads = _workloads(session)
     if workloads is not None:
         parts.append(workloads)
     slices = _slices(session)
     if slices is not None:
-        parts += [say(SAYS.text("slices")), slices]
+        parts += [paragraph_of(SAYS.text("slices")), slices]
     groups = _groups(session)
     if groups is not None:
         whole = "train that was disturbed" if session.trains else "group with a disturbed block"
         parts += [
-            say(SAYS.text("unit", unit=_unit(session), whole=whole)),
+            paragraph_of(SAYS.text("unit", unit=_unit(session), whole=whole)),
             groups,
-            say(_looks(session)),
-            say(SAYS.text("disturbed", what="train" if session.trains else "block")),
+            paragraph_of(_looks(session)),
+            paragraph_of(SAYS.text("disturbed", what="train" if session.trains else "block")),
             _guards(),
         ]
     own = session.plan.commands if session.plan is not None else ()
@@ -50,13 +50,13 @@ def method(session: Session, recording: str, *, with_arguments: bool = False) ->
         if w.equivalent.strip()
     ]
     if equivalents:
-        parts.append(say("To check it with another tool:"))
+        parts.append(paragraph_of("To check it with another tool:"))
         parts.append(Bullets(tuple((f"{title}:", Mono(line)) for title, line in equivalents)))
     actions = _actions(session)
     if actions is not None:
-        parts += [say("Changes to this host:"), actions]
+        parts += [paragraph_of("Changes to this host:"), actions]
     else:
-        parts.append(say("Nothing was changed on this host."))
+        parts.append(paragraph_of("Nothing was changed on this host."))
     return parts
 
 
@@ -118,7 +118,7 @@ def _workloads(session: Session) -> Table | None:
     return Table(header, tuple(rows), frozenset({5})).without_empty_columns() if rows else None
 
 
-def _length_by(found: SliceLength) -> str:
+def _length_by(found: SliceLengthChosen) -> str:
     """What decided, with its figure where there is one."""
     words = SAYS.text(f"length-{found.why}")
     if found.bias is None:
@@ -154,7 +154,7 @@ def _groups(session: Session) -> Table | None:
         orders = Counter(g.order for g in groups)
         disturbed = [g for g in groups if g.disturbed]
         looks = max((v.look for v in session.verdicts.values() if v.workload == workload), default=0)
-        often = Counter(most_often(g.disturbed) for g in disturbed).most_common(3)
+        often = Counter(most_frequent_cause(g.disturbed) for g in disturbed).most_common(3)
         why = "; ".join(f"{n}× {text}" for text, n in often)
         rows.append(
             (
@@ -174,8 +174,8 @@ def _looks(session: Session) -> str:
     """How the error was shared out; the levels of one run are the example, for the plan is not recorded."""
     alpha = min((v.alpha for v in session.verdicts.values() if wording.measured(v)), default=0.05)
     example = EXAMPLE_GROUPS_OF_TRAINS if session.trains else EXAMPLE_GROUPS
-    planned = looks(example)
-    levels = [share(level(count, planned, alpha)) for count in planned]
+    planned = plan_analyses(example)
+    levels = [share(nominal_level(count, planned, alpha)) for count in planned]
     after = ", ".join(map(str, planned))
     return SAYS.text("looks", alpha=share(alpha), groups=example, looks=after, levels=", ".join(levels))
 
@@ -199,7 +199,7 @@ def _limit(rule: Threshold) -> str:
         return f"any {rule.unit}"
     floors = {
         "cpu": f", where the CPUs were {100 * rule.floor:g} % busy",
-        "device": f", at {size(rule.floor)} or {LEAST_OPERATIONS_A_SECOND:g} operations a second and more",
+        "device": f", at {size(rule.floor)} or {MIN_OPERATIONS_PER_S:g} operations a second and more",
     }
     return percent + (floors.get(rule.kind, "") if rule.floor else "")
 

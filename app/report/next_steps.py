@@ -14,10 +14,10 @@ from app.report.wording import measured
 from app.state import recordings_dir
 from probes import units
 from scenarios import events as ev
-from scenarios.card import Role, with_role
+from scenarios.card import Role, card_with_role
 from scenarios.experiment.wording import reckoned_s
-from scenarios.finding import LOUD, SEVERITIES, Finding, NextStep, Remedy
-from scenarios.option_value import arguments
+from scenarios.finding import LOUD, SEVERITIES, Finding, Remedy, SuggestedStep
+from scenarios.option_value import command_arguments
 from scenarios.rules.texts import Texts
 
 # of the options beside numbers and flags; the others may hold what is no reader's business
@@ -38,23 +38,23 @@ REPLAY = "hostdx replay"
 FEW = 3  # remedies on a verdict and on a report's first page
 
 
-def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
+def following(session: Session, recording: str = "") -> tuple[SuggestedStep, ...]:
     """Empty where nothing is to be done: an import, a run under way."""
     began, ended = session.began, session.ended
     if began is None or ended is None or session.card.role in ("import", "whole"):
         return ()
     if ended.status == "interrupted":
         if found := _remedy(session, "critical", "warning"):
-            return (found.step,)
+            return (found.as_step,)
         return (_again(session, "stopped"),)
     if ended.status == "failed":
         return (_again(session, "failed"),)
     if ended.status == "done" and stopped_itself(session):
         return (_again(session, "others-waited"),)
     told = [v for v in session.verdicts.values() if not v.control]
-    missed = [v for v in told if v.not_measured]
-    undecided = [v for v in told if v.undecided and measured(v)]
-    nothing = bool(told) and all(v.unmeasured for v in told)
+    missed = [v for v in told if v.is_not_measured]
+    undecided = [v for v in told if v.is_undecided and measured(v)]
+    nothing = bool(told) and all(v.has_no_groups for v in told)
     if ended.status != "done" and not (ended.status == "skipped" and nothing):
         return ()
     if control_differs(session):
@@ -62,14 +62,14 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
     if not told and (steps := _compared(session, recording)):
         return steps
     if remedy := _remedy(session, "critical", "warning", *(() if told else ("notice",))):
-        return (remedy.step,)
+        return (remedy.as_step,)
     if told and all(v.one_file_system for v in told):
-        odd = any(v.differs for v in told)
+        odd = any(v.is_different for v in told)
         return (_again(session, "one-file-system") if odd else _other("whole", "elsewhere"),)
-    if any(v.differs for v in told):
+    if any(v.is_different for v in told):
         if remedy := _remedy(session, "notice", measured_here=True):
-            return (remedy.step,)
-        groups = NextStep(SAYS.text("groups"), f"{REPLAY} {shlex.quote(recording or 'last')}")
+            return (remedy.as_step,)
+        groups = SuggestedStep(SAYS.text("groups"), f"{REPLAY} {shlex.quote(recording or 'last')}")
         longer = _more_time(session, undecided)
         return (groups, longer) if longer else (groups,)
     if let_write := _more_bytes(session, told):
@@ -106,7 +106,7 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
 
 
 def to_the_whole() -> str:
-    return f"hostdx run {with_role('whole').id}"
+    return f"hostdx run {card_with_role('whole').id}"
 
 
 def advised(session: Session) -> list[Finding]:
@@ -126,11 +126,16 @@ def to_do(session: Session, recording: str = "") -> tuple[Remedy, ...]:
     found = [] if control_differs(session) else advised(session)
     loud = [f.remedy[0] for f in found if f.severity in LOUD]
     quiet = [f.remedy[0] for f in found if f.severity not in LOUD]
-    taken = [remedy.step for remedy in quiet]  # these come whole, with what undoes them
+    taken = [remedy.as_step for remedy in quiet]  # these come whole, with what undoes them
     steps = [] if loud else [s for s in following(session, recording) if not s.command.startswith(REPLAY)]
     asked = to_the_whole() if PARTS in recording else None  # whose list sent here
     steps = [step for step in steps if step not in taken and step.command != asked]
-    own = [Remedy(title=step.priced[:1].upper() + step.priced[1:], commands=step.commands) for step in steps]
+    own = [
+        Remedy(
+            title=step.title_with_price[:1].upper() + step.title_with_price[1:], commands=step.all_commands
+        )
+        for step in steps
+    ]
     told: dict[tuple[str, tuple[str, ...]], Remedy] = {}
     kept = () if loud or own or quiet else _kept(session, recording)
     for one in (*loud, *own, *quiet, *kept):
@@ -149,28 +154,28 @@ def _kept(session: Session, recording: str) -> tuple[Remedy, ...]:
 
 
 def control_differs(session: Session) -> bool:
-    return any(v.control and v.differs for v in session.verdicts.values())
+    return any(v.control and v.is_different for v in session.verdicts.values())
 
 
-def _compared(session: Session, recording: str) -> tuple[NextStep, ...]:
+def _compared(session: Session, recording: str) -> tuple[SuggestedStep, ...]:
     """A battery alone is no verdict: what to compare it with, and what is suspected on this host meanwhile."""
     recorded = next((f for f in session.findings.values() if f.answers), None)
     if session.card.role != "battery" or recorded is None:
         return ()
-    steps = [remedy.step for remedy in recorded.remedy if remedy.commands]
+    steps = [remedy.as_step for remedy in recorded.remedy if remedy.commands]
     # the first compares it, with a name that stays right when it is no longer the last one
     if recording and steps:
         command = shlex.join(["hostdx", "compare", "OLD", "--", recording])
-        steps[0] = NextStep(steps[0].title, command)
+        steps[0] = SuggestedStep(steps[0].title, command)
     if recording and (kept := recordings_dir() / recording).is_file():
         carry = shlex.join(["scp", str(kept), "HOST:"])
-        steps.insert(1, NextStep(SAYS.text("carry"), carry))
+        steps.insert(1, SuggestedStep(SAYS.text("carry"), carry))
     known = [f for f in session.worst_first if f.confidence != "measured" and f.severity != "ok"]
     for found in known[:MOST_SUSPECTS]:
-        step = found.remedy[0].step if found.remedy else NextStep("")
+        step = found.remedy[0].as_step if found.remedy else SuggestedStep("")
         if found.prove:
-            step = NextStep("", confirmation.command(found, session))
-        steps.append(NextStep(SAYS.text("suspected", title=found.title), step.command, step.then))
+            step = SuggestedStep("", confirmation.command(found, session))
+        steps.append(SuggestedStep(SAYS.text("suspected", title=found.title), step.command, step.then))
     return tuple(steps)
 
 
@@ -180,7 +185,7 @@ def _remedy(session: Session, *severities: str, measured_here: bool = False) -> 
     return next((f.remedy[0] for f in known if f.severity in severities and f.remedy), None)
 
 
-def _more_bytes(session: Session, told: Sequence[ev.Verdict]) -> NextStep | None:
+def _more_bytes(session: Session, told: Sequence[ev.RunVerdict]) -> SuggestedStep | None:
     """Where its write limit ended the run: the limit that would do, with the seconds that it takes."""
     needed = max((v.bytes_to_decide or 0 for v in told), default=0)
     if session.plan is None or "most-bytes" not in session.plan.options or not 0 < needed <= MOST_BYTES:
@@ -191,7 +196,7 @@ def _more_bytes(session: Session, told: Sequence[ev.Verdict]) -> NextStep | None
     return _again(session, "more-bytes", budget_s=longer, most_bytes=limit * GIB, limit=limit)
 
 
-def _coarser(session: Session, undecided: Sequence[ev.Verdict]) -> tuple[NextStep, ...]:
+def _coarser(session: Session, undecided: Sequence[ev.RunVerdict]) -> tuple[SuggestedStep, ...]:
     """The same run with a margin that its intervals would lie in: decided in the same time, as coarsely as it says."""
     ends = [end for v in undecided for end in v.ci95 or (0.0, math.inf)]
     farthest = max((max(end, 1 / end) if end > 0 else math.inf for end in ends), default=math.inf) - 1
@@ -201,13 +206,13 @@ def _coarser(session: Session, undecided: Sequence[ev.Verdict]) -> tuple[NextSte
     return (_again(session, "coarser", margin=margin, share=margin),)
 
 
-def _other(role: Role, told: str) -> NextStep:
+def _other(role: Role, told: str) -> SuggestedStep:
     """Another scenario as it is usually run."""
-    card = with_role(role)
-    return NextStep(SAYS.text(told), f"hostdx run {card.id}", seconds=card.takes_s)
+    card = card_with_role(role)
+    return SuggestedStep(SAYS.text(told), f"hostdx run {card.id}", seconds=card.takes_s)
 
 
-def _more_time(session: Session, undecided: Sequence[ev.Verdict]) -> NextStep | None:
+def _more_time(session: Session, undecided: Sequence[ev.RunVerdict]) -> SuggestedStep | None:
     """Where a load had too few groups for a verdict: what they scatter tells nothing yet."""
     loads = {load.id: load.min_groups for load in session.workloads}
     lacking = [loads.get(v.workload, 0) / v.groups for v in undecided if v.groups < loads.get(v.workload, 0)]
@@ -226,7 +231,7 @@ def _again(
     most_bytes: int = 0,
     margin: float = 0.0,
     **fields: object,
-) -> NextStep:
+) -> SuggestedStep:
     """The run's own command once more, with its options; in words where it needs what is not said again.
 
     `told` and `fields`: its title. `budget_s`, `most_bytes` and `margin`: in place of its own, where they are not 0.
@@ -240,7 +245,7 @@ def _again(
     }
     more = [word for word, value in other.items() if value]
     title = SAYS.text(told, **fields)
-    step = NextStep(
+    step = SuggestedStep(
         title,
         seconds=_seconds(session, budget_s),
         writes=most_bytes or max((one.bytes for one in plan.writes), default=0) if plan is not None else 0,
@@ -261,7 +266,7 @@ def _again(
         if n in SAID_AGAIN or (isinstance(v, int | float) and n not in DRAWN_ANEW)
     }
     kept = {n: v for n, v in again.items() if n not in changed}
-    command = shlex.join(["hostdx", "run", session.began.scenario, *arguments(kept), *more])
+    command = shlex.join(["hostdx", "run", session.began.scenario, *command_arguments(kept), *more])
     return msgspec.structs.replace(step, command=command)
 
 

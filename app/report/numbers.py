@@ -11,7 +11,17 @@ from app.report.figures.histogram import latencies
 from app.report.figures.plot import nice_axis
 from probes import units
 from scenarios import events as ev
-from scenarios.results.document import Axis, Chart, Gallery, Heading, Histogram, Part, Series, Table, say
+from scenarios.results.document import (
+    Axis,
+    Chart,
+    ChartSeries,
+    Gallery,
+    Heading,
+    Histogram,
+    Part,
+    Table,
+    paragraph_of,
+)
 from scenarios.rules.texts import Texts
 
 SAYS = Texts(Path(__file__).with_name("texts.toml"))
@@ -29,12 +39,12 @@ def numbers(session: Session) -> list[Part]:
     parts: list[Part] = []
     if any(wording.measured(v) for v in session.verdicts.values()):
         parts += _effects(session)
-        parts.append(say(SAYS.text("ratio")))
+        parts.append(paragraph_of(SAYS.text("ratio")))
     reached = _reached(session)
     if reached:
         parts += [Heading("What each variant reached"), reached]
         if any(v.groups for v in session.verdicts.values()):
-            parts.append(say(SAYS.text("reached")))
+            parts.append(paragraph_of(SAYS.text("reached")))
     if session.series:
         parts += [Heading("Over the rounds"), _trends(session)]
     return parts
@@ -102,7 +112,10 @@ def _effects(session: Session) -> list[Part]:
         tuple(tuple(row[n] for n in kept) for row in rows),
         frozenset(kept.index(n) for n in (4, 5, 6, 7, 8)),
     )
-    return [*([say(*(f"{header[n]}: {rows[0][n]}." for n in sorted(common)))] if common else ()), table]
+    return [
+        *([paragraph_of(*(f"{header[n]}: {rows[0][n]}." for n in sorted(common)))] if common else ()),
+        table,
+    ]
 
 
 def _reached(session: Session) -> Table | None:
@@ -178,7 +191,7 @@ def _drawing(session: Session, workload: str) -> list[Chart]:
         points = [(b.t, b.values[metric]) for b in blocks if b.variant == v and metric in b.values]
         kept = tuple(point for point in points if math.isfinite(point[1]))
         kept = kept[:: max(1, -(-len(kept) // MOST_POINTS))]
-        series.append(Series(marks[v], kept, wording.legend(session, marks[v], v)))
+        series.append(ChartSeries(marks[v], kept, wording.legend(session, marks[v], v)))
     times = [b.t for b in blocks]
     x, y = Axis(math.floor(min(times)), math.floor(max(times)) + 1), nice_axis(values)
     scale = ", log scale" if y.log else ""

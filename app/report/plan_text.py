@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from probes.action import Action
 from probes.units import duration, percent, size
-from scenarios.experiment.wording import titled
+from scenarios.experiment.wording import title_of_workload
 from scenarios.plan import Plan, Written
 
 NAME = 12  # cells of a row's name
@@ -35,7 +35,7 @@ def plan_rows(plan: Plan) -> list[PlanRow]:
         differing = f"they also differ in: {told}; verdicts therefore say “this stack”: all of it together"
         rows.append(PlanRow("", differing, "dim"))
     if plan.workloads:
-        titles = (titled(w.title, control=w.control) for w in plan.workloads)
+        titles = (title_of_workload(w.title, control=w.control) for w in plan.workloads)
         rows.append(PlanRow("with", "; ".join(titles)))  # a title may have a comma
     if plan.seconds:  # before the changes: with many of them the screen ends there
         rows.append(PlanRow("takes", _time(plan)))

@@ -7,7 +7,7 @@ from app.recording.session import Session
 from app.report.forms.cells import brief_lines
 from app.report.results.finding_parts import finding_parts, finding_title
 from probes.units import counted
-from scenarios.results.document import Bullets, Document, Mono, Section, Table, Toned, Words
+from scenarios.results.document import Bullets, Mono, ReportDocument, ReportSection, Table, Toned, Words
 
 _WHOLE = 1 << 16  # cells: a line is not folded, as it may be searched for
 
@@ -19,11 +19,11 @@ def told(session: Session, *, facts: bool = False, unknown: bool = False) -> lis
     return [*lines, cleaned([(f"{of}{head(session)}", "strong")]), *brief_lines(found.sections, _WHOLE)]
 
 
-def triage(session: Session, *, facts: bool = False, unknown: bool = True) -> Document:
+def triage(session: Session, *, facts: bool = False, unknown: bool = True) -> ReportDocument:
     """`unknown`: each check that could not be answered, else how many."""
     host = session.began.host if session.began is not None else "unknown host"
     sections = [
-        Section(finding_title(found), tuple(finding_parts(found, session)), role=found.severity)
+        ReportSection(finding_title(found), tuple(finding_parts(found, session)), role=found.severity)
         for found in session.worst_first
     ]
     silent = [c for c in session.checks.values() if c.reason and c.state in ("unreadable", "spoke")]
@@ -36,13 +36,13 @@ def triage(session: Session, *, facts: bool = False, unknown: bool = True) -> Do
     if silent and not unknown:
         items = ((Toned(f"? {counted(len(silent), 'check')} (--unknown shows why)", "unknown"),),)
     if items:
-        sections.append(Section("What could not be answered", (Bullets(items),), role="unknown"))
+        sections.append(ReportSection("What could not be answered", (Bullets(items),), role="unknown"))
     if facts and session.facts:
         from app.report.results.result_parts import value_text
 
         rows = [(fact.label, Mono(value_text(fact.value, fact.unit))) for fact in session.facts.values()]
-        sections.append(Section("This host", (Table(("fact", "value"), tuple(rows)),)))
-    return Document(f"{host}: triage", (head(session),), tuple(sections))
+        sections.append(ReportSection("This host", (Table(("fact", "value"), tuple(rows)),)))
+    return ReportDocument(f"{host}: triage", (head(session),), tuple(sections))
 
 
 def head(session: Session) -> str:

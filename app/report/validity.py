@@ -12,10 +12,10 @@ from app.recording.values import counts
 from app.report import wording
 from probes import units
 from scenarios import events as ev
-from scenarios.disturbance import most_named, most_often
-from scenarios.experiment.statistics.drift import FEWEST, Drift, drifts, moves
+from scenarios.disturbance import most_frequent_cause, most_frequent_culprit
+from scenarios.experiment.statistics.drift import MIN_POINTS, Drift, drifting_variants, moving_variants
 from scenarios.experiment.wording import drift_text, moves_text
-from scenarios.guards.thresholds import threshold
+from scenarios.guards.thresholds import threshold_of
 from scenarios.verdict.order import order_words
 from scenarios.verdict.verdict import OrderEffect
 
@@ -58,9 +58,9 @@ def _controls(session: Session) -> list[Sign]:
         load = wording.workload_title(session, v.workload)
         shared = any(o.workload == v.workload and not o.control for o in told)
         name = load if not shared else f"{v.variant}, {load}" if several else v.variant
-        if v.equal:
+        if v.is_equal:
             out.append(Sign("ok", f"control equal ({name})"))
-        elif v.differs:
+        elif v.is_different:
             out.append(
                 Sign(
                     "critical", f"the control differs ({name}: {units.effect(v.ratio)}): do not use this run"
@@ -101,9 +101,9 @@ def _others(session: Session, kind: str) -> Sign:
     ]
     share = _seconds([w for w, _ in those]) / max(_seconds(could), 1e-3)
     if share < ALL_THE_TIME or kind not in ("device", "cpu"):
-        often = most_often([one for _, one in those])
+        often = most_frequent_cause([one for _, one in those])
         return Sign("notice", f"{often}, in {units.percent(min(1.0, share))} of the measuring time")
-    who = most_named([one.culprit for _, one in those if one.culprit is not None])
+    who = most_frequent_culprit([one.culprit for _, one in those if one.culprit is not None])
     by = f" ({who})" if who else ""
     if kind == "cpu":
         used = units.percent(median(one.figure or 0.0 for _, one in those))
@@ -144,7 +144,7 @@ def _unseen(session: Session) -> str:
     if moved and all(not look.exact and look.attributed is None for look in moved):
         return "others' I/O cannot be told from what our writes cause (run as root)"
     # Up to the limit in all, whoever used it: nobody used more.
-    limit = threshold("cpu").limit
+    limit = threshold_of("cpu").limit
     unread = [look.cpu for look in looks if look.users_cpu is None or look.hidden]
     unknown = sum(cpu is None or cpu > limit for cpu in unread)
     if unknown > len(looks) / 2:
@@ -169,30 +169,30 @@ def _reached(session: Session) -> list[Sign]:
     return [Sign("ok", "the loads reached the disk")] if known else []
 
 
-def _drift(session: Session, told: list[ev.Verdict]) -> list[Sign]:
+def _drift(session: Session, told: list[ev.RunVerdict]) -> list[Sign]:
     """As the verdict has it; of a recording whose verdict has none, as its groups show it. What both sides do alike
     leaves the effect as it is, not their levels."""
     out, seen = [], False
     for v in told:
         title = wording.workload_title(session, v.workload)
         left, right = _by_group(session, v)
-        seen = seen or max(v.groups, len(left)) >= FEWEST
+        seen = seen or max(v.groups, len(left)) >= MIN_POINTS
         courses = [Drift(side, first, last) for side, (first, last) in v.drift.items()]
-        if courses := courses or drifts(left, right, (v.baseline, v.variant)):
+        if courses := courses or drifting_variants(left, right, (v.baseline, v.variant)):
             out.append(Sign("notice", f"{title}: {drift_text(courses, v.metric)}"))
-        elif courses := moves(left, right, (v.baseline, v.variant)):
+        elif courses := moving_variants(left, right, (v.baseline, v.variant)):
             out.append(Sign("notice", f"{title}: {moves_text(courses, v.metric)}"))
     return out or [Sign("ok", "no side drifted")] * seen
 
 
-def _orders(session: Session, told: list[ev.Verdict]) -> list[Sign]:
+def _orders(session: Session, told: list[ev.RunVerdict]) -> list[Sign]:
     """Whether what is claimed holds whichever of two was measured first."""
     signs = [
         Sign("notice", f"{wording.verdict_title(session, v)}: {v.reason}")
         for v in session.verdicts.values()
-        if v.not_measured and v.order is not None
+        if v.is_not_measured and v.order is not None
     ]
-    claimed = [(v, v.order) for v in told if v.differs and v.order is not None]
+    claimed = [(v, v.order) for v in told if v.is_different and v.order is not None]
     if claimed:
         widest, order = max(claimed, key=lambda each: _apart(each[1]))
         title = wording.verdict_title(session, widest)
@@ -200,7 +200,7 @@ def _orders(session: Session, told: list[ev.Verdict]) -> list[Sign]:
         if len(claimed) > 1:
             words = f"{len(claimed)} differences hold in both orders; farthest apart: {title}, {order_words(order)}"
         signs.append(Sign("ok", words))
-    elif any(v.decided and v.order is not None for v in told):
+    elif any(v.is_decided and v.order is not None for v in told):
         signs.append(Sign("ok", "both orders give the same verdict"))
     if undrawn := [v for v in told if v.order is None and not session.groups.get(v.workload)]:
         titles = dict.fromkeys(wording.verdict_title(session, v) for v in undrawn if not v.control)
@@ -214,7 +214,7 @@ def _apart(order: OrderEffect) -> float:
     return abs(math.log(first) - math.log(second))
 
 
-def _by_group(session: Session, verdict: ev.Verdict) -> tuple[list[float], list[float]]:
+def _by_group(session: Session, verdict: ev.RunVerdict) -> tuple[list[float], list[float]]:
     """Each group's mean of the baseline and of the variant; groups without one of them are left out."""
     groups: dict[int, dict[str, list[float]]] = {}
     first = session.counted_from.get(verdict.workload, 0)
@@ -227,7 +227,7 @@ def _by_group(session: Session, verdict: ev.Verdict) -> tuple[list[float], list[
     return left, right
 
 
-def _resolution(told: list[ev.Verdict]) -> list[Sign]:
+def _resolution(told: list[ev.RunVerdict]) -> list[Sign]:
     """Without a check mark where an effect that matters may have been missed."""
     known = [v for v in told if not v.control and v.smallest_effect and wording.small(v)]
     if not known:

@@ -11,10 +11,10 @@ def role(word: Word) -> str:
     return _ROLES.get(word, "unknown")
 
 
-def role_of(verdict: ev.Verdict) -> str:
+def role_of(verdict: ev.RunVerdict) -> str:
     """A control is no result: one that moved is a warning, as is a difference between two places of one file system."""
     doubted = verdict.control or verdict.one_file_system
-    return "warning" if doubted and verdict.differs else role(verdict.verdict)
+    return "warning" if doubted and verdict.is_different else role(verdict.verdict)
 
 
 def colour(word: Word) -> str:

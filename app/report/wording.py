@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from app.recording.session import Session
 from probes import units
 from scenarios import events as ev
-from scenarios.experiment.wording import effect_cells, explanation, not_measured, titled
+from scenarios.experiment.wording import effect_cells, explain_verdict, not_measured_text, title_of_workload
 from scenarios.finding import Severity
 from scenarios.plan import Variant
 from scenarios.verdict.verdict import Interval
@@ -32,12 +32,12 @@ def legend(session: Session, mark: str, variant: str) -> str:
     return f"{mark} = {whole}"
 
 
-def load_title(session: Session, verdict: ev.Verdict) -> str:
+def load_title(session: Session, verdict: ev.RunVerdict) -> str:
     """A verdict's workload, a control as such: `CPU only (control)`."""
-    return titled(workload_title(session, verdict.workload), control=verdict.control)
+    return title_of_workload(workload_title(session, verdict.workload), control=verdict.control)
 
 
-def verdict_title(session: Session, verdict: ev.Verdict) -> str:
+def verdict_title(session: Session, verdict: ev.RunVerdict) -> str:
     """A verdict's workload, with the metric where several of the load are judged: `the command, CPU time`."""
     title = workload_title(session, verdict.workload)
     metrics = {v.metric for v in session.verdicts.values() if v.workload == verdict.workload}
@@ -69,27 +69,27 @@ def interval(pair: Interval | None) -> str:
     return "–" if pair is None else f"{units.number(pair[0])} to {units.number(pair[1])}"
 
 
-def too_few(session: Session, verdict: ev.Verdict) -> str:
+def too_few(session: Session, verdict: ev.RunVerdict) -> str:
     """`3 of 8 groups`, where a verdict needs more of them than there are: its interval says nothing yet."""
     load = session.load(verdict.workload)
     least = load.min_groups if load is not None else 0
     taken = verdict.groups
-    return f"{taken} of {least} groups" if verdict.undecided and 0 < taken < least else ""
+    return f"{taken} of {least} groups" if verdict.is_undecided and 0 < taken < least else ""
 
 
-def small(verdict: ev.Verdict) -> bool:
+def small(verdict: ev.RunVerdict) -> bool:
     """Whether an effect may have been missed: half an interval far from 1 says nothing about small effects."""
-    return verdict.equal or verdict.undecided
+    return verdict.is_equal or verdict.is_undecided
 
 
-def resolution(verdict: ev.Verdict) -> str:
+def resolution(verdict: ev.RunVerdict) -> str:
     """The smallest detectable effect, where none was found."""
     if verdict.smallest_effect is None or not small(verdict):
         return "–"
     return units.smallest_effect(verdict.smallest_effect)
 
 
-def delta(verdict: ev.Verdict) -> str:
+def delta(verdict: ev.RunVerdict) -> str:
     if verdict.delta is None:
         return "–"
     return (
@@ -97,36 +97,36 @@ def delta(verdict: ev.Verdict) -> str:
     )
 
 
-def measured(verdict: ev.Verdict) -> bool:
+def measured(verdict: ev.RunVerdict) -> bool:
     """Whether there is anything behind it; the rest was not started, or does not apply."""
     return verdict.groups > 0 or verdict.ratio is not None
 
 
-def _cost(session: Session, verdict: ev.Verdict) -> bool:
+def _cost(session: Session, verdict: ev.RunVerdict) -> bool:
     """Whether less of the metric is better, and its difference is known."""
     metric = session.metric(verdict.workload, verdict.metric)
     return verdict.delta is not None and metric is not None and metric.better == "less"
 
 
 def verdict_sentence(
-    session: Session, verdict: ev.Verdict, *, short: bool = False, explained: bool = False
+    session: Session, verdict: ev.RunVerdict, *, short: bool = False, explained: bool = False
 ) -> str:
     """`random read: B (sda) is 27 % slower than A (vda) in IOPS (95 % CI 24 to 29 %), this disk`.
 
     `short`: variants by their ids alone, where a list of them is at hand. `explained`: with how it came about.
     """
-    why = explanation(verdict) if explained else ""
+    why = explain_verdict(verdict) if explained else ""
     return _sentence(session, verdict, short) + (f". {why}" if why else "")
 
 
-def _sentence(session: Session, verdict: ev.Verdict, short: bool) -> str:
+def _sentence(session: Session, verdict: ev.RunVerdict, short: bool) -> str:
     title = workload_title(session, verdict.workload)
     left, right = verdict.variant, verdict.baseline
     if not short:
         left, right = variant_title(session, left), variant_title(session, right)
     scope = f", {verdict.scope}" if verdict.scope else ""
     metric = metric_title(verdict.metric)
-    decided = verdict.differs
+    decided = verdict.is_different
     _, interval = effect_cells(verdict)
     within = f" (95 % CI {interval})" if interval and not too_few(session, verdict) else ""
     if decided:
@@ -134,15 +134,15 @@ def _sentence(session: Session, verdict: ev.Verdict, short: bool) -> str:
         if _cost(session, verdict):  # the interval is of the ratio, and stands beside it
             return f"{title}: {left} is {size}{within} than {right}: {delta(verdict)}{scope}"
         return f"{title}: {left} is {size} than {right} in {metric}{within}{scope}"
-    if verdict.equal:
+    if verdict.is_equal:
         return f"{title}: no material difference between {left} and {right} in {metric}{within}{scope}"
     why = f": {verdict.reason}" if verdict.reason else ""
-    if verdict.not_measured:
-        return not_measured(title, verdict.reason)
+    if verdict.is_not_measured:
+        return not_measured_text(title, verdict.reason)
     return f"{title}: {left} against {right} in {metric}: {verdict.verdict}{within}{why}"
 
 
-def unmeasured(session: Session, verdicts: Iterable[ev.Verdict]) -> list[str]:
+def unmeasured(session: Session, verdicts: Iterable[ev.RunVerdict]) -> list[str]:
     """One line for each reason why something was not measured, with all that it holds for."""
     lines: dict[str, dict[str, None]] = {}
     for verdict in verdicts:

@@ -28,7 +28,7 @@ from probes.secrecy.harmless_words import harmless_text, harmless_words
 from probes.secrecy.secrets import masked, masked_words
 from probes.types import Json
 from scenarios import events as ev
-from scenarios.model import Options, Prepared, Refused, Scenario, Usage
+from scenarios.model import Options, Prepared, RunRefused, Scenario, UsageError
 from scenarios.option_value import Discretion
 from scenarios.plan import Option, Plan
 
@@ -49,7 +49,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Execution:
-    """Made for one run; `outcome` never raises, whatever happens: it ends with an `Ended` event."""
+    """Made for one run; `outcome` never raises, whatever happens: it ends with an `RunEnded` event."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Execution:
         self._discretion = Discretion(request.options, request.declared, form)
         self._options = Options(request.options, request.declared)
         self._seed = (
-            self._options.integer("seed")
+            self._options.as_integer("seed")
             if "seed" in request.options
             else random.SystemRandom().getrandbits(32)
         )
@@ -93,7 +93,7 @@ class Execution:
     def recording(self) -> Path | None:
         return self._stream.recording
 
-    def outcome(self) -> ev.Ended:
+    def outcome(self) -> ev.RunEnded:
         with stop_early():
             ended = self._guarded()
         if self._lock is not None:  # before a reader of our events is waited for
@@ -101,28 +101,30 @@ class Execution:
         self._stream.close(hurry=ended.status == "interrupted")
         return ended
 
-    def _guarded(self) -> ev.Ended:
+    def _guarded(self) -> ev.RunEnded:
         """What goes wrong before the scenario runs, as the event that it would have ended with."""
         try:
             return self._steps()
         except Stopped as stopped:
             self._stops.signal = stopped.number
             return self._end("interrupted", self._stops.reason, self._stops.status)
-        except Usage as why:
+        except UsageError as why:
             return self._end("failed", str(why), failure.USAGE)
-        except Refused as why:
+        except RunRefused as why:
             return self._end("skipped", str(why), failure.COULD_NOT)
         except Failure as why:
             return self._end("failed" if why.status == failure.USAGE else "skipped", why.text, why.status)
         except Exception as error:
             return self._end("failed", bug_report.save(error), failure.COULD_NOT)
 
-    def _end(self, status: ev.Status, reason: str, code: int) -> ev.Ended:
-        ended = ev.Ended(t=self._time(), status=status, reason=self._discretion.text(reason), exit=code)
+    def _end(self, status: ev.Status, reason: str, code: int) -> ev.RunEnded:
+        ended = ev.RunEnded(
+            t=self._time(), status=status, reason=self._discretion.discreet_text(reason), exit=code
+        )
         self._stream.emit(ended)
         return ended
 
-    def _steps(self) -> ev.Ended:
+    def _steps(self) -> ev.RunEnded:
         request = self._request
         if request.events:
             self._stream.tee = Tee(request.events, self._complain)
@@ -133,7 +135,7 @@ class Execution:
         plan = prepared.plan
         self._stream.emit(ev.Planned(t=self._time(), plan=self._discretion.plan(plan)))
         if plan.refusal:
-            raise Refused(plan.refusal)
+            raise RunRefused(plan.refusal)
         self._check_journal_place(plan)
         if plan.actions:
             check_room()
@@ -156,7 +158,7 @@ class Execution:
                 raise
             self._complain(f"{why.text}; continuing: the result is only printed")
 
-    async def _conduct(self, prepared: Prepared, consented: bool) -> ev.Ended:
+    async def _conduct(self, prepared: Prepared, consented: bool) -> ev.RunEnded:
         plan = prepared.plan
         listen_for_stops(asyncio.get_running_loop(), self._stops)
         changes = Changes(
@@ -191,17 +193,17 @@ class Execution:
         with self._host.standing_still():
             if blocked := self._blocked or self._scenario.blocked(self._host):
                 if self._blocked or not self._scenario.reads_anyway:
-                    raise Refused(blocked)
+                    raise RunRefused(blocked)
                 self._reads_only = True  # it says what it reads, and then refuses by itself
             prepared = self._scenario.prepare(self._host, self._options)
-            return prepared._replace(plan=prepared.plan.sealed())
+            return prepared._replace(plan=prepared.plan.with_digest())
 
     def _check_journal_place(self, plan: Plan) -> None:
         """Said before anything is written: the change itself would be refused for it, minutes later."""
         from app.undo.journal_disk import refusal
 
         if why := refusal(self._host, journal_dir(), plan):
-            raise Refused(why)
+            raise RunRefused(why)
 
     def _check_leftovers(self, plan: Plan) -> None:
         """A killed run's settings would be measured as if they were the host's own."""
@@ -260,12 +262,12 @@ class Execution:
             pid=self._me.pid,
             pid_start=self._me.start,
             boot_id=self._me.boot_id,
-            options=self._discretion.options(self._request.options),
+            options=self._discretion.discreet_options(self._request.options),
         )
 
     def _kept_command(self) -> list[str]:
         """What is recorded of the command line: only what is known to be harmless, unless all was asked for."""
-        words = self._discretion.command(self._request.command)
+        words = self._discretion.discreet_command(self._request.command)
         if self._request.with_arguments:
             return masked_words(words)
         choices = {choice for option in self._request.declared for choice in option.choices}

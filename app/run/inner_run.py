@@ -20,8 +20,8 @@ from probes.types import Json
 from scenarios import events as ev
 from scenarios.compare import worse
 from scenarios.finding import Finding
-from scenarios.model import Outcome, Refused, Scenario
-from scenarios.option_value import arguments
+from scenarios.model import OtherRunOutcome, RunRefused, Scenario
+from scenarios.option_value import command_arguments
 
 LOOK_S = 0.5
 # for a part that was told to stop and still undoes its changes; then it is left to its supervisor
@@ -36,7 +36,7 @@ class InnerRun:
         folder = private(store.parts_of(whole))
         self._scenario = scenario
         self.recording = folder / f"{len(list(folder.glob('*.jsonl'))) + 1}-{scenario.id}.jsonl"
-        self._argv = arguments(values, scenario.options)
+        self._argv = command_arguments(values, scenario.options)
         self._session = Session()
         self._follower: Follower | None = None
 
@@ -56,11 +56,11 @@ class InnerRun:
                 self._follower.close()
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> OtherRunOutcome:
         session = self._session
         ended, said = session.ended, answer(session)
         reason = launch.last_words(self.recording).removeprefix("hostdx: ") or "it ended without a result"
-        return Outcome(
+        return OtherRunOutcome(
             scenario=self._scenario.id,
             status=ended.status if ended is not None else "failed",
             reason=(ended.reason or "") if ended is not None else reason,
@@ -108,17 +108,17 @@ async def run_part(
     scenario: Scenario,
     values: Mapping[str, Json],
     hear: Callable[[ev.AnyEvent], None],
-    done: Callable[[Outcome], None],
+    done: Callable[[OtherRunOutcome], None],
 ) -> None:
     """As `Run.other`. Raises Refused without a recording of the whole: its parts would have no place."""
     if whole is None:
-        raise Refused(
+        raise RunRefused(
             "no recording could be written, so its parts would leave none: the line before this one says why"
         )
     try:
         part = InnerRun(whole, scenario, values)
     except Failure as why:
-        raise Refused(why.text) from None
+        raise RunRefused(why.text) from None
     try:
         await part.measure(hear)
     finally:

@@ -1,4 +1,4 @@
-"""The runner: gives a scenario its host, clock and changes, and turns however it ends into an `Ended` event."""
+"""The runner: gives a scenario its host, clock and changes, and turns however it ends into an `RunEnded` event."""
 
 import asyncio
 import os
@@ -21,7 +21,18 @@ from probes.host import Host
 from probes.system.running.processes import family_of
 from probes.types import Json
 from scenarios import events as ev
-from scenarios.model import Applied, AResult, Clock, Options, Outcome, Prepared, Refused, Run, Scenario, Usage
+from scenarios.model import (
+    Applied,
+    AResult,
+    Clock,
+    Options,
+    OtherRunOutcome,
+    Prepared,
+    Run,
+    RunRefused,
+    Scenario,
+    UsageError,
+)
 from scenarios.rules.texts import Texts
 
 SAYS = Texts(Path(__file__).with_name("findings.toml"))
@@ -62,41 +73,41 @@ class Runner(Run):
     def __post_init__(self) -> None:
         self.plan = self.prepared.plan
         self.rng = random.Random(self.seed)
-        self._verdicts: list[ev.Verdict | ev.SeriesVerdict] = []
+        self._verdicts: list[ev.RunVerdict | ev.SeriesVerdict] = []
 
     def time(self) -> float:
         return round(max(0.0, self.clock.now() - self.began_s), 4)
 
     def emit(self, event: ev.AnyEvent) -> None:
-        if isinstance(event, ev.Verdict | ev.SeriesVerdict):
+        if isinstance(event, ev.RunVerdict | ev.SeriesVerdict):
             self._verdicts.append(event)
         elif isinstance(event, ev.Found) and event.finding.answers:
             self._answered = self._answered or event.finding.confidence == "measured"
         self.publish(event)
 
-    async def other(
+    async def run_other(
         self,
         scenario: Scenario,
         values: Mapping[str, Json],
         hear: Callable[[ev.AnyEvent], None],
-        done: Callable[[Outcome], None],
+        done: Callable[[OtherRunOutcome], None],
     ) -> None:
         from app.run.inner_run import run_part
 
         await run_part(self.recording(), scenario, values, hear, done)
 
-    def kept(self, kind: type[AResult]) -> Sequence[tuple[str, AResult]]:
+    def finished_results(self, kind: type[AResult]) -> Sequence[tuple[str, AResult]]:
         from app.run.earlier_answer import results
 
         return results(self.scenario, kind)
 
-    def recorded(self, path: str) -> Iterator[ev.AnyEvent]:
+    def recorded_events(self, path: str) -> Iterator[ev.AnyEvent]:
         from app.recording.reader import events_of
 
         try:
             yield from events_of(Path(path))
         except Failure as why:
-            raise Refused(why.text) from None
+            raise RunRefused(why.text) from None
 
     @asynccontextmanager
     async def change(self, action: Action) -> AsyncIterator[Applied]:
@@ -110,7 +121,7 @@ class Runner(Run):
             raise
         except Failure as why:
             self._tell("", action, "refused", why.text)
-            raise Refused(why.text) from None
+            raise RunRefused(why.text) from None
         interrupted = False
         try:
             self._tell(applied.id, action, "applied", applied.value)
@@ -135,7 +146,7 @@ class Runner(Run):
     def _tell(self, identifier: str, action: Action, state: ev.ActionState, reason: str) -> None:
         self.emit(ev.ActionEvent(t=self.time(), id=identifier, action=action, state=state, reason=reason))
 
-    async def conduct(self, prologue: Callable[[], list[ev.AnyEvent]], stops: Stops) -> ev.Ended:
+    async def conduct(self, prologue: Callable[[], list[ev.AnyEvent]], stops: Stops) -> ev.RunEnded:
         """Runs the scenario to whatever end and emits that end. `prologue` reads the facts (in a thread)."""
         pulses = asyncio.ensure_future(self._pulses())
         stops.late = self._late
@@ -167,7 +178,7 @@ class Runner(Run):
             self.emit(event)
         await self.prepared.run(self)
 
-    async def _ending(self, work: Coroutine[Any, Any, None], stops: Stops) -> ev.Ended:
+    async def _ending(self, work: Coroutine[Any, Any, None], stops: Stops) -> ev.RunEnded:
         task = asyncio.ensure_future(work)
         stops.watch(task)
         status: ev.Status = "done"
@@ -176,12 +187,12 @@ class Runner(Run):
         try:
             await task
             if self._verdicts and not self._answered and all(map(_unmeasured, self._verdicts)):
-                raise Refused(_without_measurement(self._verdicts))
+                raise RunRefused(_without_measurement(self._verdicts))
         except asyncio.CancelledError:
             pass
-        except (Refused, BenchRefused, NotApplicable) as why:
+        except (RunRefused, BenchRefused, NotApplicable) as why:
             status, reason, code = "skipped", str(why), failure.COULD_NOT
-        except Usage as why:
+        except UsageError as why:
             status, reason, code = "failed", str(why), failure.USAGE
         except Failure as why:
             status, reason, code = "failed", why.text, why.status
@@ -191,9 +202,9 @@ class Runner(Run):
             status, reason, code = "interrupted", stops.reason, stops.status
         elif task.cancelled():
             status, reason, code = "failed", CANCELLED, failure.COULD_NOT
-        return ev.Ended(t=self.time(), status=status, reason=reason, exit=code)
+        return ev.RunEnded(t=self.time(), status=status, reason=reason, exit=code)
 
-    async def _undo_the_rest(self, ended: ev.Ended) -> ev.Ended:
+    async def _undo_the_rest(self, ended: ev.RunEnded) -> ev.RunEnded:
         """What could not be undone when its time came, once more: a stuck device may answer by now."""
         done = await asyncio.to_thread(self.changes.retry)
         for one in done:
@@ -211,7 +222,7 @@ class Runner(Run):
         rest = f"still in the undo journal: {titles}; {LATER}" if left else "undone at the end of the run"
         reason = f"{ended.reason}; {rest}" if ended.reason else rest
         status: ev.Status = "interrupted" if ended.status == "interrupted" else "failed"
-        return ev.Ended(t=self.time(), status=status, reason=reason, exit=ended.exit or failure.COULD_NOT)
+        return ev.RunEnded(t=self.time(), status=status, reason=reason, exit=ended.exit or failure.COULD_NOT)
 
     async def _pulses(self) -> None:
         """Also a missing pulse tells something: a view's clock stops, so a bad reading must not end them."""
@@ -224,13 +235,13 @@ class Runner(Run):
                 return
 
 
-def _unmeasured(verdict: ev.Verdict | ev.SeriesVerdict) -> bool:
-    return isinstance(verdict, ev.Verdict) and verdict.unmeasured
+def _unmeasured(verdict: ev.RunVerdict | ev.SeriesVerdict) -> bool:
+    return isinstance(verdict, ev.RunVerdict) and verdict.has_no_groups
 
 
-def _without_measurement(verdicts: Sequence[ev.Verdict | ev.SeriesVerdict]) -> str:
+def _without_measurement(verdicts: Sequence[ev.RunVerdict | ev.SeriesVerdict]) -> str:
     """What could not be had, and the first reason."""
-    unstarted = all(v.not_measured for v in verdicts)
+    unstarted = all(v.is_not_measured for v in verdicts)
     reasons = [v.reason for v in verdicts if v.reason]
     return ": ".join(("nothing was measured" if unstarted else "nothing could be compared", *reasons[:1]))
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from app.tui.children.event_child import EventChild
     from app.tui.children.feed import RunFeed
     from app.undo.change_report import UndoneChange
-    from scenarios.events import Pulse, Verdict
+    from scenarios.events import Pulse, RunVerdict
     from scenarios.finding import Finding
     from scenarios.plan import Plan
 
@@ -88,7 +88,7 @@ class Commands(Shown, Protocol):
     def open_fleet(self, folder: Path) -> None: ...
     def open_fleet_report(self, folder: Path) -> None: ...
     def open_finding(self, finding: Finding, session: Session) -> None: ...
-    def open_groups(self, session: Session, verdicts: list[Verdict], at: int) -> None: ...
+    def open_groups(self, session: Session, verdicts: list[RunVerdict], at: int) -> None: ...
     def open_plan(
         self,
         scenario: str,

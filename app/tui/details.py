@@ -11,14 +11,15 @@ from app.report.forms.cells import parts_lines
 from app.report.results.finding_parts import finding_parts, finding_title
 from app.report.validity import MARKS, TONES, Sign
 from app.tui.option_values import is_scenario, kept
-from scenarios.events import Offer
+from scenarios.events import ScenarioOffer
 from scenarios.finding import Finding, Remedy
-from scenarios.results.document import Toned, say
+from scenarios.results.document import Toned, paragraph_of
 
 
 def finding_lines(finding: Finding, session: Session, width: int) -> list[Line]:
     return parts_lines(
-        [say(Toned(finding_title(finding), finding.severity)), *finding_parts(finding, session)], width
+        [paragraph_of(Toned(finding_title(finding), finding.severity)), *finding_parts(finding, session)],
+        width,
     )
 
 
@@ -72,7 +73,7 @@ def named_process(scenario: str, run: Session, host: Session) -> str:
     return ""
 
 
-def planned(step: Remedy, offers: Iterable[Offer], process: Callable[[str], str]) -> list[str]:
+def planned(step: Remedy, offers: Iterable[ScenarioOffer], process: Callable[[str], str]) -> list[str]:
     """The scenario and the options of its first command, `hostdx run SCENARIO ...`.
 
     Empty for any other command, and where a plan would not take over every option: that would be another run. `process`

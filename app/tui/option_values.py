@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from probes import units
 from probes.types import Json
-from scenarios.option_value import arguments
+from scenarios.option_value import command_arguments
 from scenarios.plan import Option
 
 # What is measured. Anything else comes from the keyboard only: a finding may come from anybody's recording, and
@@ -54,7 +54,7 @@ def proposed(argv: Sequence[str], declared: Sequence[Option]) -> dict[str, Json]
 
 def kept(argv: Sequence[str], declared: Sequence[Option]) -> bool:
     """Whether `proposed` leaves none of it out: without `--order` it would be another run."""
-    return _apart(argv) == _apart(arguments(proposed(argv, declared)))
+    return _apart(argv) == _apart(command_arguments(proposed(argv, declared)))
 
 
 def _apart(argv: Sequence[str]) -> list[str]:

@@ -8,8 +8,8 @@ from app.report.plan_text import NAME, change_rows, sides
 from app.tui.widgets.measuring.block_plot import ROLES
 from app.tui.widgets.word_list import word_lines
 from probes import units
-from scenarios.card import with_role
-from scenarios.experiment.wording import titled
+from scenarios.card import card_with_role
+from scenarios.experiment.wording import title_of_workload
 from scenarios.plan import Plan
 
 LEFT = 58  # per cent of the width for what is compared
@@ -131,7 +131,7 @@ def _costs(plan: Plan, width: int) -> list[Line]:
 
 
 def resolved_by() -> str:
-    return f"as the last {with_role('resolution').id} run here showed"
+    return f"as the last {card_with_role('resolution').id} run here showed"
 
 
 def resolution_lines(plan: Plan, detects: Mapping[str, float], width: int) -> list[Line]:
@@ -148,7 +148,7 @@ def _loads(plan: Plan, width: int, room: int, detects: Mapping[str, float]) -> l
     """A row a load: how it is measured, and how long; where there is room what it stands for and the same with fio."""
     times = {step.id: step.seconds for step in plan.steps}
     longest = max([*times.values(), 1.0])
-    names = max(len(titled(load.title, control=load.control)) for load in plan.workloads)
+    names = max(len(title_of_workload(load.title, control=load.control)) for load in plan.workloads)
     names = min(names, width // 3)
     out: list[Line] = []
     deep = [
@@ -175,7 +175,7 @@ def _loads(plan: Plan, width: int, room: int, detects: Mapping[str, float]) -> l
         drawn = "█" * max(1, round(BAR * seconds / longest)) if seconds else ""
         finest = f"±{units.percent(detects[load.id])}" if load.id in detects else ""
         head: Line = [
-            *pad(text(clean(titled(load.title, control=load.control)), "strong"), names),
+            *pad(text(clean(title_of_workload(load.title, control=load.control)), "strong"), names),
             (f"  {length:<18}{least:<20}", "dim"),
             (f"{finest:<8}", "text"),
         ]

@@ -9,7 +9,7 @@ from app.lines import BLANK, Line, pad, text, wrapped
 from app.report.plan_text import NAME, WARNED, PlanRow, change_rows, plan_rows
 from app.tui.widgets.word_list import word_lines
 from probes.action import Action
-from scenarios.events import Offer
+from scenarios.events import ScenarioOffer
 from scenarios.plan import Option, Plan
 
 
@@ -88,7 +88,7 @@ def exact_lines(plan: Plan, width: int) -> list[Line]:
     return out
 
 
-def planning_lines(offer: Offer, width: int) -> list[Line]:
+def planning_lines(offer: ScenarioOffer, width: int) -> list[Line]:
     """While the plan is made, a second or two: what it will be about."""
     out = [text("planning: reads this host, changes nothing", "dim"), BLANK]
     out += [*wrapped(clean(offer.question), width, "strong"), *wrapped(clean(offer.answers), width), BLANK]
@@ -101,7 +101,7 @@ def planning_lines(offer: Offer, width: int) -> list[Line]:
     return [*out, BLANK, *word_lines(width)]
 
 
-def needs_lines(offer: Offer, missing: Sequence[Option], width: int) -> list[Line]:
+def needs_lines(offer: ScenarioOffer, missing: Sequence[Option], width: int) -> list[Line]:
     out = wrapped(offer.question, width, "strong")
     first = "one thing" if len(missing) == 1 else f"{len(missing)} things"
     out += [BLANK, text(f"Before the plan can be made, {first} must be named:")]

@@ -29,13 +29,13 @@ class Question(NamedTuple):
 @cache
 def asked(others: tuple[Card, ...] = ()) -> tuple[Question, ...]:
     """Of our own scenarios, known before the host is read, and of `others`."""
-    known = cards.own()
+    known = cards.bundled_cards()
     ids = {card.id for card in known}
-    found = cards.complaints((*known, *(card for card in others if card.id not in ids)))
+    found = cards.complaints_with_cards((*known, *(card for card in others if card.id not in ids)))
     return tuple(Question(str(one.place or ""), one.words, answering) for one, answering in found.items())
 
 
-def questions(offers: Sequence[ev.Offer]) -> tuple[Question, ...]:
+def questions(offers: Sequence[ev.ScenarioOffer]) -> tuple[Question, ...]:
     """With those of other packages' scenarios, as the host's reading tells them."""
     return asked(tuple(offer.card for offer in offers if offer.card.complaint is not None))
 

@@ -22,7 +22,7 @@ from app.tui.children.event_child import EventChild
 from app.tui.commands import Known
 from probes.safe_read import read_named
 from probes.units import duration
-from scenarios.events import Offer, Verdict
+from scenarios.events import RunVerdict, ScenarioOffer
 from scenarios.finding import Finding
 from scenarios.plan import Plan
 
@@ -177,7 +177,7 @@ class Errands(App[int]):
         offers = self.home_session().offers
         offer = known = next((o for o in offers if o.id == scenario), None)
         if offer is None:
-            offer = Offer(t=0.0, id=scenario, title=scenario, question="", takes_s=0.0)
+            offer = ScenarioOffer(t=0.0, id=scenario, title=scenario, question="", takes_s=0.0)
         if offer.blocked:
             asked = f". It would answer: {clean(offer.question)}" if offer.question else ""
             self.say(f"{offer.id} cannot run here: {offer.blocked}{asked}")
@@ -193,7 +193,7 @@ class Errands(App[int]):
 
         self.push_screen(FindingScreen(finding, session))
 
-    def open_groups(self, session: Session, verdicts: list[Verdict], at: int) -> None:
+    def open_groups(self, session: Session, verdicts: list[RunVerdict], at: int) -> None:
         from app.tui.screens.groups import GroupsScreen
 
         self.push_screen(GroupsScreen(session, verdicts, at))
@@ -319,11 +319,11 @@ class Errands(App[int]):
 
     def _show_document(self, argv: Sequence[str], name: str, what: str) -> None:
         from app.tui.screens.report import ReportScreen
-        from scenarios.results.document import Document
+        from scenarios.results.document import ReportDocument
 
         def show(output: str) -> None:
             self.message = ""
-            self.push_screen(ReportScreen(name, msgspec.json.decode(output, type=Document)))
+            self.push_screen(ReportScreen(name, msgspec.json.decode(output, type=ReportDocument)))
 
         self._ask(argv, f"no {what}", show)
 

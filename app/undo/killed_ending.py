@@ -16,7 +16,7 @@ from scenarios import events as ev
 from scenarios.ranges import Seconds
 
 KILLED = "the runner was killed, or the power was cut"
-ENDED = ev.Ended.__struct_config__.tag
+ENDED = ev.RunEnded.__struct_config__.tag
 
 
 class _Last(msgspec.Struct):
@@ -82,5 +82,5 @@ def _events(t: float, done: list[Undone]) -> list[ev.AnyEvent]:
     ]
     failed = sum(1 for u in done if u.outcome.state == "failed")
     rest = f"; {failed} could not be undone, run `hostdx undo`" if failed else "; everything was undone"
-    events.append(ev.Ended(t=t, status="failed", reason=KILLED + rest, exit=137))
+    events.append(ev.RunEnded(t=t, status="failed", reason=KILLED + rest, exit=137))
     return events

@@ -9,7 +9,7 @@ from app.failure import USAGE, Failure
 from probes.host import Host
 from probes.types import Json
 from scenarios import registry
-from scenarios.card import with_role
+from scenarios.card import card_with_role
 from scenarios.model import Options, Scenario
 from scenarios.plan import Plan
 
@@ -48,7 +48,7 @@ def checked(wanted: Wanted) -> None:
 
 
 def battery() -> Scenario:
-    return registry.load(with_role("battery").id)
+    return registry.load(card_with_role("battery").id)
 
 
 def options(wanted: Wanted) -> dict[str, Json]:
@@ -60,4 +60,4 @@ def planned(wanted: Wanted) -> Plan:
     """Of one night. Raises Usage and Refused as the scenario does."""
     scenario = battery()
     with closing(Host()) as host, host.standing_still():
-        return scenario.prepare(host, Options(options(wanted), scenario.options)).plan.sealed()
+        return scenario.prepare(host, Options(options(wanted), scenario.options)).plan.with_digest()

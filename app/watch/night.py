@@ -38,7 +38,7 @@ MOST_LOAD = 0.5  # runnable tasks a CPU over five minutes, on kernels without pr
 
 
 # Runs the battery into a recording; the words say why it is not to be run, which the recording then says.
-Measure: TypeAlias = Callable[[Path, str], ev.Ended]
+Measure: TypeAlias = Callable[[Path, str], ev.RunEnded]
 
 
 class Tonight(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,7 +168,7 @@ def measured(
     """The battery on this host."""
     scenario = battery()
 
-    def measure(recording: Path, blocked: str) -> ev.Ended:
+    def measure(recording: Path, blocked: str) -> ev.RunEnded:
         request = Request(
             options=options(wanted), declared=scenario.options, command=command, recording=str(recording)
         )

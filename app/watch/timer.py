@@ -92,7 +92,7 @@ class Timer(msgspec.Struct, frozen=True, kw_only=True):
                 f"keeps the newest {self.wanted.keep} nights and those of the baseline",
                 f"stays until `{REMOVE}`",
             ),
-        ).sealed()
+        ).with_digest()
 
     @property
     def actions(self) -> tuple[Action, ...]:

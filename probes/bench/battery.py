@@ -15,34 +15,34 @@ from probes.bench.battery_loads import (
     CALLS,
     DISK_SLICE_S,
     FILES,
-    LEAST_FILES,
+    MIN_FILES_PER_SLICE,
     PROCESSES,
     SLOTS,
-    Call,
+    CallLoad,
     Slot,
     disk_loads,
 )
 from probes.bench.disk.budget import WriteBudget
 from probes.bench.disk.preparation import Progress
 from probes.bench.disk.storage import StorageBench
-from probes.bench.engine.pool import Crew, Pool
+from probes.bench.engine.pool import SharedWorkers, WorkerPool
 from probes.bench.engine.spec import BlockReply, Spec
 from probes.bench.measured import Measured, NotApplicable
-from probes.bench.workloads import MIB, Load
+from probes.bench.workloads import MIB, EngineLoad
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
 from probes.system.processor.throttle import held_back, quota_files
 
 LEAD_S = 0.002
 COPIED_BYTES = 256 * MIB  # by all workers together: more than the caches of a socket hold
-LEAST_COPIED = 2 * MIB
-MOST_COPIED = 32 * MIB  # a worker
-MOST_FILES_A_SLICE = 20_000
+MIN_COPIED_BYTES = 2 * MIB
+MAX_COPIED_BYTES = 32 * MIB  # a worker
+MAX_FILES_PER_SLICE = 20_000
 PROGRAMS = ("/bin/true", "/usr/bin/true")
 DISK_KINDS = ("randread-4k-qd1", "fsync-4k-qd1")  # of the engine's own loads: what makes it write both files
 
 
-class Battery:
+class BenchmarkSet:
     """One host, and a directory of it.
 
     cpus               that may be used.
@@ -68,8 +68,8 @@ class Battery:
         self.stretch = dict(stretch or {})
         self._private = private
         self._rng = random.Random(seed)
-        self._crew = Crew()
-        self._processes = Pool(())
+        self._crew = SharedWorkers()
+        self._processes = WorkerPool(())
         self._names_fd: int | None = None
         self._files: dict[Slot, list[int]] = {}  # how many each worker made and has not deleted
         self._host, self._quotas = host, quota_files(host)
@@ -79,65 +79,65 @@ class Battery:
             if directory is not None
             else None
         )
-        self._loads: dict[tuple[str, Slot], Load] = {
-            (load.id, slot): load for slot in SLOTS for load in disk_loads(self.workers(slot))
+        self._loads: dict[tuple[str, Slot], EngineLoad] = {
+            (load.id, slot): load for slot in SLOTS for load in disk_loads(self.worker_count(slot))
         }
 
-    def workers(self, slot: Slot) -> int:
+    def worker_count(self, slot: Slot) -> int:
         return 1 if slot == "one" else len(self.cpus)
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        return self._disk.notes if self._disk is not None else ()
+    def disk_notes(self) -> tuple[str, ...]:
+        return self._disk.result_notes if self._disk is not None else ()
 
-    async def prepare(self, progress: Progress | None = None) -> None:
+    async def prepare_files(self, progress: Progress | None = None) -> None:
         """Writes the test files. Raises BenchRefused."""
         if self._private is not None:
             self._names_fd = os.dup(self._private.fd)
             await self._crew.join([self._names_fd])
         if self._disk is not None:
-            await self._disk.prepare(progress, DISK_KINDS)
+            await self._disk.prepare_files(progress, DISK_KINDS)
 
-    async def slice(self, load: str, slot: Slot) -> Measured:
+    async def measure_slice(self, load: str, slot: Slot) -> Measured:
         """One slice of a load. Raises NotApplicable where it cannot run here, Spent, and BenchRefused."""
         call = next((c for c in CALLS if c.id == load), None)
         if call is not None:
-            return await self._call(call, slot)
+            return await self._measure_call(call, slot)
         if self._disk is None:
             raise NotApplicable("no directory to measure in")
         wanted = self._loads[load, slot]
         # The write budget reckons by load: one and all CPUs write at different rates.
         renamed = msgspec.structs.replace(wanted, id=f"{load} {slot}")
-        measured = await self._disk.block(renamed, DISK_SLICE_S, min_operations=1)
-        await self._disk.quiesce()
+        measured = await self._disk.measure_block(renamed, DISK_SLICE_S, min_operations=1)
+        await self._disk.wait_until_idle()
         return measured
 
-    async def _call(self, call: Call, slot: Slot) -> Measured:
-        count = self.workers(slot)
+    async def _measure_call(self, call: CallLoad, slot: Slot) -> Measured:
+        count = self.worker_count(slot)
         if call.call in FILES and self._names_fd is None:
             raise NotApplicable("no directory of our own to create files in")
         if call.call == "exec" and not self._program:
             raise NotApplicable(f"none of {', '.join(PROGRAMS)} is there")
         pool = self._processes if call.call in PROCESSES else self._crew.pool
-        specs = [self._spec(call, slot, index, count) for index in range(count)]
+        specs = [self._call_spec(call, slot, index, count) for index in range(count)]
         if call.call in ("stat", "delete") and not all(spec["most"] != 0 for spec in specs):
             raise NotApplicable("no file was created")
         before = held_back(self._host, self._quotas)
-        replies = await pool.block(specs, LEAD_S + 0.0002 * count)
+        replies = await pool.run_block(specs, LEAD_S + 0.0002 * count)
         held = held_back(self._host, self._quotas) != before
         if call.call == "create":
             self._files[slot] = [int(reply["n"]) for reply in replies]
         elif call.call == "delete":
             self._files.pop(slot, None)
-        return _measured(call, replies, held=held)
+        return _combine_replies(call, replies, held=held)
 
-    def _spec(self, call: Call, slot: Slot, index: int, count: int) -> Spec:
+    def _call_spec(self, call: CallLoad, slot: Slot, index: int, count: int) -> Spec:
         most: int | None = None
         if call.call == "create":
-            most = MOST_FILES_A_SLICE // count
+            most = MAX_FILES_PER_SLICE // count
         elif call.call == "delete":
-            made = self._files.get(slot, [])
-            most = made[index] if index < len(made) else 0
+            created_counts = self._files.get(slot, [])
+            most = created_counts[index] if index < len(created_counts) else 0
         elif call.call == "stat" and not self._files.get(slot):
             most = 0
         return {
@@ -146,13 +146,13 @@ class Battery:
             "seed": self._rng.getrandbits(48),
             "stretch": self.stretch.get(call.id, 0.0),
             "slices": [CALL_SLICE_S],
-            "least": -(-LEAST_FILES // count) if call.call == "create" else 1,
+            "least": -(-MIN_FILES_PER_SLICE // count) if call.call == "create" else 1,
             "most": most,
             "at_most_s": 20 * CALL_SLICE_S,
             "fd": self._names_fd if self._names_fd is not None else -1,
             "cpu": self.cpus[index % len(self.cpus)],
             "program": self._program,
-            "bytes": max(LEAST_COPIED, min(MOST_COPIED, COPIED_BYTES // count // MIB * MIB)),
+            "bytes": max(MIN_COPIED_BYTES, min(MAX_COPIED_BYTES, COPIED_BYTES // count // MIB * MIB)),
         }
 
     async def close(self) -> None:
@@ -166,7 +166,7 @@ class Battery:
             os.close(fd)
 
 
-def _measured(call: Call, replies: Sequence[BlockReply], *, held: bool) -> Measured:
+def _combine_replies(call: CallLoad, replies: Sequence[BlockReply], *, held: bool) -> Measured:
     """The workers' rates at their lower quartiles, summed. `held` back by a CPU quota: what was done, its stops
     included, for no other process is in the way then, it is what this host gives."""
     pieces = [piece for reply in replies for piece in reply["slices"]]

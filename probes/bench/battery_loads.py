@@ -6,19 +6,19 @@ import msgspec
 
 from probes.bench.engine.loads import calls
 from probes.bench.engine.loads.pinned_loads import BLOCK, SYSTEM_CALLS
-from probes.bench.workloads import MIB, Load
+from probes.bench.workloads import MIB, EngineLoad
 from probes.safe_read import own_data
 
 Slot: TypeAlias = Literal["one", "all"]
 SLOTS: tuple[Slot, ...] = ("one", "all")
 
 CALL_SLICE_S = 0.04
-LEAST_FILES = 200  # a slice of deleting has only what the slice of creating made
+MIN_FILES_PER_SLICE = 200  # a slice of deleting has only what the slice of creating made
 DISK_SLICE_S = 0.1
-MOST_WORKERS_ON_DISK = 32
+MAX_DISK_WORKERS = 32
 
 
-class Call(msgspec.Struct, frozen=True, kw_only=True):
+class CallLoad(msgspec.Struct, frozen=True, kw_only=True):
     """One everyday service. `call` names it in `engine.calls`; an operation of it is `calls` calls or `bytes` bytes.
 
     The value is the rate at the lower quartile of the operations' times: what it costs while nobody is in the way.
@@ -34,32 +34,32 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     control: bool = False
 
 
-CALLS: tuple[Call, ...] = (
-    Call(id="cpu-integer", title="CPU, integer arithmetic", call="integer", unit="loops/s", control=True,
+CALLS: tuple[CallLoad, ...] = (
+    CallLoad(id="cpu-integer", title="CPU, integer arithmetic", call="integer", unit="loops/s", control=True,
          why="makes no system calls: a kernel alone must not change it; if it changes, clock or hypervisor did"),
-    Call(id="cpu-hash", title="CPU, SHA-256", call="hash", unit="MB/s", bytes=BLOCK,
+    CallLoad(id="cpu-hash", title="CPU, SHA-256", call="hash", unit="MB/s", bytes=BLOCK,
          why="vector and SHA instructions, in OpenSSL"),
-    Call(id="cpu-compress", title="CPU, zlib", call="compress", unit="MB/s", bytes=BLOCK,
+    CallLoad(id="cpu-compress", title="CPU, zlib", call="compress", unit="MB/s", bytes=BLOCK,
          why="branches and the first-level cache"),
-    Call(id="memory-copy", title="memory copy", call="copy", unit="MB/s", bytes=MIB,
+    CallLoad(id="memory-copy", title="memory copy", call="copy", unit="MB/s", bytes=MIB,
          why="memory bandwidth; on all CPUs the limit of the memory channels"),
-    Call(id="page-fault", title="page fault, 4 KiB", call="fault", unit="faults/s", calls=calls.FAULTED_PAGES,
+    CallLoad(id="page-fault", title="page fault, 4 KiB", call="fault", unit="faults/s", calls=calls.FAULTED_PAGES,
          why="starting and growing processes: nested paging and memory control groups cost time here"),
-    Call(id="syscall", title="system call", call="syscall", unit="calls/s", calls=SYSTEM_CALLS,
+    CallLoad(id="syscall", title="system call", call="syscall", unit="calls/s", calls=SYSTEM_CALLS,
          why="entering the kernel: mitigations, audit and seccomp cost time here"),
-    Call(id="context-switch", title="context switch", call="switch", unit="switches/s", calls=2 * calls.SWITCHES,
+    CallLoad(id="context-switch", title="context switch", call="switch", unit="switches/s", calls=2 * calls.SWITCHES,
          why="two processes on one CPU: scheduler and the mitigations between processes"),
-    Call(id="pipe", title="pipe, 64 KiB", call="pipe", unit="MB/s", bytes=calls.PIPED_BYTES,
+    CallLoad(id="pipe", title="pipe, 64 KiB", call="pipe", unit="MB/s", bytes=calls.PIPED_BYTES,
          why="data between processes: wake-ups and copies"),
-    Call(id="fork", title="fork and exit", call="fork", unit="forks/s", why="builds, shell scripts, web servers"),
-    Call(id="exec", title="start a program", call="exec", unit="starts/s", why="exec, the dynamic linker, exit"),
-    Call(id="file-create", title="create a file", call="create", unit="files/s",
+    CallLoad(id="fork", title="fork and exit", call="fork", unit="forks/s", why="builds, shell scripts, web servers"),
+    CallLoad(id="exec", title="start a program", call="exec", unit="starts/s", why="exec, the dynamic linker, exit"),
+    CallLoad(id="file-create", title="create a file", call="create", unit="files/s",
          why="unpacking, building: the file system's names and inodes"),
-    Call(id="file-stat", title="stat a file", call="stat", unit="files/s", why="searching, build systems"),
-    Call(id="file-delete", title="delete a file", call="delete", unit="files/s", why="cleaning up"),
-    Call(id="tcp-stream", title="TCP within the host", call="tcp", unit="MB/s", bytes=calls.SENT_BYTES,
+    CallLoad(id="file-stat", title="stat a file", call="stat", unit="files/s", why="searching, build systems"),
+    CallLoad(id="file-delete", title="delete a file", call="delete", unit="files/s", why="cleaning up"),
+    CallLoad(id="tcp-stream", title="TCP within the host", call="tcp", unit="MB/s", bytes=calls.SENT_BYTES,
          why="the network stack without a card: filters, offloads, wake-ups"),
-    Call(id="udp-echo", title="UDP round trip within the host", call="udp", unit="round trips/s",
+    CallLoad(id="udp-echo", title="UDP round trip within the host", call="udp", unit="round trips/s",
          why="the cost of a packet and its answer"),
 )  # fmt: skip
 FILES = frozenset({"create", "stat", "delete"})  # need a directory, and each other: in this order
@@ -74,10 +74,10 @@ TURNS: tuple[tuple[str, ...], ...] = (
 )
 
 
-DISK_LOADS = own_data(__file__, "battery.toml", dict[str, tuple[Load, ...]])["load"]
+DISK_LOADS = own_data(__file__, "battery.toml", dict[str, tuple[EngineLoad, ...]])["load"]
 
 
-def disk_loads(workers: int) -> tuple[Load, ...]:
+def disk_loads(workers: int) -> tuple[EngineLoad, ...]:
     """The storage loads at so many operations in flight, each in slices of a tenth of a second."""
-    count = min(workers, MOST_WORKERS_ON_DISK)
+    count = min(workers, MAX_DISK_WORKERS)
     return tuple(msgspec.structs.replace(load, workers=count) for load in DISK_LOADS)

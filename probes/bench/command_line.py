@@ -4,11 +4,11 @@ import shlex
 from collections.abc import Iterable
 
 
-def pasted(words: Iterable[str]) -> str:
+def shell_line(words: Iterable[str]) -> str:
     """One line of text for bash, zsh and ksh. Control characters and bytes that are no text are written as `$'\\n'`:
     raw they would break the line, or be shown as something else than they are.
     """
-    return " ".join(map(_quoted, words))
+    return " ".join(map(_quote_word, words))
 
 
 def fio_directory(directory: str) -> str:
@@ -19,13 +19,13 @@ def fio_directory(directory: str) -> str:
     return f"--directory={directory.replace(':', chr(92) + ':')}"
 
 
-def _quoted(word: str) -> str:
+def _quote_word(word: str) -> str:
     if all(letter.isprintable() for letter in word):
         return shlex.quote(word)
-    return "$'" + "".join(map(_escaped, word)) + "'"
+    return "$'" + "".join(map(_escape_letter, word)) + "'"
 
 
-def _escaped(letter: str) -> str:
+def _escape_letter(letter: str) -> str:
     if letter in "\\'":
         return "\\" + letter
     if letter.isprintable():

@@ -30,7 +30,7 @@ _T = (
 )  # fmt: skip
 
 
-class JobWait(msgspec.Struct, frozen=True, kw_only=True):
+class JobIoWait(msgspec.Struct, frozen=True, kw_only=True):
     """`share` (0..1) of the wall time in which the job waited for I/O, with its 95 % interval over seconds.
 
     `samples` is the number of looks (or of counter readings). `remark` says what the figure leaves out.
@@ -45,7 +45,7 @@ class JobWait(msgspec.Struct, frozen=True, kw_only=True):
     remark: str = ""
 
 
-class Waiting:
+class RealClock:
     """The real clock; tests bring one that does not wait."""
 
     def now(self) -> float:
@@ -61,12 +61,14 @@ async def watch_job(
     pids: Sequence[int] = (),
     cgroup: str | None = None,
     seconds: float = 10.0,
-    clock: Waiting | None = None,
-) -> JobWait | Absent:
+    clock: RealClock | None = None,
+) -> JobIoWait | Absent:
     """Watches for `seconds` (at least two). `pids` with all that they started, or a control group."""
-    clock = clock or Waiting()
+    clock = clock or RealClock()
     if cgroup is None:
-        return await _by_tasks(host, lambda: job_members.descendants(host, tuple(pids)), seconds, clock, "")
+        return await _by_tasks(
+            host, lambda: job_members.pids_with_descendants(host, tuple(pids)), seconds, clock, ""
+        )
     folders = cgroup_folders(host, cgroup)
     if not folders:
         return no_cgroup(cgroup)
@@ -79,7 +81,7 @@ async def watch_job(
     return await _by_tasks(host, lambda: group_pids(host, folders[0]), seconds, clock, why)
 
 
-async def _by_pressure(host: Host, folder: str, seconds: float, clock: Waiting) -> JobWait | Absent:
+async def _by_pressure(host: Host, folder: str, seconds: float, clock: RealClock) -> JobIoWait | Absent:
     """Documentation/accounting/psi.rst: `some` counts the microseconds in which at least one task waited."""
     shares: list[float] = []
     began = at = clock.now()
@@ -93,7 +95,7 @@ async def _by_pressure(host: Host, folder: str, seconds: float, clock: Waiting) 
         at, last = now, value
     if len(shares) < 2:
         return Absent(f"the control group {folder} ended while it was watched", "missing", folder)
-    return JobWait(
+    return JobIoWait(
         share=sum(shares) / len(shares),
         ci95=interval(shares, 1e-6),
         samples=len(shares),
@@ -104,38 +106,38 @@ async def _by_pressure(host: Host, folder: str, seconds: float, clock: Waiting) 
 
 
 async def _by_tasks(
-    host: Host, who: Callable[[], tuple[int, ...]], seconds: float, clock: Waiting, why: str
-) -> JobWait | Absent:
+    host: Host, list_pids: Callable[[], tuple[int, ...]], seconds: float, clock: RealClock, why: str
+) -> JobIoWait | Absent:
     off = delay_accounting_off(host)
     jitter = random.Random()
-    seen: list[float] = []
+    shares_in_d: list[float] = []
     counted: list[float] = []
     looks = most = 0
     began = clock.now()
-    while clock.now() - began < seconds - WINDOW_S / 2 and (pids := who()):
+    while clock.now() - began < seconds - WINDOW_S / 2 and (pids := list_pids()):
         most = max(most, len(pids))
-        paths = job_members.tasks(host, pids)
-        start, before = clock.now(), job_members.look(host, paths)
+        paths = job_members.task_stat_paths(host, pids)
+        start, before = clock.now(), job_members.read_stats(host, paths)
         after = before
-        in_d = taken = 0
+        in_d = look_count = 0
         for number in range(LOOKS_PER_S):
             # Somewhere in its twentieth of a second: regular looks would beat with a periodic job.
             due = start + (number + jitter.random()) * WINDOW_S / LOOKS_PER_S
             await clock.sleep(max(0.0, due - clock.now()))
-            after = job_members.look(host, paths) or after
+            after = job_members.read_stats(host, paths) or after
             in_d += any(task.state == "D" for task in after)
-            taken += 1
-        looks += taken
-        seen.append(in_d / taken)
+            look_count += 1
+        looks += look_count
+        shares_in_d.append(in_d / look_count)
         counted.append(_delayed_s(before, after) / max(clock.now() - start, 1e-9))
-    if len(seen) < 2:
+    if len(shares_in_d) < 2:
         return Absent("no such process, or it ended while it was watched", "missing", "/proc")
     # A counter that stands still may be none at all: tasks older than the accounting, a kernel built without it.
     by_counter = not off and any(counted)
-    if not off and any(seen):
+    if not off and any(shares_in_d):
         off = "the job is older than its accounting"
-    values = [min(1.0, c) for c in counted] if by_counter else seen
-    return JobWait(
+    values = [min(1.0, c) for c in counted] if by_counter else shares_in_d
+    return JobIoWait(
         share=sum(values) / len(values),
         ci95=interval(values, 0.01 if by_counter else 3 / looks),
         samples=looks,
@@ -185,5 +187,5 @@ def _waited_us(host: Host, folder: str) -> int | Absent:
     text = host.text(f"{folder}/io.pressure")
     if isinstance(text, Absent):
         return text
-    found = re.search(r"^some .*\btotal=([0-9]{1,19})\b", text, re.MULTILINE)
-    return int(found[1]) if found else Absent(f"{folder}/io.pressure has no total", "invalid", folder)
+    match = re.search(r"^some .*\btotal=([0-9]{1,19})\b", text, re.MULTILINE)
+    return int(match[1]) if match else Absent(f"{folder}/io.pressure has no total", "invalid", folder)

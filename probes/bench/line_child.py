@@ -40,14 +40,14 @@ class LineChild:
         )
 
     @property
-    def pid(self) -> int:
+    def process_id(self) -> int:
         return self._process.pid
 
-    def signal(self, number: int) -> None:
+    def send_signal(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(number)
 
-    async def ask(self, request: object, seconds: float) -> bytes:
+    async def send_request(self, request: object, seconds: float) -> bytes:
         """The answer, empty where the process has ended. Raises TimeoutError."""
         assert self._process.stdin is not None
         try:
@@ -55,10 +55,10 @@ class LineChild:
             await self._process.stdin.drain()
         except ConnectionError:
             return b""
-        return await self.line(seconds)
+        return await self.read_line(seconds)
 
-    async def line(self, seconds: float) -> bytes:
-        """What it says next, as `ask`."""
+    async def read_line(self, seconds: float) -> bytes:
+        """What it says next, as `send_request`."""
         assert self._process.stdout is not None
         async with asyncio.timeout(seconds):
             return await self._process.stdout.readline()

@@ -36,7 +36,7 @@ class WriteBudgetSpent(NotApplicable):
         self.load_bytes, self.lacking_bytes = load_bytes, lacking_bytes
 
 
-class Unfit(NotApplicable):
+class VariantsUnfit(NotApplicable):
     """Some of the variants of a train cannot be measured; the others may go on without them."""
 
     def __init__(self, variants: Sequence[str], reason: str) -> None:
@@ -44,7 +44,7 @@ class Unfit(NotApplicable):
         self.variants = tuple(variants)
 
 
-class Within(msgspec.Struct, frozen=True):
+class ValueWithin(msgspec.Struct, frozen=True):
     """A value inside the block, `offset_s` after its start."""
 
     offset_s: float
@@ -70,13 +70,13 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     p50_ns: int | None = None
     p99_ns: int | None = None
     histogram: list[tuple[int, int]] = []
-    within: list[Within] = []
+    within: list[ValueWithin] = []
     onset: Measured | None = None
     completions: list[int] = []
     remark: str = ""  # "engine-bound: 83 % of a core a worker"
 
 
-class Train(msgspec.Struct, frozen=True, kw_only=True):
+class MeasuredBatch(msgspec.Struct, frozen=True, kw_only=True):
     """Slices of several sides in turn, by one clock.
 
     order      the side's number of every slice that was measured, in that order.
@@ -102,19 +102,21 @@ class Train(msgspec.Struct, frozen=True, kw_only=True):
     begins: list[float] = []
     completions: list[list[int]] = []
 
-    def together(self) -> Measured:
+    def as_one_block(self) -> Measured:
         """All sides as one block: what the guards compare with the host's counters."""
-        return replace(_pooled(self.sides), seconds=self.seconds, values={}, device_bytes=self.device_bytes)
+        return replace(
+            _pool_blocks(self.sides), seconds=self.seconds, values={}, device_bytes=self.device_bytes
+        )
 
 
-def joined(parts: Sequence[Train]) -> Train:
+def join_batches(parts: Sequence[MeasuredBatch]) -> MeasuredBatch:
     """Trains measured one after the other, as one: at least one, all of the same sides."""
-    return Train(
+    return MeasuredBatch(
         seconds=sum(part.seconds for part in parts),
         slice_s=parts[0].slice_s,
         order=[side for part in parts for side in part.order],
         values={name: [v for part in parts for v in part.values.get(name, [])] for name in parts[0].values},
-        sides=[_pooled(side) for side in zip(*(part.sides for part in parts), strict=True)],
+        sides=[_pool_blocks(side) for side in zip(*(part.sides for part in parts), strict=True)],
         lengths=[s for part in parts for s in part.lengths],
         operations=[n for part in parts for n in part.operations],
         device_bytes=_sum_known([part.device_bytes for part in parts]),
@@ -124,7 +126,7 @@ def joined(parts: Sequence[Train]) -> Train:
     )
 
 
-def _pooled(parts: Sequence[Measured]) -> Measured:
+def _pool_blocks(parts: Sequence[Measured]) -> Measured:
     """Rates weigh by their seconds; percentiles are not to be pooled, latencies are."""
     counts: dict[int, int] = {}
     for part in parts:
@@ -148,5 +150,5 @@ def _pooled(parts: Sequence[Measured]) -> Measured:
 
 
 def _sum_known(values: Sequence[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
+    known_values = [value for value in values if value is not None]
+    return sum(known_values) if len(known_values) == len(values) else None

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from probes.bench.engine.loads.pinned_loads import BLOCK, CHASED, MIB, READINGS, SYSTEM_CALLS
-from probes.bench.engine.pool import Pool
+from probes.bench.engine.pool import WorkerPool
 from probes.bench.engine.spec import BlockReply, Piece, Spec
 
 LEAD_S = 0.002
@@ -39,7 +39,7 @@ class Seat(msgspec.Struct, frozen=True):
     store: str = ""
 
 
-class Placement(msgspec.Struct, frozen=True):
+class WorkerPlacement(msgspec.Struct, frozen=True):
     id: str
     title: str
     seats: tuple[Seat, ...]
@@ -91,13 +91,13 @@ class PlacementBench:
     def __init__(self, seed: int, stretch: dict[str, float] | None = None) -> None:
         """`stretch` plants longer operations by placement id, as a share: for tests."""
         self._rng = random.Random(seed)
-        self._pool = Pool(())
+        self._pool = WorkerPool(())
         self._stretch = dict(stretch or {})
 
-    async def slice(
+    async def measure_slice(
         self,
         work: str,
-        placement: Placement,
+        placement: WorkerPlacement,
         seconds: float,
         *,
         size_bytes: int = 0,
@@ -112,27 +112,27 @@ class PlacementBench:
         ends = [seconds * part / 4 for part in (1, 2, 3, 4)] if quarters else [seconds]
         ends = [onset_s, *ends] if 0 < onset_s < ends[0] else ends
         stretch = self._stretch.get(placement.id, 0.0)
-        specs = [self._spec(work, seat, ends, size_bytes, page, stretch) for seat in placement.seats]
-        replies = await self._pool.block(specs, LEAD_S + 0.0002 * len(specs))
+        specs = [self._seat_spec(work, seat, ends, size_bytes, page, stretch) for seat in placement.seats]
+        replies = await self._pool.run_block(specs, LEAD_S + 0.0002 * len(specs))
         return PlacedSlice(
-            work, tuple(_served(reply, len(ends) > 1 and 0 < onset_s < ends[1]) for reply in replies)
+            work, tuple(_served_slice(reply, len(ends) > 1 and 0 < onset_s < ends[1]) for reply in replies)
         )
 
-    async def forget(self) -> None:
+    async def forget_buffers(self) -> None:
         """Gives the workers' buffers back."""
         count = len(self._pool.workers)
         if count:
-            everywhere = Placement("", "", (Seat(tuple(range(1 << 10))),) * count)
-            await self.slice("forget", everywhere, 0.001)
+            everywhere = WorkerPlacement("", "", (Seat(tuple(range(1 << 10))),) * count)
+            await self.measure_slice("forget", everywhere, 0.001)
 
     @property
-    def pids(self) -> tuple[int, ...]:
-        return self._pool.pids
+    def all_pids(self) -> tuple[int, ...]:
+        return self._pool.all_pids
 
     async def close(self) -> None:
         await self._pool.close()
 
-    def _spec(
+    def _seat_spec(
         self, work: str, seat: Seat, ends: list[float], size_bytes: int, page: str, stretch: float
     ) -> Spec:
         return {
@@ -154,7 +154,7 @@ class PlacementBench:
         }
 
 
-def _served(reply: BlockReply, onset: bool) -> Served:
+def _served_slice(reply: BlockReply, onset: bool) -> Served:
     pieces: Sequence[Piece] = reply["slices"][1:] if onset else reply["slices"]
     parts = [piece for piece in pieces if piece["n"]]
     return Served(

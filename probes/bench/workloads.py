@@ -8,20 +8,20 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.bench.command_line import fio_directory, pasted
+from probes.bench.command_line import fio_directory, shell_line
 from probes.safe_read import own_data
 
 Kind: TypeAlias = Literal["read", "write", "metadata", "cpu"]
 
 MIB = 1 << 20
 WRITTEN_AT_MOST = 256 * MIB
-MOST_PLACES, FEW_PLACES = 64, 16
+MAX_PLACES, USUAL_PLACES = 64, 16
 READ_AT_LEAST = 16 * MIB  # of a place, where there are many: what is written to has a quarter, 2 MiB a stream
-UNIT = FEW_PLACES * MIB
+UNIT = USUAL_PLACES * MIB
 NAMES_AT_ONCE = 16  # files that the metadata load makes, looks up and deletes in one cycle
 
 
-class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class EngineLoad(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One kind of load. `metric` is the leading one, `better` its good direction. Bytes and seconds.
 
     workers     processes, each with one operation in flight: the queue depth.
@@ -52,11 +52,11 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     control: bool = False
 
 
-LOADS = own_data(__file__, "loads.toml", dict[str, tuple[Load, ...]])["load"]
+LOADS = own_data(__file__, "loads.toml", dict[str, tuple[EngineLoad, ...]])["load"]
 IDS: tuple[str, ...] = tuple(load.id for load in LOADS)
 
 
-def load_of(workload_id: str) -> Load:
+def load_of(workload_id: str) -> EngineLoad:
     """The load with this id; KeyError otherwise."""
     for load in LOADS:
         if load.id == workload_id:
@@ -64,7 +64,7 @@ def load_of(workload_id: str) -> Load:
     raise KeyError(f"no such load: {workload_id!r} (known: {', '.join(IDS)})")
 
 
-def places(size_bytes: int, *, spinning: bool = False) -> int:
+def place_count(size_bytes: int, *, spinning: bool = False) -> int:
     """How many places a side has: 64 where each still gets 16 MiB to be read, else 16.
 
     A place is a directory of our own with a file that is read and one that is written to. Two like files need not be
@@ -72,7 +72,7 @@ def places(size_bytes: int, *, spinning: bool = False) -> int:
     two files, not of two directories. 64 small places cover a disk better than 16 large ones; a spinning disk, which
     would hold tracks of a small file in its own cache and visits few places within a minute, has 16.
     """
-    return FEW_PLACES if spinning or size_bytes < MOST_PLACES * READ_AT_LEAST else MOST_PLACES
+    return USUAL_PLACES if spinning or size_bytes < MAX_PLACES * READ_AT_LEAST else MAX_PLACES
 
 
 def place_bytes(size_bytes: int, count: int) -> tuple[int, int]:
@@ -86,13 +86,13 @@ def place_bytes(size_bytes: int, count: int) -> tuple[int, int]:
 
 def file_bytes(size_bytes: int) -> int:
     """All files together that are read, given what is asked for: whole MiB in each place."""
-    count = places(size_bytes)
+    count = place_count(size_bytes)
     return count * place_bytes(size_bytes, count)[0]
 
 
 def write_file_bytes(size_bytes: int) -> int:
     """All files together that are written to."""
-    count = places(size_bytes)
+    count = place_count(size_bytes)
     return count * place_bytes(size_bytes, count)[1]
 
 
@@ -115,14 +115,14 @@ def fio_equivalent(workload: str, size_bytes: int, directory: str, seconds: int 
     if load.kind == "cpu":
         return ""
     if load.kind == "metadata":
-        return pasted(
+        return shell_line(
             ["mdtest", "-F", "-u", "-C", "-T", "-r", "-n", str(NAMES_AT_ONCE), "-i", "100", "-d", directory]
         )
     write = load.kind == "write"
     size = write_file_bytes(size_bytes) if write else file_bytes(size_bytes)
     pattern = ("write" if write else "read") if load.sequential else ("randwrite" if write else "randread")
     share = size // load.workers // load.block_bytes * load.block_bytes
-    return pasted(
+    return shell_line(
         [
             "fio",
             f"--name={load.id}",

@@ -14,8 +14,8 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from probes.bench.corners.bench import Cached, Listed
-from probes.bench.corners.corner import CORNERS, LOADS, Corner, of_load
+from probes.bench.corners.bench import Cached, DirectoryListing
+from probes.bench.corners.corner import CORNERS, LOADS, BoxTest, of_load
 from probes.bench.measured import Measured, NotApplicable, WriteBudgetSpent
 from scenarios import events as ev
 from scenarios.box.results import CornerLevel
@@ -23,12 +23,20 @@ from scenarios.experiment.groups import GroupBlocks
 from scenarios.experiment.levels import pair_values
 from scenarios.experiment.order import order_effect
 from scenarios.experiment.schedule.guarded import GuardedBlocks
-from scenarios.experiment.statistics.stats import level_interval, over_groups
-from scenarios.guards.watch import Watch
-from scenarios.model import Run, Step
+from scenarios.experiment.statistics.stats import interval_over_groups, level_interval
+from scenarios.guards.watch import InterferenceWatch
+from scenarios.model import Run, StepInProgress
 from scenarios.plan import Workload
-from scenarios.verdict.order import guarded
-from scenarios.verdict.verdict import NOT_YET, UNFIT, Estimate, decide, interval_of, margin_edge, ratio_of
+from scenarios.verdict.order import apply_order_guard
+from scenarios.verdict.verdict import (
+    NOT_YET,
+    UNFIT,
+    EffectEstimate,
+    decide,
+    interval_of,
+    margin_edge,
+    ratio_of,
+)
 
 PILOTS = 2
 SETTLE_S = 1.0  # of idling after a flush, before each block of a load whose two orders contradict each other
@@ -47,29 +55,34 @@ NEEDS = {  # what a corner works with, another one made
 
 
 class Bench(Protocol):
-    """What measures: `CornerBench`, or a test's own. `names`: files of a cycle."""
+    """What measures: `CornerBench`, or a test's own. `file_count`: files of a cycle."""
 
     @property
     def direct(self) -> bool: ...
 
     @property
-    def names(self) -> int: ...
+    def file_count(self) -> int: ...
 
     @property
-    def beside(self) -> Listed: ...
+    def surrounding_names(self) -> DirectoryListing: ...
 
     def begin(self, cycle: int, *, last_pilot: bool) -> None: ...
 
-    async def block(self, corner: Corner) -> Measured: ...
+    async def measure_block(self, corner: BoxTest) -> Measured: ...
 
-    async def settle(self) -> None: ...
+    async def wait_until_settled(self) -> None: ...
 
 
 class Cycles:
     """`levels` and `verdicts` hold at any time, of what was measured until then; `ended`: why before the budget."""
 
     def __init__(
-        self, run: Run, bench: Bench, workloads: Sequence[Workload], watch: Watch | None, scope: str
+        self,
+        run: Run,
+        bench: Bench,
+        workloads: Sequence[Workload],
+        watch: InterferenceWatch | None,
+        scope: str,
     ) -> None:
         self.run, self.bench, self.scope = run, bench, scope
         self.workloads = {load.id: load for load in workloads}
@@ -82,13 +95,13 @@ class Cycles:
         self._easy_first: dict[str, dict[int, bool]] = {}  # by load and cycle
         self._counted_from: dict[str, int] = {}  # by load: the first cycle since it settles longer
 
-    async def measure(self, step: Step, budget_s: float, workers: int) -> None:
+    async def measure(self, step: StepInProgress, budget_s: float, workers: int) -> None:
         """As many cycles as the budget has; more, for as long again, where others disturbed a corner in all of them."""
         run, began = self.run, self.run.clock.now()
         if self.blocks.watch is not None:
-            await self.blocks.watch.settle()
+            await self.blocks.watch.look_before_first_block()
         cycle, longest = 0, 0.0
-        while not (self.ended or self.blocks.stopped):
+        while not (self.ended or self.blocks.stop_reason):
             at = run.clock.now()
             if cycle > PILOTS and at + longest - began > (2 * budget_s if self._lacking() else budget_s):
                 break
@@ -102,9 +115,9 @@ class Cycles:
             left = max(0.0, budget_s - self._seconds)
             self._settle_longer(cycle, left / (longest + 2 * SETTLE_S))
             done = min(1.0, self._seconds / budget_s)
-            step.progress(f"cycle {cycle + 1}, easy and hard in turn", left, done)
+            step.report_progress(f"cycle {cycle + 1}, easy and hard in turn", left, done)
             cycle += 1
-        self.ended = self.ended or self.blocks.stopped
+        self.ended = self.ended or self.blocks.stop_reason
 
     async def _cycle(self, cycle: int, workers: int) -> None:
         phase: ev.Phase = "warmup" if cycle < PILOTS else "steady"
@@ -118,11 +131,11 @@ class Cycles:
             group = GroupBlocks(cycle, [corner.side for corner in sides])
             for corner in sides:
                 if load in self._counted_from:
-                    await self.bench.settle()
+                    await self.bench.wait_until_settled()
                     await self.run.clock.sleep(SETTLE_S)
                 try:
                     measured, disturbed = await self.blocks.measure(
-                        load, corner.side, partial(self.bench.block, corner), group=cycle, phase=phase
+                        load, corner.side, partial(self.bench.measure_block, corner), group=cycle, phase=phase
                     )
                 except WriteBudgetSpent:
                     raise
@@ -140,7 +153,7 @@ class Cycles:
                 self.blocks.leave_out(load, cycle)
             if phase == "steady" and len(group.blocks) == len(of_load(load)) == 2:
                 self._tell(load, group)
-            await self.blocks.spare(load, cycle)
+            await self.blocks.spare_others(load, cycle)
 
     def _settle_longer(self, cycle: int, cycles_left: float) -> None:
         """Where the two orders of a load contradict each other it begins anew, and settles before each block."""
@@ -149,12 +162,14 @@ class Cycles:
             if len(self._log_ratios(easy, hard)) not in ORDER_CYCLES or cycles_left < MIN_CYCLES_AFTER:
                 continue
             verdict = self._verdict(load, 1)
-            if verdict.not_measured and verdict.order is not None:
+            if verdict.is_not_measured and verdict.order is not None:
                 self._counted_from[load] = cycle + 1
                 t, seconds = self.run.time(), SETTLE_S
-                self.run.emit(ev.SliceLength(t=t, workload=load, seconds=seconds, why="order", blocks=True))
+                self.run.emit(
+                    ev.SliceLengthChosen(t=t, workload=load, seconds=seconds, why="order", blocks=True)
+                )
 
-    def _can(self, corner: Corner) -> bool:
+    def _can(self, corner: BoxTest) -> bool:
         without = next((one for one in NEEDS.get(corner.id, ()) if one in self.gone), "")
         if without and corner.id not in self.gone:
             self.gone[corner.id] = self.gone[without]
@@ -173,8 +188,8 @@ class Cycles:
             )
         )
 
-    def _values(self, corner: Corner) -> dict[int, ev.Block]:
-        first, counted = self._counted_from.get(corner.load, 0), self.blocks.counted(corner.load)
+    def _values(self, corner: BoxTest) -> dict[int, ev.Block]:
+        first, counted = self._counted_from.get(corner.load, 0), self.blocks.counted_blocks(corner.load)
         steady = (b for b in counted if b.variant == corner.side and b.phase == "steady")
         return {b.group: b for b in steady if b.group >= first}
 
@@ -184,9 +199,9 @@ class Cycles:
     def levels(self) -> tuple[CornerLevel, ...]:
         return tuple(self._level(corner) for corner in CORNERS)
 
-    def _level(self, corner: Corner) -> CornerLevel:
+    def _level(self, corner: BoxTest) -> CornerLevel:
         found = self._values(corner)
-        values = [block.values[corner.metric] for block in found.values()]
+        values = [block.values[corner.metric_name] for block in found.values()]
         if corner.id in self.gone or not values:
             why = self.gone.get(corner.id) or self.ended or "no cycle was undisturbed"
             return CornerLevel(
@@ -196,7 +211,7 @@ class Cycles:
                 cached=corner.id in self.cached,
             )
         judged = self._verdict(corner.load, 1) if len(of_load(corner.load)) == 2 else None
-        if judged is not None and judged.not_measured and judged.order is not None:
+        if judged is not None and judged.is_not_measured and judged.order is not None:
             return CornerLevel(corner=corner.id, unit=corner.unit, reason=f"not measured: {judged.reason}")
         middle, ends = level_interval(values, self._beside(corner))
         return CornerLevel(
@@ -209,7 +224,7 @@ class Cycles:
             cpu=median(self._cores.get(corner.id, [0.0])),
         )
 
-    def _beside(self, corner: Corner) -> float | None:
+    def _beside(self, corner: BoxTest) -> float | None:
         """The value that stands beside the effect of its load; None where that has none."""
         corners = of_load(corner.load)
         ratio = self._verdict(corner.load, 1).ratio if len(corners) == 2 else None
@@ -217,30 +232,30 @@ class Cycles:
             return None
         easy, hard = (self._values(one) for one in corners)
         sides = [
-            [blocks[n].values[one.metric] for n in easy if n in hard]
+            [blocks[n].values[one.metric_name] for n in easy if n in hard]
             for one, blocks in zip(corners, (easy, hard), strict=True)
         ]
         found = pair_values({(EASY, HARD): (sides[0], sides[1])}, {(EASY, HARD): math.log(ratio)})
         return found[EASY, HARD][corner.side == HARD] if found else None
 
-    def verdicts(self) -> list[ev.Verdict]:
+    def verdicts(self) -> list[ev.RunVerdict]:
         """Hard against easy of each load that has both."""
         pairs = [load for load in LOADS if len(of_load(load)) == 2]
         return [self._verdict(load, len(pairs)) for load in pairs]
 
-    def _verdict(self, load: str, family: int) -> ev.Verdict:
+    def _verdict(self, load: str, family: int) -> ev.RunVerdict:
         easy, hard = of_load(load)
         alpha = 0.05 / family
-        none = ev.Verdict(
+        none = ev.RunVerdict(
             t=self.run.time(),
             workload=load,
-            metric=easy.metric,
+            metric=easy.metric_name,
             baseline=EASY,
             variant=HARD,
             verdict=NOT_YET,
             delta_unit=easy.unit,
             alpha=alpha,
-            margin=self.run.margin,
+            margin=self.run.effect_margin,
             scope=self.scope,
             seconds=round(self._seconds, 3),
         )
@@ -248,17 +263,17 @@ class Cycles:
             return replace(none, verdict=UNFIT, reason=gone)
         ratios = self._log_ratios(easy, hard)
         logs = list(ratios.values())
-        spread = over_groups(logs, alpha) if len(logs) >= FEWEST_GROUPS else None
+        spread = interval_over_groups(logs, alpha) if len(logs) >= FEWEST_GROUPS else None
         if spread is None:
             few = f"{len(logs)} cycles were undisturbed, {FEWEST_GROUPS} are needed (raise --budget)"
             return replace(none, reason=self.ended or few)
-        edge = margin_edge(self.run.margin)
-        ruling = decide(Estimate(spread.estimate, spread.low, spread.high, edge))
+        edge = margin_edge(self.run.effect_margin)
+        ruling = decide(EffectEstimate(spread.estimate, spread.low, spread.high, edge))
         ends, smallest = interval_of(spread.low, spread.high)
         verdict = replace(
             none,
             verdict=ruling.word,
-            reason=None if ruling.decided else "the interval is too wide (raise --budget)",
+            reason=None if ruling.is_decided else "the interval is too wide (raise --budget)",
             ratio=ratio_of(spread.estimate),
             ci95=ends,
             groups=len(logs),
@@ -267,13 +282,14 @@ class Cycles:
             slower_in=sum(log < 0 for log in logs),
         )
         firsts = [self._easy_first[load][cycle] for cycle in ratios]
-        return guarded(verdict, order_effect(logs, firsts, self.run.margin))
+        return apply_order_guard(verdict, order_effect(logs, firsts, self.run.effect_margin))
 
-    def _log_ratios(self, easy: Corner, hard: Corner) -> dict[int, float]:
+    def _log_ratios(self, easy: BoxTest, hard: BoxTest) -> dict[int, float]:
         """By cycle."""
         of_easy, of_hard = self._values(easy), self._values(hard)
         return {
-            n: math.log(of_hard[n].values[hard.metric] / of_easy[n].values[easy.metric])
+            n: math.log(of_hard[n].values[hard.metric_name] / of_easy[n].values[easy.metric_name])
             for n in of_easy
-            if n in of_hard and min(of_hard[n].values[hard.metric], of_easy[n].values[easy.metric]) > 0
+            if n in of_hard
+            and min(of_hard[n].values[hard.metric_name], of_easy[n].values[easy.metric_name]) > 0
         }

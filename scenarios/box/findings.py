@@ -10,7 +10,7 @@ from scenarios import events as ev
 from scenarios.box.results import CornerFigures, CornerLevel, amount, name_of
 from scenarios.finding import Evidence, Finding
 from scenarios.rules.texts import texts
-from scenarios.verdict.verdict import of_ratio
+from scenarios.verdict.verdict import estimate_of_ratio
 
 SAYS = texts("box")
 # How many times slower hard may be before it is named, hostdx's own limits: on local disks hard is 1 to 4 times slower,
@@ -32,7 +32,7 @@ METADATA = (
 )
 
 
-def findings(measured: CornerFigures, verdicts: Sequence[ev.Verdict]) -> Iterator[Finding]:
+def findings(measured: CornerFigures, verdicts: Sequence[ev.RunVerdict]) -> Iterator[Finding]:
     """The worst first; the summary last."""
     yield from _below(measured, verdicts)
     yield from _far(measured, verdicts)
@@ -65,10 +65,10 @@ def _said(level: CornerLevel) -> str:
     return amount(level.median, level.unit)
 
 
-def _below(measured: CornerFigures, verdicts: Sequence[ev.Verdict]) -> Iterator[Finding]:
+def _below(measured: CornerFigures, verdicts: Sequence[ev.RunVerdict]) -> Iterator[Finding]:
     """The box's law: hard is no faster than easy, whatever other runs say. Of bandwidth: names may lie in one cache."""
     for verdict in verdicts:
-        if not (verdict.faster and verdict.workload.startswith("ior")) or verdict.ci95 is None:
+        if not (verdict.is_faster and verdict.workload.startswith("ior")) or verdict.ci95 is None:
             continue
         if measured.direct and verdict.ci95[0] < OVERLAP:
             continue
@@ -80,12 +80,12 @@ def _below(measured: CornerFigures, verdicts: Sequence[ev.Verdict]) -> Iterator[
         )  # fmt: skip
 
 
-def _far(measured: CornerFigures, verdicts: Sequence[ev.Verdict]) -> Iterator[Finding]:
+def _far(measured: CornerFigures, verdicts: Sequence[ev.RunVerdict]) -> Iterator[Finding]:
     """By how much the whole interval lies beyond the limit, the farthest first."""
     beyond = [
         (verdict.ratio * LIMIT[verdict.workload], verdict)
         for verdict in verdicts
-        if verdict.slower and verdict.ratio and _beyond(verdict)
+        if verdict.is_slower and verdict.ratio and _beyond(verdict)
     ]
     for _, verdict in sorted(beyond, key=lambda pair: pair[0]):
         easy, hard = of_load(verdict.workload)
@@ -109,10 +109,10 @@ def _far(measured: CornerFigures, verdicts: Sequence[ev.Verdict]) -> Iterator[Fi
         )
 
 
-def _beyond(verdict: ev.Verdict) -> bool:
+def _beyond(verdict: ev.RunVerdict) -> bool:
     if verdict.ratio is None or verdict.ci95 is None or min(verdict.ci95) <= 0:
         return False
-    estimate = of_ratio(verdict.ratio, verdict.ci95, LIMIT[verdict.workload] - 1)
+    estimate = estimate_of_ratio(verdict.ratio, verdict.ci95, LIMIT[verdict.workload] - 1)
     return estimate.high < -estimate.edge
 
 

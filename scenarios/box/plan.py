@@ -8,19 +8,19 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from probes import units
-from probes.bench.corners.bench import MOST_NAMES
+from probes.bench.corners.bench import MAX_NAMES
 from probes.bench.corners.corner import CORNERS, HARD_FILE_BYTES, LOADS, of_load
-from probes.bench.corners.equivalents import Sizes, equivalent
-from probes.bench.disk.budget import GIB, MOST_WRITTEN_A_RUN
+from probes.bench.corners.equivalents import BoxSizes, equivalent_command
+from probes.bench.disk.budget import GIB, MAX_WRITTEN_BYTES
 from probes.bench.disk.refusals import keeps_inodes
 from probes.host import Host
 from probes.system.disk.mounts import NETWORK
 from probes.system.running.allowed import allowed
 from probes.types import Absent
-from scenarios.files.directories import OwnDirectory
+from scenarios.files.directories import TestDirectory
 from scenarios.guards.foreign_latency import STOPS_ITSELF
 from scenarios.knowledge.disks import fill_s
-from scenarios.model import Options, Usage, directory_action
+from scenarios.model import Options, UsageError, directory_action
 from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
 
 if TYPE_CHECKING:
@@ -56,33 +56,33 @@ class BoxSetup:
     """The directory with its file system, and the sizes."""
 
     def __init__(self, host: Host, options: Options) -> None:
-        self.place = OwnDirectory(host, options, MOST_BYTES, (READS,))
-        self.most_bytes = options.integer("most-bytes") or MOST_WRITTEN_A_RUN
+        self.place = TestDirectory(host, options, MOST_BYTES, (READS,))
+        self.most_bytes = options.as_integer("most-bytes") or MAX_WRITTEN_BYTES
         self.side_bytes = self.place.size_bytes // 3 // (1 << 20) * (1 << 20)
-        self.workers = options.integer("workers") or usual_workers(host)
+        self.worker_count = options.as_integer("workers") or usual_workers(host)
         self.program: Program | None = None
         self.without = ""  # why --engine cannot be followed
-        if asked := options.string("engine"):
+        if asked := options.as_string("engine"):
             from probes.bench.corners.programs import found  # all importers come with it
 
             known = found(asked)
             self.program, self.without = (None, known) if isinstance(known, str) else (known, "")
         self.jobs: list[Placed] = []
         self.recordings: list[str] = []  # of jobs: read when the run begins
-        for path in options.strings("job"):
+        for path in options.as_strings("job"):
             self._job(path)
-        self.budget_s = options.number("budget") or DEFAULT_BUDGET_S
+        self.budget_s = options.as_number("budget") or DEFAULT_BUDGET_S
         if self.budget_s < LEAST_BUDGET_S:
-            raise Usage(
+            raise UsageError(
                 f"--budget {self.budget_s:g} is too short for all corners; give {LEAST_BUDGET_S:g} or more"
             )
         fit = self.place.fit
         self.mount = fit.placement.mount if fit is not None and fit.placement is not None else None
-        free = host.statvfs(self.place.directory) if self.place.directory else None
+        free = host.statvfs(self.place.directory_path) if self.place.directory_path else None
         inodes = free.f_favail if free is not None and not isinstance(free, Absent) else 0
-        most = int(inodes * INODES_SHARE) if inodes else MOST_NAMES
+        most = int(inodes * INODES_SHARE) if inodes else MAX_NAMES
         by_bytes = self.side_bytes // (HARD_FILE_BYTES + 4096)
-        self.most_names = max(self.workers, min(MOST_NAMES, most, by_bytes))
+        self.most_names = max(self.worker_count, min(MAX_NAMES, most, by_bytes))
         self.keeps_inodes = (
             fit is not None and fit.placement is not None and keeps_inodes(host, fit.placement)
         )
@@ -100,8 +100,8 @@ class BoxSetup:
             self.without = f"--job {path}: {why.why}{f'; {why.hint}' if why.hint else ''}"
 
     @property
-    def directory(self) -> str:
-        return self.place.directory
+    def directory_path(self) -> str:
+        return self.place.directory_path
 
     @property
     def file_system(self) -> str:
@@ -132,7 +132,8 @@ class BoxSetup:
             return self.without or self.place.refusal
         if self.side_bytes < LEAST_SIDE_BYTES:
             return (
-                f"{self.directory}: too little space: the test files take at most 5 % of what is free, which must be "
+                f"{self.directory_path}: too little space: the test files take at most 5 % of what is "
+                "free, which must be "
                 f"{units.size(3 * LEAST_SIDE_BYTES)} at least; free some, or name another directory"
             )
         if 2 * self.fill_bytes + self.program_bytes > self.most_bytes:
@@ -151,17 +152,17 @@ def usual_workers(host: Host) -> int:
     return max(2, min(USUAL_WORKERS, count))
 
 
-def workloads(layout: Sizes) -> tuple[Workload, ...]:
+def workloads(layout: BoxSizes) -> tuple[Workload, ...]:
     """A load is what easy and hard share; its blocks have a fixed amount of work."""
     return tuple(
         Workload(
             id=load,
             title=TITLES[load],
-            metrics=(Metric(of_load(load)[0].metric, of_load(load)[0].unit),),
+            metrics=(Metric(of_load(load)[0].metric_name, of_load(load)[0].unit),),
             block_s=0.4,
             min_operations=1,
             min_groups=4,
-            equivalent="; ".join(equivalent(corner, layout) for corner in of_load(load)),
+            equivalent="; ".join(equivalent_command(corner, layout) for corner in of_load(load)),
         )
         for load in LOADS
     )
@@ -180,13 +181,13 @@ def steps(layout: BoxSetup) -> tuple[PlannedStep, ...]:
 
 
 def writes(layout: BoxSetup) -> tuple[Written, ...]:
-    return (Written(device=layout.place.device, bytes=layout.most_bytes, where=layout.directory),)
+    return (Written(device=layout.place.device_name, bytes=layout.most_bytes, where=layout.directory_path),)
 
 
 def sentences(layout: BoxSetup) -> Iterator[str]:
     yield STOPS_ITSELF
     yield (
-        f"{layout.workers} workers; at most {units.size(3 * layout.side_bytes)} of files and "
+        f"{layout.worker_count} workers; at most {units.size(3 * layout.side_bytes)} of files and "
         f"{2 * layout.most_names} names at once, all removed at the end; the large files are unnamed, so that nothing "
         "of them is left after a crash"
     )
@@ -210,7 +211,7 @@ def sentences(layout: BoxSetup) -> Iterator[str]:
 
 def loads_others(layout: BoxSetup) -> str:
     return (
-        f"{layout.directory} is on {layout.file_system} ({layout.source}): this loads servers that other machines "
+        f"{layout.directory_path} is on {layout.file_system} ({layout.source}): this loads servers that other machines "
         "use too; reads may be served by their memory, which is not seen from here"
     )
 
@@ -225,9 +226,9 @@ def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Pl
         workloads=workloads(layout),
         steps=done,
         reads=("mounts", "/proc/diskstats", "/proc/pressure", "/proc/stat"),
-        actions=() if refusal else (directory_action(host, layout.directory),),
+        actions=() if refusal else (directory_action(host, layout.directory_path),),
         writes=() if refusal else writes(layout),
-        rights=() if refusal else (f"write permission in {layout.directory}",),
+        rights=() if refusal else (f"write permission in {layout.directory_path}",),
         seconds=sum(step.seconds for step in done),
         measuring_s=layout.budget_s,
         sentences=() if refusal else tuple(sentences(layout)),

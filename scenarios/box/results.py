@@ -11,7 +11,7 @@ from probes import units
 from probes.bench.corners.corner import BY_ID
 from scenarios import ranges as of
 from scenarios.compare.bounding_box import Box, Boxed
-from scenarios.results.document import Part, Section, Table, say
+from scenarios.results.document import Part, ReportSection, Table, paragraph_of
 from scenarios.results.result import Result
 
 NAMES = {
@@ -90,7 +90,7 @@ class Corners(Result, frozen=True, tag="box.corners/1"):
             f"{units.counted(value.workers, 'worker')} on {value.file_system} ({value.directory}); corners of IO500, "
             "not an IO500 score: hostdx explain box names what a valid one needs beyond them."
         )
-        return (table, say(said))
+        return (table, paragraph_of(said))
 
 
 class Jobs(Result, frozen=True, tag="box.jobs/1"):
@@ -103,10 +103,10 @@ class Jobs(Result, frozen=True, tag="box.jobs/1"):
     def parts(self) -> tuple[Part, ...]:
         return ()
 
-    def on_top(self, now: float) -> Section | None:
+    def on_top(self, now: float) -> ReportSection | None:
         from scenarios.compare.placing import jobs_table
 
-        return Section("jobs in the box", (jobs_table(self.value),))
+        return ReportSection("jobs in the box", (jobs_table(self.value),))
 
 
 class BoundingBox(Boxed, frozen=True, tag="box.box/1"):

@@ -24,13 +24,13 @@ from scenarios.box.plan import DEFAULT_BUDGET_S, MOST_WORKERS, BoxSetup, loads_o
 from scenarios.box.results import BoundingBox, CornerFigures, Corners, Jobs
 from scenarios.compare.bounding_box import Placed, placed
 from scenarios.compare.placing import placing
-from scenarios.declared_options import described
-from scenarios.guards.watch import Watch, watch_for
+from scenarios.declared_options import apply_declaration
+from scenarios.guards.watch import InterferenceWatch, watch_for
 from scenarios.model import (
     Options,
     Prepared,
-    Refused,
     Run,
+    RunRefused,
     Scenario,
     own_directory,
 )
@@ -43,26 +43,26 @@ EngineMaker = Callable[[Run, BoxSetup, PrivateDirectory], CornerBench]
 
 def built_in(run: Run, layout: BoxSetup, private: PrivateDirectory) -> CornerBench:
     return CornerBench(
-        run.host, private, layout.place.leaves, layout.side_bytes, layout.workers, run.seed,
+        run.host, private, layout.place.leaf_devices, layout.side_bytes, layout.worker_count, run.seed,
         WriteBudget(layout.most_bytes - layout.program_bytes), most_names=layout.most_names,
     )  # fmt: skip
 
 
-@described(__file__, most_workers=MOST_WORKERS)
+@apply_declaration(__file__, most_workers=MOST_WORKERS)
 class Box(Scenario):
     takes_s: ClassVar[float] = DEFAULT_BUDGET_S + 20
 
     def __init__(
         self,
         engine: EngineMaker = built_in,
-        watch: Callable[[Run, BoxSetup], Watch | None] | None = None,
+        watch: Callable[[Run, BoxSetup], InterferenceWatch | None] | None = None,
     ) -> None:
         """Another engine and watch are for tests, not for users."""
         self.engine = engine
         self.watch = watch or _watch
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        plan, layout = make(host, options, self.planned)
+        plan, layout = make(host, options, self.make_plan)
         return Prepared(plan, partial(self._run, layout))
 
     async def _run(self, layout: BoxSetup, run: Run) -> None:
@@ -70,20 +70,20 @@ class Box(Scenario):
         jobs = [*layout.jobs, *(point for path in layout.recordings for point in recorded(run, path))]
         watch = self.watch(run, layout)
         async with AsyncExitStack() as stack:
-            with run.step("prepare", plan.steps[0].title) as step:
-                private = await stack.enter_async_context(own_directory(run, layout.directory))
+            with run.begin_step("prepare", plan.steps[0].title) as step:
+                private = await stack.enter_async_context(own_directory(run, layout.directory_path))
                 bench = self.engine(run, layout, private)
                 stack.push_async_callback(bench.close)
-                await bench.prepare(step.wrote)
+                await bench.prepare_files(step.report_written)
                 if layout.shared:
-                    run.note(loads_others(layout))
+                    run.emit_note(loads_others(layout))
             cycles = Cycles(run, bench, plan.workloads, watch, f"this file system ({layout.file_system})")
             others: dict[str, float] = {}
             try:
-                with run.step("corners", plan.steps[1].title) as step:
-                    await cycles.measure(step, plan.measuring_s, layout.workers)
+                with run.begin_step("corners", plan.steps[1].title) as step:
+                    await cycles.measure(step, plan.measuring_s, layout.worker_count)
                 if layout.program is not None:
-                    with run.step("other", plan.steps[2].title):
+                    with run.begin_step("other", plan.steps[2].title):
                         others |= await by_program(run, layout, layout.program, private, bench)
             finally:  # what was measured before a stop is an answer too
                 conclude(run, layout, cycles, bench, others, jobs)
@@ -96,20 +96,20 @@ async def by_program(
     from probes.bench.corners.programs import CornerDirectory, corners
 
     place = CornerDirectory(
-        private.link, layout.workers, layout.side_bytes // 2, bench.names // 2, bench.direct
+        private.link, layout.worker_count, layout.side_bytes // 2, bench.file_count // 2, bench.direct
     )
     values, troubles = await corners(program, private, place)
     for why in troubles:
-        run.note(why)
+        run.emit_note(why)
     return values
 
 
 def recorded(run: Run, path: str) -> Sequence[Placed]:
     from scenarios.box.jobs import of_recording
 
-    if found := list(of_recording(Path(path).stem, run.recorded(path))):
+    if found := list(of_recording(Path(path).stem, run.recorded_events(path))):
         return found
-    raise Refused(
+    raise RunRefused(
         f"--job {path}: no recording of workload whose runs moved 1 MiB or more from or to disks; "
         "run the command by `hostdx run workload` on the file system, its cache dropped (--cold)"
     )
@@ -124,18 +124,18 @@ def conclude(
     jobs: Sequence[Placed],
 ) -> None:
     if cycles.ended:
-        run.note(f"ended early: {cycles.ended}")
+        run.emit_note(f"ended early: {cycles.ended}")
     measured = CornerFigures(
-        directory=layout.directory,
+        directory=layout.directory_path,
         file_system=layout.file_system,
         source=layout.source,
-        workers=layout.workers,
+        workers=layout.worker_count,
         direct=bench.direct,
         file_bytes=2 * layout.side_bytes,
-        names=bench.names,
-        beside=bench.beside.entries,
-        listed_s=bench.beside.seconds,
-        listed=bench.beside.whole,
+        names=bench.file_count,
+        beside=bench.surrounding_names.entries,
+        listed_s=bench.surrounding_names.seconds,
+        listed=bench.surrounding_names.is_complete,
         levels=tuple(
             replace(one, tool=layout.program.engine, other=others[one.corner])
             if layout.program is not None and one.corner in others
@@ -147,7 +147,7 @@ def conclude(
     for verdict in verdicts:
         run.emit(verdict)
     run.emit(Corners(t=run.time(), value=measured))
-    found, odd = bounding(measured, like(measured, run.kept(Corners)))
+    found, odd = bounding(measured, like(measured, run.finished_results(Corners)))
     if found:
         run.emit(BoundingBox(t=run.time(), value=tuple(placed(found, jobs))))
     own = placed(own_boxes(measured), jobs)
@@ -155,10 +155,10 @@ def conclude(
     if points:
         run.emit(Jobs(t=run.time(), value=tuple(own)))
     if len(points) < len(jobs):
-        run.note("a job is not placed: a corner of its box was not measured")
+        run.emit_note("a job is not placed: a corner of its box was not measured")
     for finding in (*odd_findings(measured, odd), *points, *findings(measured, verdicts)):
-        run.found(finding)
+        run.emit_finding(finding)
 
 
-def _watch(run: Run, layout: BoxSetup) -> Watch:
-    return watch_for(run, layout.place.leaves, directories=[layout.directory])
+def _watch(run: Run, layout: BoxSetup) -> InterferenceWatch:
+    return watch_for(run, layout.place.leaf_devices, directories=[layout.directory_path])

@@ -20,8 +20,8 @@ from probes.system.running.culprit import NAMED_SHARE, Resource, ranking, used_b
 from probes.system.running.processes import ProcessTable, look, own_family, owner_of
 from probes.system.running.quota_groups import most_stopped, own_quotas
 from scenarios.cpus import priority
-from scenarios.cpus.quota import PERIODS_SPEAK, less_tight, stopped_by
-from scenarios.finding import Finding, NextStep
+from scenarios.cpus.quota import MIN_THROTTLED_SHARE, raise_quota_remedy, throttling_sentence
+from scenarios.finding import Finding, SuggestedStep
 from scenarios.model import Run
 from scenarios.results.result import Item
 from scenarios.rules.texts import texts
@@ -80,11 +80,11 @@ class Others:
     def quota(self, known: Sequence[Finding] = ()) -> list[Item]:
         """Of our own groups the one whose quota stopped us most often; `known`: triage's findings, that name it too."""
         worst = most_stopped(self._run.host, self._quotas)
-        if worst is None or worst.share <= PERIODS_SPEAK:
+        if worst is None or worst.share <= MIN_THROTTLED_SHARE:
             return []
-        words = SAYS.text("quota", stopped=stopped_by(worst))
+        words = SAYS.text("quota", stopped=throttling_sentence(worst))
         about = tuple(f.key for f in known if f.subject == worst.folder)
-        step = less_tight(self._run.host, worst.folder).step
+        step = raise_quota_remedy(self._run.host, worst.folder).as_step
         return [_item(words, step, worst.share, about)]
 
     def items(self, open_ones: Sequence[str]) -> list[Item]:
@@ -110,9 +110,9 @@ class Others:
         told = {"cpus": f"{used:.1f}", "all": cpus, "who": who}
         words = SAYS.text("cpu", waited=fmean(known), **told) if known else SAYS.text("unpressed", **told)
         if user:
-            step = priority.of_process(self._run.host, user.pids[0], user.name).step
+            step = priority.process_priority_remedy(self._run.host, user.pids[0], user.name).as_step
         else:
-            step = SAYS.remedy("unnamed", what="the CPUs", command="top -b -n 1 | head -n 20").step
+            step = SAYS.remedy("unnamed", what="the CPUs", command="top -b -n 1 | head -n 20").as_step
         return _item(words, step, fmean(known) if known else 0.0)
 
     def _memory(self) -> Item | None:
@@ -122,7 +122,7 @@ class Others:
         step = SAYS.remedy(
             "unnamed", what="the memory", command="ps -eo pid,user,rss,args --sort=-rss | head"
         )
-        return _item(SAYS.text("memory", waited=fmean(known)), step.step, fmean(known))
+        return _item(SAYS.text("memory", waited=fmean(known)), step.as_step, fmean(known))
 
     def _disk(self) -> Item | None:
         waited = [one.rates.psi_io for one in self.gaps if one.rates.psi_io is not None]
@@ -146,9 +146,11 @@ class Others:
         told = {"device": device, "busy": min(1.0, shares[device]), "rate": moved, "who": who}
         words = SAYS.text("disk", waited=fmean(waited), **told) if waited else SAYS.text("busy", **told)
         if user:
-            step = SAYS.remedy("disk", name=user.name, pid=user.pids[0]).step
+            step = SAYS.remedy("disk", name=user.name, pid=user.pids[0]).as_step
         else:
-            step = SAYS.remedy("unnamed", what=device, command="cat /proc/pressure/io; iotop -b -o -n 3").step
+            step = SAYS.remedy(
+                "unnamed", what=device, command="cat /proc/pressure/io; iotop -b -o -n 3"
+            ).as_step
         return _item(words, step, fmean(waited) if waited else 0.0)
 
     def _users(self, resource: Resource, least: float) -> list[User]:
@@ -172,7 +174,7 @@ class Others:
         return f": {', '.join(told)}" if told else ""
 
 
-def _item(words: str, step: NextStep, loss: float, about: tuple[str, ...] = ()) -> Item:
+def _item(words: str, step: SuggestedStep, loss: float, about: tuple[str, ...] = ()) -> Item:
     return Item(
         scenario=AREA, state="cause", words=words, severity="warning", loss=round(min(1.0, loss), 3),
         following=(step,), about=about,

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from probes.bench.disk.refusals import suitability
+from probes.bench.disk.refusals import check_suitability
 from probes.host import Host
 from probes.system.disk.topology import Topology, topology
 from probes.types import Absent, Json
 from scenarios import registry
 from scenarios.declared_options import COMMON_OPTIONS
-from scenarios.files.directories import default_directories, holding
+from scenarios.files.directories import default_directories, file_system_of
 from scenarios.finding import LOUD, Finding
-from scenarios.model import Options, Refused, Scenario, Usage
+from scenarios.model import Options, RunRefused, Scenario, UsageError
 from scenarios.plan import Option, Plan
 from scenarios.triage import findings_about
 
@@ -60,7 +60,7 @@ def values(scenario: Scenario, options: Options, seconds: float) -> dict[str, Js
     """What the part is told: the directories and the margin of the checkup, and its share of the time."""
     names = {option.name: option for option in own_and_common(scenario)}
     found: dict[str, Json] = {}
-    directories: list[Json] = list(options.strings("dir"))
+    directories: list[Json] = list(options.as_strings("dir"))
     if directories and "dir" in names:
         found["dir"] = directories if names["dir"].multiple else directories[0]
     if "margin" in names and "margin" in options.values:
@@ -74,14 +74,14 @@ def values(scenario: Scenario, options: Options, seconds: float) -> dict[str, Js
 
 def parts(host: Host, options: Options) -> tuple[CheckupPart, ...]:
     """Every scenario that takes part in a checkup, the ones that cannot run here with the reason."""
-    only = options.strings("only")
+    only = options.as_strings("only")
     with host.standing_still():
         found = [_part(host, options, s) for s in candidates() if not only or s.id in only]
     return tuple(sorted(found, key=_order))
 
 
 def candidates() -> Iterable[Scenario]:
-    for name in registry.names():
+    for name in registry.scenario_names():
         try:
             scenario = registry.load(name)
         except Exception:  # a third party's: triage says what is wrong with it
@@ -128,8 +128,8 @@ def _part(host: Host, options: Options, scenario: Scenario) -> CheckupPart:
         if why := scenario.blocked(host):
             return CheckupPart(scenario, None, why)
         told = Options(values(scenario, options, scenario.checkup_s), own_and_common(scenario))
-        plan = scenario.prepare(host, told).plan.sealed()
-    except (Refused, Usage) as why:
+        plan = scenario.prepare(host, told).plan.with_digest()
+    except (RunRefused, UsageError) as why:
         return CheckupPart(scenario, None, str(why).removeprefix(f"{scenario.id}: "))
     if plan.refusal:
         return CheckupPart(scenario, plan, plan.refusal)
@@ -163,18 +163,18 @@ def named_by(finding: Finding) -> tuple[str, ...]:
 
 def chosen(host: Host, options: Options) -> ChosenDirectories:
     """Nothing where the user named directories, or no finding of storage names one that can be measured."""
-    if options.strings("dir") or not host.live:
+    if options.as_strings("dir") or not host.live:
         return ChosenDirectories()
-    usual = [d for d in default_directories(host) if not suitability(host, d, explicit=False).refusal]
-    taken = {holding(host, directory) for directory in usual}
+    usual = [d for d in default_directories(host) if not check_suitability(host, d, explicit=False).refusal]
+    taken = {file_system_of(host, directory) for directory in usual}
     suspects: list[str] = []
     sentences: list[str] = []
     left_out: list[str] = []
     for directory, finding in _suspected(topology(host), findings_about(host, SUBJECTS)):
-        if (there := holding(host, directory)) in taken:
+        if (there := file_system_of(host, directory)) in taken:
             continue
         taken.add(there)
-        fit = suitability(host, directory, explicit=False)
+        fit = check_suitability(host, directory, explicit=False)
         if fit.refusal or len(suspects) == MOST_SUSPECTS:
             left_out.append(
                 fit.refusal or f"{directory}: at most {MOST_SUSPECTS} suspects; measured if it is named"

@@ -10,9 +10,9 @@ import msgspec
 
 from probes.units import percent, smallest_effect
 from scenarios import events as ev
-from scenarios.experiment.wording import not_measured
-from scenarios.finding import LOUD, SEVERITIES, Confidence, Evidence, Finding, NextStep, Remedy, Severity
-from scenarios.model import Outcome, Scenario
+from scenarios.experiment.wording import not_measured_text
+from scenarios.finding import LOUD, SEVERITIES, Confidence, Evidence, Finding, Remedy, Severity, SuggestedStep
+from scenarios.model import OtherRunOutcome, Scenario
 from scenarios.results.result import Item, State
 from scenarios.rules.texts import texts
 
@@ -21,7 +21,7 @@ ORDER: tuple[State, ...] = ("cause", "rule", "remark", "cleared", "open", "not m
 WORSE = "compare.worse"  # the id of the finding about a baseline
 
 
-def item(scenario: Scenario, outcome: Outcome, known: Sequence[Finding] = ()) -> Item:
+def item(scenario: Scenario, outcome: OtherRunOutcome, known: Sequence[Finding] = ()) -> Item:
     """What a part's run says about its suspect. `known`: triage's findings that this run was to prove: where it
     found a cause, they are what to look at first.
     """
@@ -44,8 +44,8 @@ def item(scenario: Scenario, outcome: Outcome, known: Sequence[Finding] = ()) ->
     )
 
 
-def _step(finding: Finding) -> NextStep:
-    step = finding.remedy[0].step if finding.remedy else NextStep("")
+def _step(finding: Finding) -> SuggestedStep:
+    step = finding.remedy[0].as_step if finding.remedy else SuggestedStep("")
     return msgspec.structs.replace(step, title=finding.title)
 
 
@@ -53,12 +53,12 @@ def rule(finding: Finding, fate: State = "not measured") -> Item:
     """What triage's rule says; `fate` is how the measurement ended that was to prove it."""
     remedy = next((one for one in finding.remedy if one.commands), None)
     if remedy is not None:
-        step = remedy.step
+        step = remedy.as_step
     elif finding.prove:
         command = shlex.join(["hostdx", "run", finding.prove, *finding.prove_options])
-        step = NextStep(SAYS.text("alone"), command)
+        step = SuggestedStep(SAYS.text("alone"), command)
     else:
-        step = NextStep(next((one.title for one in finding.remedy), finding.title))
+        step = SuggestedStep(next((one.title for one in finding.remedy), finding.title))
     harmless = fate in ("cleared", "remark")
     standing = SAYS.text("no-loss" if harmless else "not-decided" if fate == "open" else "not-measured")
     return Item(
@@ -72,8 +72,8 @@ def rule(finding: Finding, fate: State = "not measured") -> Item:
 
 
 def unmeasured(scenario: Scenario, reason: str, command: str) -> Item:
-    words = not_measured(scenario.suspect, reason)
-    step = NextStep(SAYS.text("alone"), command)
+    words = not_measured_text(scenario.suspect, reason)
+    step = SuggestedStep(SAYS.text("alone"), command)
     return Item(scenario=scenario.id, state="not measured", words=words, following=(step,))
 
 
@@ -110,7 +110,7 @@ def answer(items: Sequence[Item], *, ended: bool) -> Finding:
     else:
         words, severity = SAYS.text("open"), "notice"
     remedies = tuple(
-        Remedy(title=step.title, commands=step.commands)
+        Remedy(title=step.title, commands=step.all_commands)
         for one in items
         for step in one.following[:1]
         if one.state != "cleared"
@@ -121,21 +121,21 @@ def answer(items: Sequence[Item], *, ended: bool) -> Finding:
         severity=severity,
         confidence="rule" if causes and causes[0].state == "rule" else confidence,
         words=words,
-        evidence=[Evidence(text=one.line, source=one.recording) for one in items],
+        evidence=[Evidence(text=one.ranked_line, source=one.recording) for one in items],
         remedy=remedies,
     )
 
 
-def _judged(scenario: Scenario, outcome: Outcome) -> tuple[State, str]:
+def _judged(scenario: Scenario, outcome: OtherRunOutcome) -> tuple[State, str]:
     def says(line: str, answer: str = outcome.answer) -> str:
         return SAYS.text(line, suspect=scenario.suspect, answer=answer)
 
-    judged = [v for v in outcome.verdicts if not v.control and v.judged]
+    judged = [v for v in outcome.verdicts if not v.control and v.is_judged]
     if not judged and not outcome.findings:
-        return "not measured", not_measured(scenario.suspect, _why_not(outcome))
+        return "not measured", not_measured_text(scenario.suspect, _why_not(outcome))
     if scenario.card.role == "resolution":
         return "resolution", outcome.answer
-    if any(v.control and v.differs for v in outcome.verdicts):
+    if any(v.control and v.is_different for v in outcome.verdicts):
         return "open", says("named")
     if lost := _lost(outcome):
         return "cause", says("named", lost.title)
@@ -145,44 +145,44 @@ def _judged(scenario: Scenario, outcome: Outcome) -> tuple[State, str]:
         return "cause" if proven else "open", says("named")
     if any(f.answers and f.severity == "ok" for f in outcome.findings):
         return "cleared", says("cleared")  # as the scenario itself says, whatever it compared
-    if any(v.differs for v in judged):
+    if any(v.is_different for v in judged):
         return "remark", says("named")
-    if judged and all(v.equal for v in judged):
+    if judged and all(v.is_equal for v in judged):
         return "cleared", says("equal", _reach(judged))
     if weight == "notice":
         return "open", says("named")
-    if weight == "unknown" or any(v.undecided for v in judged):
+    if weight == "unknown" or any(v.is_undecided for v in judged):
         return "open", says("undecided-part")
     return "cleared", says("cleared")
 
 
-def _why_not(outcome: Outcome) -> str:
+def _why_not(outcome: OtherRunOutcome) -> str:
     """The loads' own reason where none was measured: the run's says first that nothing was."""
     own = [v.reason for v in outcome.verdicts if v.reason]
-    if outcome.status == "skipped" and own and all(v.unmeasured for v in outcome.verdicts):
+    if outcome.status == "skipped" and own and all(v.has_no_groups for v in outcome.verdicts):
         return own[0]
     return outcome.reason or outcome.answer
 
 
-def _reach(verdicts: Sequence[ev.Verdict]) -> str:
+def _reach(verdicts: Sequence[ev.RunVerdict]) -> str:
     """The largest difference that the intervals leave possible."""
     shares = [max(abs(1 - low), abs(1 - high)) for v in verdicts if v.ci95 for low, high in (v.ci95,)]
     most = max(shares, default=max(v.margin for v in verdicts))
     return percent(most) if most < 1 else smallest_effect(most)
 
 
-def _loss(outcome: Outcome) -> float:
+def _loss(outcome: OtherRunOutcome) -> float:
     """Of the speed, as the nearer end of the clearest interval has it."""
-    ends = (v.ci95[1] for v in outcome.verdicts if v.judged and v.slower and not v.control and v.ci95)
+    ends = (v.ci95[1] for v in outcome.verdicts if v.is_judged and v.is_slower and not v.control and v.ci95)
     return round(max(0.0, 1 - min(ends, default=1.0)), 3)
 
 
-def _lost(outcome: Outcome) -> Finding | None:
+def _lost(outcome: OtherRunOutcome) -> Finding | None:
     """What got worse since this host's baseline."""
     return next((f for f in outcome.findings if f.id == WORSE and f.severity == "warning"), None)
 
 
-def _severity(outcome: Outcome) -> Severity | Literal["unknown"]:
+def _severity(outcome: OtherRunOutcome) -> Severity | Literal["unknown"]:
     if _lost(outcome) and outcome.weight != "critical":
         return "warning"
     return next((s for s in SEVERITIES if s == outcome.weight), "unknown")

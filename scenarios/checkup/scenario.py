@@ -28,13 +28,13 @@ from scenarios.checkup.parts import (
 )
 from scenarios.checkup.ranking import answer, item, ranked, rule, unmeasured
 from scenarios.checkup.results import CheckupAnswer
-from scenarios.declared_options import described
+from scenarios.declared_options import apply_declaration
 from scenarios.finding import LOUD, Finding
-from scenarios.model import Options, Outcome, Prepared, Run, Scenario
-from scenarios.option_value import arguments
+from scenarios.model import Options, OtherRunOutcome, Prepared, Run, Scenario
+from scenarios.option_value import command_arguments
 from scenarios.plan import Plan, PlannedStep, Written
 from scenarios.results.result import Item, State
-from scenarios.triage import suspects
+from scenarios.triage import examine_live_host
 
 BUDGET_S = 300.0
 TRIAGE_S = 4.0  # with a look at who uses the host
@@ -43,7 +43,7 @@ SHORT = "the budget is too short for it"
 CLEAR = "not needed: a part before it gave a clear answer (--all measures the rest too)"
 
 
-@described(__file__, budget_s=BUDGET_S)
+@apply_declaration(__file__, budget_s=BUDGET_S)
 class Checkup(Scenario):
     """Triage, how well this host can be measured, then whatever applies here and changes nothing."""
 
@@ -53,7 +53,7 @@ class Checkup(Scenario):
         return "" if host.live else "a captured tree cannot be measured; `hostdx triage --root` reads it"
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        budget = options.number("budget", BUDGET_S)
+        budget = options.as_number("budget", BUDGET_S)
         where = chosen(host, options)
         if where.suspects:
             options = Options(options.values | {"dir": list(where.directories)})
@@ -61,7 +61,7 @@ class Checkup(Scenario):
         able = [part for part in found if part.plan is not None and not part.why_not]
         told = shares(able, budget - TRIAGE_S)
         plans = [part.plan for part in able if part.plan is not None]
-        plan = self.planned(
+        plan = self.make_plan(
             options=dict(options.values),
             steps=(
                 PlannedStep("triage", "read the host: every read-only rule", TRIAGE_S),
@@ -92,7 +92,7 @@ class Checkup(Scenario):
         return Prepared(plan, partial(self._run, options, found))
 
     async def _run(self, options: Options, found: Sequence[CheckupPart], run: Run) -> None:
-        budget = run.options.number("budget", BUDGET_S)
+        budget = run.options.as_number("budget", BUDGET_S)
         planned_s = taken_s = 0.0  # of the parts so far: on a busy host they take longer than they were given
         known = await self._triage(run)
         suspected = list(dict.fromkeys(f.prove for f in known if f.prove))
@@ -108,7 +108,7 @@ class Checkup(Scenario):
                 pace = min(1.0, planned_s / taken_s) if taken_s else 1.0
                 seconds = shares(waiting, left * pace).get(waiting[0].id)
                 part = waiting.pop(0)
-                if clear and not run.options.flag("all"):
+                if clear and not run.options.is_set("all"):
                     items.append(self._left_out(options, part, CLEAR))
                 elif seconds is None:
                     why = f"{max(0.0, left):.0f} s of the budget were left, which is too short for it"
@@ -127,8 +127,8 @@ class Checkup(Scenario):
 
     async def _triage(self, run: Run) -> list[Finding]:
         """The worst first."""
-        with run.step("triage", "read the host: every read-only rule"):
-            events, findings = await asyncio.to_thread(suspects, run.time)
+        with run.begin_step("triage", "read the host: every read-only rule"):
+            events, findings = await asyncio.to_thread(examine_live_host, run.time)
             for event in events:
                 run.emit(event)
         return findings
@@ -145,19 +145,19 @@ class Checkup(Scenario):
     ) -> bool:
         """Whether the answer is clear: something critical was measured. `times_s`: of measuring, and at most."""
         seconds, most_s = times_s
-        told: list[Outcome] = []
+        told: list[OtherRunOutcome] = []
         limit = asyncio.timeout(most_s)
-        directories = options.strings("dir")
+        directories = options.as_strings("dir")
         about = [f for f in known if f.prove == part.id and _is_about(f, directories)]
 
         def hear(event: ev.AnyEvent) -> None:
             if isinstance(event, ev.Progress):
-                done = min(1.0, run.time() / run.options.number("budget", BUDGET_S))
-                run.progress(part.id, f"{part.id}: {event.text}", done=done)
+                done = min(1.0, run.time() / run.options.as_number("budget", BUDGET_S))
+                run.emit_progress(part.id, f"{part.id}: {event.text}", done=done)
             elif isinstance(event, ev.Guard):  # a notice: what ends a part does not end the whole
-                run.emit(ev.Guard(t=run.time(), kind=event.kind, text=f"{part.id}: {event.sentence}"))
+                run.emit(ev.Guard(t=run.time(), kind=event.kind, text=f"{part.id}: {event.guard_sentence}"))
 
-        def done(outcome: Outcome) -> None:
+        def done(outcome: OtherRunOutcome) -> None:
             if limit.expired() and outcome.status != "done":
                 outcome = msgspec.structs.replace(outcome, reason="the budget was used up")
             told.append(outcome)
@@ -165,28 +165,28 @@ class Checkup(Scenario):
             fates.update({finding.key: one.state for finding in about})
             for finding in outcome.findings:
                 if finding.severity != "ok" and not finding.answers:
-                    run.found(finding)
-            run.note(f"{one.words}. {_next(one)}".strip())
+                    run.emit_finding(finding)
+            run.emit_note(f"{one.words}. {_next(one)}".strip())
 
-        with run.step(part.id, f"{part.id}: {part.scenario.title}") as step:
+        with run.begin_step(part.id, f"{part.id}: {part.scenario.title}") as step:
             with suppress(TimeoutError):
                 async with limit:
-                    await run.other(part.scenario, values(part.scenario, options, seconds), hear, done)
+                    await run.run_other(part.scenario, values(part.scenario, options, seconds), hear, done)
             if told and told[0].status != "done":
-                step.skip(told[0].reason)
+                step.skip_step(told[0].reason)
         return any(f.severity == "critical" and f.confidence == "measured" for o in told for f in o.findings)
 
     def _left_out(self, options: Options, part: CheckupPart, reason: str) -> Item:
         told = {
             name: value for name, value in values(part.scenario, options, 0.0).items() if name not in TIMES
         }
-        argv = arguments(told, own_and_common(part.scenario))
+        argv = command_arguments(told, own_and_common(part.scenario))
         return unmeasured(part.scenario, reason, shlex.join(["hostdx", "run", part.id, *argv]))
 
     def _tell(self, run: Run, items: list[Item], *, ended: bool) -> None:
         found = ranked(items)
         run.emit(CheckupAnswer(t=run.time(), value=tuple(found)))
-        run.found(answer(found, ended=ended))
+        run.emit_finding(answer(found, ended=ended))
 
 
 def _beside(
@@ -239,4 +239,4 @@ def _next(one: Item) -> str:
     step = next(iter(one.following), None)
     if step is None:
         return ""
-    return f"Next: {step.title}" + (f": `{'; '.join(step.commands)}`" if step.commands else "")
+    return f"Next: {step.title}" + (f": `{'; '.join(step.all_commands)}`" if step.all_commands else "")

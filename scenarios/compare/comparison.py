@@ -10,7 +10,7 @@ from scenarios.compare.effects import Effect, effects
 from scenarios.compare.faults import KnownFault, known_faults, release_of
 from scenarios.compare.groups import group_means, matching, score_means
 from scenarios.compare.run_summary import FigureKey, Take
-from scenarios.knowledge.differences import Pattern
+from scenarios.knowledge.differences import DifferencePattern
 
 FAMILY_ERROR = 0.05
 
@@ -56,7 +56,7 @@ class ComparedRecordings(msgspec.Struct, frozen=True, kw_only=True):
     invalid: tuple[InvalidLoad, ...] = ()
     only_a: tuple[FigureKey, ...] = ()
     only_b: tuple[FigureKey, ...] = ()
-    pattern: Pattern | None = None
+    pattern: DifferencePattern | None = None
     faults: tuple[KnownFault, ...] = ()
 
     @property

@@ -8,7 +8,7 @@ import msgspec
 from probes.types import Json
 from scenarios.compare.effects import Effect
 from scenarios.compare.run_summary import FactKey, Take
-from scenarios.knowledge.differences import OTHER, component_of, ignored, mover_of, tolerance
+from scenarios.knowledge.differences import OTHER, component_of, is_ignored, mover_of, tolerance_share
 
 UNMOVED = 0.1  # what is known to move other loads than those that moved here counts so much of it
 MOST_VALUES = 4  # of a side, shown
@@ -72,7 +72,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True):
 def fingerprints(a: Sequence[Take], b: Sequence[Take], effects: Sequence[Effect]) -> Fingerprints:
     """Every fact of the two sides, compared."""
     left, right = _values(a), _values(b)
-    moved = {effect.group for effect in effects if effect.differs}
+    moved = {effect.group for effect in effects if effect.is_different}
     absent = {key for run in (*a, *b) for key in run.absent}
     kinds = [{_kind(subject) for subject, _ in side} for side in (left, right)]
     subjects = [{subject for subject, _ in side} for side in (left, right)]
@@ -84,7 +84,7 @@ def fingerprints(a: Sequence[Take], b: Sequence[Take], effects: Sequence[Effect]
     for key in sorted(left.keys() | right.keys()):
         subject, name = key
         text = f"{subject}/{name}"
-        if ignored(text):
+        if is_ignored(text):
             continue
         mine, theirs = left.get(key, {}), right.get(key, {})
         if mine and theirs:
@@ -135,7 +135,7 @@ def _values(runs: Sequence[Take]) -> dict[FactKey, dict[str, Json]]:
 
 def _alike(fact: str, *sides: dict[str, Json]) -> bool:
     """Numbers that the kernel reckons from others: as large on both sides within the known tolerance."""
-    share = tolerance(fact)
+    share = tolerance_share(fact)
     if not share:
         return False
     try:

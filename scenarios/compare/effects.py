@@ -20,7 +20,7 @@ from scenarios.compare.spread import Observed, Variance, moderated
 from scenarios.experiment.statistics.distributions import normal_quantile, t_quantile
 from scenarios.knowledge.loads import group_of
 from scenarios.plan import Metric
-from scenarios.verdict.verdict import Estimate, Verdict, decide, margin_edge, ratio_of
+from scenarios.verdict.verdict import EffectEstimate, PairVerdict, decide, margin_edge, ratio_of
 
 # What the interval's spread comes from, best first: several boots a side, several runs (of imported results: files),
 # one side's repeated runs for both, the blocks of single runs (a lower bound), or nothing (single values).
@@ -31,7 +31,7 @@ Basis: TypeAlias = Literal["boots", "runs", "one side", "blocks", "values"]
 RUNS_OVER_BLOCKS = 2.0
 
 
-class Effect(Verdict, frozen=True, kw_only=True):
+class Effect(PairVerdict, frozen=True, kw_only=True):
     """B against A. `a` and `b` are the sides' values in the metric's unit.
 
     `lower_bound`: it is at least so wide, for want of repeated runs.
@@ -166,7 +166,7 @@ def _effect(
     elif a.within is not None and b.within is not None:
         basis = "blocks"
         half = t_quantile(1 - level / 2, _welch(a, b)) * math.sqrt(a.within + b.within)
-    allowance = group.deviation(guest=guest) if variance is None or unseen else None
+    allowance = group.run_deviation(guest=guest) if variance is None or unseen else None
     reach = half or 0.0
     if allowance is not None:
         wider = RUNS_OVER_BLOCKS if basis == "blocks" else 1.0
@@ -183,7 +183,9 @@ def _effect(
         ratio=ratio_of(estimate),
         margin=margin,
         alpha=level,
-        verdict=decide(Estimate(estimate, estimate - reach, estimate + reach, margin_edge(margin))).word,
+        verdict=decide(
+            EffectEstimate(estimate, estimate - reach, estimate + reach, margin_edge(margin))
+        ).word,
         ci95=None if half is None else (ratio_of(estimate - half), ratio_of(estimate + half)),
         lower_bound=allowance is not None,
         allowance=allowance,
@@ -249,7 +251,7 @@ def size(effect: Effect) -> str:
 
     `within ±0.5 %, one boot each side`, where only what other boots would have given leaves it open.
     """
-    if effect.differs:
+    if effect.is_different:
         return _sized(effect)
     if effect.ci95 is not None and is_within_margin(effect):
         farthest = max(abs(_said(end, effect.metric)[0] - 1) for end in effect.ci95)
@@ -259,7 +261,7 @@ def size(effect: Effect) -> str:
 
 def is_within_margin(effect: Effect) -> bool:
     """True where the interval lies inside the margin, and only other boots could still move the effect out of it."""
-    if not effect.undecided or not effect.lower_bound or effect.ci95 is None or effect.ci95[0] <= 0:
+    if not effect.is_undecided or not effect.lower_bound or effect.ci95 is None or effect.ci95[0] <= 0:
         return False
     return max(abs(math.log(end)) for end in effect.ci95) <= margin_edge(effect.margin)
 
@@ -273,14 +275,14 @@ def interval(effect: Effect, *, said: bool = False) -> str:
     if max(high, 1 / low if low > 0 else math.inf) > WIDEST:
         return f"wider than a factor of {WIDEST}"
     text = interval_of_metric(effect.ci95, effect.ratio, effect.metric)
-    if not effect.differs and not low < 1 < high:  # the size beside it names no direction
+    if not effect.is_different and not low < 1 < high:  # the size beside it names no direction
         text += f" {word(effect)}"
     return f"{text} or wider" if effect.lower_bound and not said else text
 
 
 def detectable(effect: Effect) -> str:
     """From which effect on the comparison would have shown one; only where neither a verdict nor `within` stands."""
-    if effect.smallest_effect is None or effect.decided or is_within_margin(effect):
+    if effect.smallest_effect is None or effect.is_decided or is_within_margin(effect):
         return "–"
     if effect.smallest_effect > WIDEST:
         return f"over {WIDEST} ×"

@@ -8,8 +8,8 @@ import msgspec
 
 from scenarios.compare.effects import Effect, effects
 from scenarios.compare.run_summary import FigureKey, Load, LoadFigure, Take
-from scenarios.knowledge.differences import Pattern, patterns
-from scenarios.knowledge.loads import group_of, scores
+from scenarios.knowledge.differences import DifferencePattern, load_patterns
+from scenarios.knowledge.loads import group_of, load_scores
 from scenarios.plan import Metric
 
 MEAN = Metric(name="geometric mean", unit="")
@@ -23,7 +23,7 @@ def group_means(a: Sequence[Take], b: Sequence[Take], *, margin: float) -> list[
 
     A group of loads with metrics of several sorts has a mean of each: IOPS and latency together mean nothing.
     """
-    scored = {load for score in scores().entries for part in score.parts for load in part}
+    scored = {load for score in load_scores().entries for part in score.parts for load in part}
     by_group: dict[str, dict[str, list[FigureKey]]] = {}
     keys = _everywhere(a, b)
     metrics = Counter((key.workload, key.variant) for key in keys)
@@ -50,12 +50,12 @@ def score_means(a: Sequence[Take], b: Sequence[Take], *, margin: float) -> list[
     for key in _everywhere(a, b):
         by_load.setdefault(key.workload, []).append(key)
     wanted: Means = {}
-    for score in scores().entries:
+    for score in load_scores().entries:
         if all(load in by_load for part in score.parts for load in part):
             wanted[FigureKey(score.name, MEAN.name)] = tuple(
                 tuple(k for load in part for k in by_load[load]) for part in score.parts
             )
-    scales = {score.name: score.scale for score in scores().entries}
+    scales = {score.name: score.scale for score in load_scores().entries}
     return [
         msgspec.structs.replace(e, a=e.a / scales[e.title], b=e.b / scales[e.title])
         for e in _means(a, b, wanted, margin)
@@ -107,14 +107,14 @@ def _mean(run: Take, parts: Parts, metric: Metric) -> LoadFigure:
     )
 
 
-def matching(found: Iterable[Effect]) -> Pattern | None:
+def matching(found: Iterable[Effect]) -> DifferencePattern | None:
     """What the groups say together; None where no known pattern fits."""
     judged: dict[str, list[Effect]] = {}
     for effect in found:
         judged.setdefault(effect.group, []).append(effect)
-    slower = {g for g, those in judged.items() if 2 * sum(e.slower for e in those) > len(those)}
-    equal = {g for g, those in judged.items() if not any(e.differs for e in those)}
-    for pattern in patterns().entries:
+    slower = {g for g, those in judged.items() if 2 * sum(e.is_slower for e in those) > len(those)}
+    equal = {g for g, those in judged.items() if not any(e.is_different for e in those)}
+    for pattern in load_patterns().entries:
         if set(pattern.slower) <= slower and set(pattern.equal) <= equal:
             return pattern
     return None

@@ -21,7 +21,7 @@ from probes.types import Json
 from scenarios.compare.run_summary import FactKey, FigureKey, Take
 from scenarios.compare.spread import Observed, Variance, moderated
 from scenarios.experiment.statistics.distributions import normal_tail, t_quantile, t_tail
-from scenarios.knowledge.differences import ignored
+from scenarios.knowledge.differences import is_ignored
 from scenarios.knowledge.loads import group_of
 from scenarios.plan import Metric
 
@@ -120,7 +120,7 @@ def _usual(key: FigureKey, pile: Sequence[Member]) -> float | None:
     """The variance of such a load from run to run, where something is known of it."""
     group = group_of(key.workload)
     guest = any(one.facts.get(("virtualisation", "hypervisor"), "none") != "none" for one in pile)
-    return group.deviation(guest=guest) ** 2 if group.loads != ("*",) else None
+    return group.run_deviation(guest=guest) ** 2 if group.loads != ("*",) else None
 
 
 # Of one load: the runs that have it, each with its logarithm; and the usual variance of such a load, where it is known.
@@ -250,7 +250,7 @@ def _facts(pile: Sequence[Member], index: int) -> tuple[FactApart, ...]:
             for n, one in enumerate(pile)
             if n != index and key in one.facts
         }
-        if others and str(value) not in others and not ignored("/".join(key)):
+        if others and str(value) not in others and not is_ignored("/".join(key)):
             found.append(
                 FactApart(
                     subject=key[0], name=key[1], value=value, others=tuple(others.values())[:_MOST_FACTS]

@@ -14,7 +14,7 @@ import msgspec
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
-from scenarios.experiment.schedule.recorded_trains import blocks_in
+from scenarios.experiment.schedule.recorded_trains import blocks_in_batch
 from scenarios.plan import Metric, Plan, Workload
 from scenarios.ranges import Number, Value
 
@@ -88,7 +88,7 @@ class Take(msgspec.Struct, frozen=True, kw_only=True):
         return self.facts.get(("virtualisation", "hypervisor")) not in (None, "none")
 
 
-class BlockValues(ev.Event, frozen=True, tag="block"):
+class BlockValues(ev.RunEvent, frozen=True, tag="block"):
     """A block without what a comparison does not look at: reading a thousand recordings takes half as long so."""
 
     workload: str
@@ -98,7 +98,7 @@ class BlockValues(ev.Event, frozen=True, tag="block"):
     phase: ev.Phase = "steady"
 
 
-class GroupSeen(ev.Event, frozen=True, tag="group"):
+class GroupSeen(ev.RunEvent, frozen=True, tag="group"):
     workload: str
     index: Number
     disturbed: tuple[Disturbance, ...] = ()
@@ -108,23 +108,32 @@ class _FindingId(msgspec.Struct, frozen=True):
     id: str
 
 
-class FoundId(ev.Event, frozen=True, tag="finding"):
+class FoundId(ev.RunEvent, frozen=True, tag="finding"):
     finding: _FindingId
 
 
-def _tag(kind: type[ev.Event]) -> str:
+def _tag(kind: type[ev.RunEvent]) -> str:
     return str(kind.__struct_config__.tag)
 
 
 _KINDS = (
-    ev.Began, ev.Planned, ev.FactRead, ev.AbsentFact, ev.Checked, BlockValues, ev.Train, GroupSeen, FoundId, ev.LeftOut,
-    ev.Ended,
-)  # fmt: skip
+    ev.Began,
+    ev.Planned,
+    ev.FactRead,
+    ev.AbsentFact,
+    ev.Checked,
+    BlockValues,
+    ev.SliceBatch,
+    GroupSeen,
+    FoundId,
+    ev.LeftOutLine,
+    ev.RunEnded,
+)
 _BY_TAG = {_tag(kind): kind for kind in _KINDS}
 # Of every event what is looked at here: of many kinds nothing but their time.
 READ = tuple(
     _BY_TAG.get(tag := _tag(kind))
-    or msgspec.defstruct(kind.__name__, (), bases=(ev.Event,), frozen=True, tag=tag)
+    or msgspec.defstruct(kind.__name__, (), bases=(ev.RunEvent,), frozen=True, tag=tag)
     for kind in ev.Common.__args__
 )
 
@@ -149,7 +158,7 @@ def take(
     event is not `run`.
     """
     began: ev.Began | None = None
-    ended: ev.Ended | None = None
+    ended: ev.RunEnded | None = None
     plan: Plan | None = None
     facts: dict[FactKey, Json] = {}
     absent: set[FactKey] = set()
@@ -173,8 +182,8 @@ def take(
                 groups.add((event.workload, event.index))
                 if event.disturbed:
                     disturbed.add((event.workload, event.index))
-            case ev.Train(phase="steady"):
-                for block in blocks_in(event):
+            case ev.SliceBatch(phase="steady"):
+                for block in blocks_in_batch(event):
                     blocks[event.workload, block.variant].add(block)
                     groups.add((event.workload, block.group))
                     if event.disturbed:
@@ -192,9 +201,9 @@ def take(
                 began = event
             case ev.Planned():
                 plan = event.plan
-            case ev.LeftOut():
+            case ev.LeftOutLine():
                 left_out += 1
-            case ev.Ended():
+            case ev.RunEnded():
                 ended = event
     if began is None:
         raise ValueError(f"{name}: does not begin with a run event")
@@ -276,7 +285,7 @@ def _figure(values: list[float], metric: Metric, *, spread: bool) -> LoadFigure 
     if not values or not total > 0 or not math.isfinite(total):
         return None
     sign = 1.0 if metric.better == "more" else -1.0
-    mean, figure = total / len(values), metric.figure(values)
+    mean, figure = total / len(values), metric.combine_blocks(values)
     if not figure > 0:
         return None
     parts = min(STRETCHES, len(values)) if spread else 0

@@ -12,7 +12,7 @@ MOST_LOADS = 12  # named in the evidence; `compare` has all of them
 
 def worse(found: ComparedRecordings) -> tuple[Effect, ...]:
     """The loads that are slower on side B, the worst first; a control that lost among them."""
-    return tuple(effect for effect in found.effects if effect.slower)
+    return tuple(effect for effect in found.effects if effect.is_slower)
 
 
 def finding(found: ComparedRecordings, baseline: str, recording: str) -> Finding:
@@ -25,7 +25,7 @@ def finding(found: ComparedRecordings, baseline: str, recording: str) -> Finding
     command = f"hostdx compare --against {baseline} {recording}"
     rest = (*_better(found), *_changed(found))
     if not lost:
-        seen = sum(effect.undecided for effect in found.effects)
+        seen = sum(effect.is_undecided for effect in found.effects)
         unsure = f" ({seen} inconclusive)" if seen else ""
         evidence = (_when(found, command), *rest)
         return SAYS.finding(
@@ -54,7 +54,7 @@ def _when(found: ComparedRecordings, command: str) -> Evidence:
 
 
 def _better(found: ComparedRecordings) -> tuple[Evidence, ...]:
-    gained = [effect for effect in found.effects if effect.faster]
+    gained = [effect for effect in found.effects if effect.is_faster]
     if not gained:
         return ()
     return (SAYS.evidence("gained", count=len(gained), load=named(gained[-1]), size=size(gained[-1])),)

@@ -14,19 +14,28 @@ from typing import NamedTuple
 
 import msgspec
 
-from probes.bench.contention.bench import Point
+from probes.bench.contention.bench import ScalingPoint
 from probes.bench.profile.symbols import Symbols
-from probes.bench.profile.syscall_names import call_name, names
+from probes.bench.profile.syscall_names import call_name, system_call_names
 from scenarios.contention.plan import CONTROL, LEAST_GROUPS, Load
 from scenarios.contention.results import Curve, Scalability, Step, Wait, WorkersLevel
 from scenarios.contention.usl import fitted
 from scenarios.experiment.order import order_effect
 from scenarios.experiment.statistics.distributions import t_quantile
-from scenarios.experiment.wording import titled
+from scenarios.experiment.wording import title_of_workload
 from scenarios.verdict.order import contradiction_words, word_by_order
-from scenarios.verdict.verdict import OPEN, UNFIT, Estimate, OrderEffect, Why, Word, decide, margin_edge
-from scenarios.where.locks import by_lock, longest
-from scenarios.where.waits import kind_of, words
+from scenarios.verdict.verdict import (
+    OPEN,
+    UNFIT,
+    EffectEstimate,
+    OrderEffect,
+    UndecidedReason,
+    Word,
+    decide,
+    margin_edge,
+)
+from scenarios.where.locks import longest_path, waits_by_lock
+from scenarios.where.waits import kind_of, words_for_wait
 
 ALPHA = 0.05
 # Twice the workers must do half as much again (of what the CPU alone does), or the step does not scale.
@@ -41,7 +50,7 @@ Key = tuple[str, int]  # load and side
 class MeasuredPoints(NamedTuple):
     """points: of each group, in the order of groups; each (up, down)."""
 
-    points: Mapping[Key, Mapping[int, Sequence[Sequence[Point]]]]
+    points: Mapping[Key, Mapping[int, Sequence[Sequence[ScalingPoint]]]]
 
     def logs(self, key: Key, workers: int) -> list[float]:
         return [fmean(pair) for pair in self.logs_by_order(key, workers)]
@@ -69,7 +78,7 @@ def curves(
         steps = [_step(measured, key, *pair, margin, alpha) for pair in pairs if pair[1] <= judged]
         # More workers than CPUs cannot do more; that they do less than the CPU alone, waking each other, is a lock's.
         over = [_step(measured, key, *pair, margin, alpha, over=True) for pair in pairs if pair[1] > judged]
-        steps += [step for step in over if step.slower and load.id != CONTROL]
+        steps += [step for step in over if step.is_slower and load.id != CONTROL]
         up_to, after = _reach(steps)
         usl = _scalability(measured, key, [n for n in counts if n <= judged], rng)
         found.append(
@@ -85,7 +94,7 @@ def so_far(
     counts = sorted(measured.points[CONTROL, 0])
     return tuple(
         Curve(
-            load=load.id, title=titled(load.title, control=load.id == CONTROL), serial=load.serial,
+            load=load.id, title=title_of_workload(load.title, control=load.id == CONTROL), serial=load.serial,
             side=sides[side] if load.files else "",
             groups=len(measured.points[load.id, side][counts[0]]),
             levels=tuple(_level(measured, (load.id, side), n) for n in counts),
@@ -132,15 +141,19 @@ def _step(
     own = key[0] == CONTROL
     there = [math.log(more)] * len(gains) if own else control
     effect, (low, high) = _mean([g - c - asked for g, c in zip(gains, there, strict=True)], alpha)
-    ruling = decide(Estimate(effect, low, high, margin_edge(margin), units=len(gains), least=LEAST_GROUPS))
+    ruling = decide(
+        EffectEstimate(effect, low, high, margin_edge(margin), units=len(gains), least=LEAST_GROUPS)
+    )
     word, reason = ruling.word, ""
-    if word.equal or word.undecided:
+    if word.is_equal or word.is_undecided:
         word = OPEN
-        reason = "too few groups" if ruling.why is Why.FEW else "the interval holds both answers"
-    if not own and not over and word.decided and (why := _without_cpus(control, more, asked, word)):
+        reason = (
+            "too few groups" if ruling.why is UndecidedReason.TOO_FEW else "the interval holds both answers"
+        )
+    if not own and not over and word.is_decided and (why := _without_cpus(control, more, asked, word)):
         word, reason = UNFIT, why
     order = _order(measured, key, before, workers, 0.0 if not own else math.log(more), asked, margin)
-    if order is not None and word.decided and word_by_order(word, order, margin) != word:
+    if order is not None and word.is_decided and word_by_order(word, order, margin) != word:
         word, reason = OPEN, contradiction_words(order)
     gain, ends = _mean(gains, alpha)
     return Step(
@@ -177,7 +190,7 @@ def _without_cpus(control: Sequence[float], more: float, asked: float, word: Wor
     _, (low, _) = _mean(control, ALPHA)
     if low <= 0:
         return "the CPU alone gains nothing there: others take the CPUs, or a quota does"
-    if word.faster and fmean(control) < math.log(more) + asked:
+    if word.is_faster and fmean(control) < math.log(more) + asked:
         return "the CPU alone does not scale there: others take the CPUs, or two threads share a core"
     return ""
 
@@ -187,11 +200,11 @@ def _reach(steps: Iterable[Step]) -> tuple[int | None, int | None]:
     up_to: int | None = None
     open_step = False
     for step in steps:
-        if step.slower:
+        if step.is_slower:
             return (None if open_step else step.before), step.before
-        if step.faster and not open_step:
+        if step.is_faster and not open_step:
             up_to = step.workers
-        elif not step.faster:
+        elif not step.is_faster:
             open_step = True
     return up_to, None
 
@@ -226,7 +239,7 @@ def _scalability(
     )  # fmt: skip
 
 
-def with_locks(curve: Curve, point: Point, workers: int, symbols: Symbols) -> Curve:
+def with_locks(curve: Curve, point: ScalingPoint, workers: int, symbols: Symbols) -> Curve:
     """What the kernel told of its locks in one more point takes the place of what was sampled at the same places."""
     if point.locks is None:
         return curve
@@ -234,9 +247,9 @@ def with_locks(curve: Curve, point: Point, workers: int, symbols: Symbols) -> Cu
     found = [
         Wait(
             place=place, call="", what=kind, share=min(1.0, math.fsum(wait.seconds for wait in waits) / whole),
-            stack=longest(waits, holder=False), holder=longest(waits, holder=True),
+            stack=longest_path(waits, holder=False), holder=longest_path(waits, holder=True),
         )
-        for (kind, place), waits in by_lock(point.locks, symbols).items()
+        for (kind, place), waits in waits_by_lock(point.locks, symbols).items()
     ]  # fmt: skip
     large = [wait for wait in found if wait.share >= LEAST_WAIT]
     places = {wait.place for wait in large}
@@ -244,9 +257,9 @@ def with_locks(curve: Curve, point: Point, workers: int, symbols: Symbols) -> Cu
     return msgspec.structs.replace(curve, waits=tuple(waits[:MOST_WAITS]))
 
 
-def _waits(levels: Mapping[int, Sequence[Sequence[Point]]], counts: Sequence[int]) -> tuple[Wait, ...]:
+def _waits(levels: Mapping[int, Sequence[Sequence[ScalingPoint]]], counts: Sequence[int]) -> tuple[Wait, ...]:
     """Of all points with more than one worker, the longest first."""
-    known = names()
+    known = system_call_names()
     points = [(n, p) for n in counts for group in levels[n] for p in group]
     slept: dict[tuple[str, str, str], dict[tuple[str, ...], float]] = {}  # by stack
     total = 0.0
@@ -259,7 +272,7 @@ def _waits(levels: Mapping[int, Sequence[Sequence[Point]]], counts: Sequence[int
                 by_stack[wait.stack] = by_stack.get(wait.stack, 0.0) + wait.thread_s
     found = [
         Wait(
-            place=place, call=call, what=words(kind_of(state, call, place)),
+            place=place, call=call, what=words_for_wait(kind_of(state, call, place)),
             share=min(1.0, sum(by_stack.values()) / total), stack=max(by_stack, key=by_stack.__getitem__),
         )
         for (place, call, state), by_stack in slept.items()

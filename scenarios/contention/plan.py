@@ -11,15 +11,15 @@ import msgspec
 from probes import units
 from probes.action import Action
 from probes.bench.battery import own_affinity
-from probes.bench.contention.memory_disks import IMAGE_BYTES, makeable
-from probes.bench.contention.operations import MOST_BYTES
-from probes.bench.disk.refusals import Suitability, suitability
+from probes.bench.contention.memory_disks import IMAGE_BYTES, makeable_kinds
+from probes.bench.contention.operations import MAX_SIDE_BYTES
+from probes.bench.disk.refusals import Suitability, check_suitability
 from probes.host import Host
 from probes.safe_read import own_data
 from probes.system.nodes.memory import memory
 from probes.types import present
 from scenarios.files.directories import default_directories
-from scenarios.model import Options, Usage, directory_action
+from scenarios.model import Options, UsageError, directory_action
 from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
 
 CONTROL = "cpu"
@@ -96,10 +96,10 @@ def worker_counts(most: int) -> tuple[int, ...]:
 def layout(host: Host, options: Options) -> ContentionSetup:
     """Raises Usage."""
     cpus = min(MOST_WORKERS, len(own_affinity()))
-    most = options.integer("workers") or cpus
-    named = options.strings("dir")
+    most = options.as_integer("workers") or cpus
+    named = options.as_strings("dir")
     if len(named) > MOST_SIDES:
-        raise Usage(f"give --dir at most {MOST_SIDES} times here")
+        raise UsageError(f"give --dir at most {MOST_SIDES} times here")
     left_out: list[str] = []
     sides: tuple[str, ...]
     directories: tuple[Suitability, ...] = ()
@@ -125,9 +125,9 @@ def _budget_s(made: ContentionSetup, options: Options) -> float:
     a_group = 2 * len(made.curves) * len(made.levels)
     usual = min(MOST_BUDGET_S, max(LEAST_BUDGET_S, GROUPS * a_group * (USUAL_POINT_S + start_s(made.levels))))
     least = LEAST_GROUPS * a_group * (LEAST_POINT_S + start_s(made.levels))
-    budget = options.number("budget") or max(least, usual)
+    budget = options.as_number("budget") or max(least, usual)
     if budget < least:
-        raise Usage(
+        raise UsageError(
             f"contention: {LEAST_GROUPS} groups of {a_group} points do not fit into {budget:.0f} s; "
             f"give --budget {math.ceil(least)} or more, or fewer --workers"
         )
@@ -138,7 +138,7 @@ def _in_memory(host: Host) -> tuple[tuple[str, ...], str]:
     """The kinds that can be made, and why there is none."""
     if os.geteuid() != 0:
         return (), "needs root"
-    kinds = makeable()
+    kinds = makeable_kinds()
     if not kinds:
         return (), "neither mkfs.xfs nor mkfs.ext4 is installed (xfsprogs, e2fsprogs)"
     need, free = MEMORY_FACTOR * len(kinds) * IMAGE_BYTES, memory(host).available
@@ -151,7 +151,9 @@ def _in_memory(host: Host) -> tuple[tuple[str, ...], str]:
 def _directories(host: Host, named: Sequence[str]) -> tuple[tuple[Suitability, ...], str]:
     """All that were named, or the first usual one that fits."""
     found = [
-        suitability(host, path, explicit=bool(named), size_bytes=MOST_BYTES, workloads=("metadata",))
+        check_suitability(
+            host, path, explicit=bool(named), size_bytes=MAX_SIDE_BYTES, workloads=("metadata",)
+        )
         for path in named or default_directories(host)
     ]
     fit = tuple(one for one in found if not one.refusal)
@@ -201,7 +203,7 @@ def _sentences(found: ContentionSetup) -> tuple[str, ...]:
     counts = ", ".join(map(str, found.levels))
     lines = [
         f"starts {counts} worker processes, up and then down in each group; keeps {found.judged} CPUs busy",
-        f"at most {units.size(MOST_BYTES)} and {64 * found.levels[-1]} names at a time on each side",
+        f"at most {units.size(MAX_SIDE_BYTES)} and {64 * found.levels[-1]} names at a time on each side",
     ]
     if found.memory:
         lines.append(

@@ -7,7 +7,17 @@ import msgspec
 
 from probes import units
 from scenarios import ranges as of
-from scenarios.results.document import Axis, Cell, Chart, Mono, Part, Section, Series, Table, say
+from scenarios.results.document import (
+    Axis,
+    Cell,
+    Chart,
+    ChartSeries,
+    Mono,
+    Part,
+    ReportSection,
+    Table,
+    paragraph_of,
+)
 from scenarios.results.result import Result
 from scenarios.verdict.verdict import NOT_YET, Judged, Word
 
@@ -36,7 +46,7 @@ class WorkersLevel(msgspec.Struct, frozen=True, kw_only=True):
 class Step(msgspec.Struct, Judged, frozen=True, kw_only=True):
     """From so many workers to more. gain: throughput's factor, with its interval at the run's level (`alpha`).
 
-    verdict: `faster`: it gains what scaling asks for, a part of what the CPU alone gains there; `slower`: less.
+    verdict: `is_faster`: it gains what scaling asks for, a part of what the CPU alone gains there; `is_slower`: less.
     """
 
     before: of.Number
@@ -149,7 +159,7 @@ class Curves(Result, frozen=True, tag="contention.curves/1"):
     def parts(self) -> tuple[Part, ...]:
         return (_steps(self.value), _details(self.value), *_charts(self.value))
 
-    def on_top(self, now: float) -> Section | None:
+    def on_top(self, now: float) -> ReportSection | None:
         if not self.value:
             return None
         levels = sorted({level.workers for curve in self.value for level in curve.levels})
@@ -170,10 +180,10 @@ class Curves(Result, frozen=True, tag="contention.curves/1"):
         open_ones = any("?" in curve.scales_until for curve in self.value)
         notes = [f"gain: {most} w against 1 w"] if most > 1 else []
         notes += ["?: inconclusive"] if open_ones else []
-        told = (say("; ".join(notes)),) if notes else ()
+        told = (paragraph_of("; ".join(notes)),) if notes else ()
         worst = tuple(sorted(self.value, key=_worst_first)[:CHARTED])
         charts = _charts(worst) if len(levels) > 1 else ()
-        return Section("operations/s by workers (w)", (table, *told, *charts))
+        return ReportSection("operations/s by workers (w)", (table, *told, *charts))
 
 
 def _rate_at(curve: Curve, workers: int) -> str:
@@ -204,7 +214,7 @@ def _steps(curves: tuple[Curve, ...]) -> Table:
             f"x{step.gain:.2f}",
             _between(step.ci95),
             f"x{step.control:.2f}",
-            "yes" if step.faster else "no" if step.slower else str(step.verdict),
+            "yes" if step.is_faster else "no" if step.is_slower else str(step.verdict),
             step.reason,
         )
         for curve in curves
@@ -256,7 +266,7 @@ def _charts(curves: tuple[Curve, ...]) -> tuple[Part, ...]:
     for at in range(0, len(curves), CHARTED):
         shown = curves[at : at + CHARTED]
         series = tuple(
-            Series(
+            ChartSeries(
                 MARKS[n],
                 tuple(
                     (float(level.workers), times)
@@ -269,12 +279,12 @@ def _charts(curves: tuple[Curve, ...]) -> tuple[Part, ...]:
         )
         judged = float(max(max(curve.judged, _level_of_cpus(curve)) for curve in shown))
         if judged > 1:
-            series = (Series(IDEAL, ((1.0, 1.0), (judged, judged)), f"{IDEAL} ideal"), *series)
+            series = (ChartSeries(IDEAL, ((1.0, 1.0), (judged, judged)), f"{IDEAL} ideal"), *series)
         if fits := tuple(point for curve in shown for point in _fitted(curve)):
-            series = (Series(FITTED, fits, f"{FITTED} fitted (USL)"), *series)
+            series = (ChartSeries(FITTED, fits, f"{FITTED} fitted (USL)"), *series)
         points = [point for one in series for point in one.points]
         most = max((x for x, _ in points), default=1.0)
         high = max([2.0, *(y for _, y in points)])
         title = "throughput against one worker's (x1), by workers"
         found.append(Chart(title, series, Axis(0.0, most), Axis(0.0, high * 1.05), across="workers"))
-    return tuple(found) or (say("nothing was measured"),)
+    return tuple(found) or (paragraph_of("nothing was measured"),)

@@ -17,10 +17,10 @@ SAYS = texts("cpus")
 AUTOGROUP = "/proc/sys/kernel/sched_autogroup_enabled"
 
 
-def of_process(host: Host, pid: int, name: str) -> Remedy:
+def process_priority_remedy(host: Host, pid: int, name: str) -> Remedy:
     stat = stat_at(host, f"/proc/{pid}/stat")
     if stat is not None and stat.kernel_thread:
-        return of_kernel_thread(pid, stat.name)
+        return kernel_thread_remedy(pid, stat.name)
     grouped = host.text(AUTOGROUP, 64)
     session = host.text(f"/proc/{pid}/autogroup", 256)  # `/autogroup-9 nice 0`
     was = session.rpartition(" ")[2] if present(session) else ""
@@ -39,21 +39,26 @@ def is_kernel_thread(host: Host, pid: int) -> bool:
     return stat is not None and stat.kernel_thread
 
 
-def of_kernel_thread(pid: int, name: str) -> Remedy:
+def kernel_thread_remedy(pid: int, name: str) -> Remedy:
     """Only looks."""
-    known = kernel_thread(name)
-    if known is None:
+    thread_kind = kernel_thread(name)
+    if thread_kind is None:
         return SAYS.remedy("unknown-kernel-thread", name=name, pid=pid)
     return SAYS.remedy(
-        "kernel-thread", name=name, pid=pid, work=known.work, advice=known.advice, commands=known.commands
+        "kernel-thread",
+        name=name,
+        pid=pid,
+        work=thread_kind.work,
+        advice=thread_kind.advice,
+        commands=thread_kind.commands,
     )
 
 
-def of_user(user: str) -> Remedy:
+def user_priority_remedy(user: str) -> Remedy:
     return SAYS.remedy("user", user=user)
 
 
-def of_group(host: Host, folder: str) -> Remedy:
+def group_priority_remedy(host: Host, folder: str) -> Remedy:
     """Version 2; what runs outside of the group is as before."""
     weight = host.word(f"{folder}/cpu.weight")
     return SAYS.remedy("group", folder=folder, was=(weight,) if present(weight) else ())

@@ -15,11 +15,13 @@ from scenarios.rules.texts import texts
 
 SAYS = texts("cpus")
 
-PERIODS_SPEAK = 0.05  # share of the quota's periods in which it stopped somebody, from which on triage speaks
+MIN_THROTTLED_SHARE = (
+    0.05  # share of the quota's periods in which it stopped somebody, from which on triage speaks
+)
 _USER_MANAGER = re.compile(r"/user@([0-9]+)\.service/")
 
 
-class Quota(msgspec.Struct, frozen=True, kw_only=True):
+class SessionQuota(msgspec.Struct, frozen=True, kw_only=True):
     """`cpus`: of the host, 0 where not known. `reached`: of the periods under full load, in how many it held them back;
     `loaded`: CPUs that were loaded meanwhile.
     """
@@ -30,29 +32,29 @@ class Quota(msgspec.Struct, frozen=True, kw_only=True):
     loaded: int = 0
 
     @property
-    def limits(self) -> bool:
+    def is_below_host(self) -> bool:
         """Less than the host has."""
         return 0 < self.cores < self.cpus
 
     @property
-    def share(self) -> float | None:
+    def throttled_share(self) -> float | None:
         """Of the periods under full load, those in which it was reached; None: not measured."""
         held, periods = self.reached
         return held / periods if periods > 0 else None
 
     @property
-    def sentence(self) -> str:
-        said = f"a CPU quota allows this session {number(self.cores)}"
-        said += f" of {counted(self.cpus, 'CPU')}" if self.cpus else " CPUs"
-        if self.limits:
-            said += f": at most {percent(self.cores / self.cpus)} of this host"
-        if self.share is None:
-            return said
+    def quota_sentence(self) -> str:
+        sentence = f"a CPU quota allows this session {number(self.cores)}"
+        sentence += f" of {counted(self.cpus, 'CPU')}" if self.cpus else " CPUs"
+        if self.is_below_host:
+            sentence += f": at most {percent(self.cores / self.cpus)} of this host"
+        if self.throttled_share is None:
+            return sentence
         load = f"with {counted(self.loaded, 'CPU')} loaded" if self.loaded else "under load"
-        return f"{said}; {load} it was reached in {percent(self.share)} of the periods"
+        return f"{sentence}; {load} it was reached in {percent(self.throttled_share)} of the periods"
 
 
-def one_thread(cores: float) -> str:
+def one_thread_cost(cores: float) -> str:
     """What a quota below one CPU costs a thread that computes all the time; "" for a larger one."""
     if not 0 < cores < 1:
         return ""
@@ -60,14 +62,14 @@ def one_thread(cores: float) -> str:
     return f"one thread gets at most {number(cores)} of a CPU and takes {longer}"
 
 
-def stopped_by(group: QuotaGroup) -> str:
+def throttling_sentence(group: QuotaGroup) -> str:
     """`the CPU quota of control group a, 0.75 CPUs, stopped its tasks in 90 % of the periods`, and what that costs."""
-    said = f"the CPU quota of control group {group.name}, {cpus(group.cores)}, stopped its tasks in "
-    said += f"{percent(group.share)} of the periods"
-    return f"{said}; {cost}" if (cost := one_thread(group.cores)) else said
+    sentence = f"the CPU quota of control group {group.name}, {cpus(group.cores)}, stopped its tasks in "
+    sentence += f"{percent(group.share)} of the periods"
+    return f"{sentence}; {cost}" if (cost := one_thread_cost(group.cores)) else sentence
 
 
-def less_tight(host: Host, folder: str) -> Remedy:
+def raise_quota_remedy(host: Host, folder: str) -> Remedy:
     """The commands of the version of control groups that the group is of."""
     first = f"{folder}/cpu.cfs_quota_us"
     file, none = (first, "-1") if host.exists(first) else (f"{folder}/cpu.max", "max")
@@ -77,13 +79,13 @@ def less_tight(host: Host, folder: str) -> Remedy:
         "less-tight",
         file=file,
         none=none,
-        lasting=lasting(folder),
+        lasting=persistent_quota_commands(folder),
         folder=folder,
         old=(old,) if old else (),
     )
 
 
-def lasting(folder: str) -> tuple[str, ...]:
+def persistent_quota_commands(folder: str) -> tuple[str, ...]:
     """systemd.resource-control(5). What a unit sets holds for its own group, not for those made inside of it."""
     unit = unit_of(folder)
     if unit and not folder.endswith(f"/{unit}"):

@@ -28,12 +28,12 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
     shared: bool = False  # not enough cores were free: it lies on others' CPUs
 
     @property
-    def listed(self) -> str:
+    def cpu_list(self) -> str:
         return as_list(self.cpus)
 
     @property
-    def words(self) -> str:
-        return f"CPU{'s' * (len(self.cpus) > 1)} {self.listed}"
+    def cpu_words(self) -> str:
+        return f"CPU{'s' * (len(self.cpus) > 1)} {self.cpu_list}"
 
 
 class Bay(msgspec.Struct, frozen=True):
@@ -43,78 +43,80 @@ class Bay(msgspec.Struct, frozen=True):
     caches: tuple[tuple[frozenset[int], ...], ...]
 
     @property
-    def free(self) -> int:
+    def free_cores(self) -> int:
         return sum(map(len, self.caches))
 
 
-def slot(usable: UsableCpus, cores: int, taken: frozenset[int] = frozenset()) -> Slot | None:
+def choose_slot(usable: UsableCpus, cores: int, taken_cpus: frozenset[int] = frozenset()) -> Slot | None:
     """None where there are fewer cores than asked even when shared."""
-    found = _choose(_bays(usable, taken), cores, usable.nodes)
-    if found is not None:
-        return found
-    crowded = _choose(_bays(usable, frozenset()), cores, usable.nodes)
+    free_slot = _choose_bays(_list_bays(usable, taken_cpus), cores, usable.nodes)
+    if free_slot is not None:
+        return free_slot
+    crowded = _choose_bays(_list_bays(usable, frozenset()), cores, usable.nodes)
     return None if crowded is None else msgspec.structs.replace(crowded, shared=True)
 
 
-def _bays(usable: UsableCpus, taken: frozenset[int]) -> list[Bay]:
-    cores, groups = usable.cores(), [cache.cpus for cache in last_level(usable.caches)]
+def _list_bays(usable: UsableCpus, taken_cpus: frozenset[int]) -> list[Bay]:
+    cores, groups = usable.usable_cores(), [cache.cpus for cache in last_level(usable.caches)]
     nodes: list[tuple[int | None, frozenset[int]]] = [*usable.node_sets] or [(None, usable.cpus)]
     bays = []
     for number, cpus in nodes:
-        free = [core for core in cores if core <= cpus and not core & taken]
-        bays.append(Bay(number, _by_cache(free, groups)))
+        free = [core for core in cores if core <= cpus and not core & taken_cpus]
+        bays.append(Bay(number, _group_by_cache(free, groups)))
     return bays
 
 
-def _by_cache(
+def _group_by_cache(
     cores: Iterable[frozenset[int]], groups: list[frozenset[int]]
 ) -> tuple[tuple[frozenset[int], ...], ...]:
-    found: dict[int, list[frozenset[int]]] = {}
+    cores_by_cache: dict[int, list[frozenset[int]]] = {}
     for core in cores:
         key = next((number for number, group in enumerate(groups) if core <= group), -1)
-        found.setdefault(key, []).append(core)
-    return tuple(tuple(sorted(some, key=min)) for some in found.values())
+        cores_by_cache.setdefault(key, []).append(core)
+    return tuple(tuple(sorted(some, key=min)) for some in cores_by_cache.values())
 
 
-def _choose(bays: list[Bay], cores: int, table: Numa | None) -> Slot | None:
-    fitting = [bay for bay in bays if bay.free >= cores]
+def _choose_bays(bays: list[Bay], cores: int, table: Numa | None) -> Slot | None:
+    fitting = [bay for bay in bays if bay.free_cores >= cores]
     if fitting:
         # An untouched node only where no begun one has room.
-        best = min(fitting, key=lambda b: (b.free, b.node if b.node is not None else -1))
-        return _slot([best], cores)
-    first = max(bays, key=lambda b: (b.free, -(b.node or 0)), default=None)
-    if first is None or sum(bay.free for bay in bays) < cores:
+        best = min(fitting, key=lambda b: (b.free_cores, b.node if b.node is not None else -1))
+        return _fill_slot([best], cores)
+    first = max(bays, key=lambda b: (b.free_cores, -(b.node or 0)), default=None)
+    if first is None or sum(bay.free_cores for bay in bays) < cores:
         return None
-    others = sorted((b for b in bays if b is not first), key=lambda b: (_distance(table, first, b), -b.free))
-    used, left = [first], cores - first.free
+    others = sorted(
+        (b for b in bays if b is not first), key=lambda b: (_node_distance(table, first, b), -b.free_cores)
+    )
+    used, left = [first], cores - first.free_cores
     for bay in others:
         if left <= 0:
             break
-        if bay.free:
+        if bay.free_cores:
             used.append(bay)
-            left -= bay.free
-    return _slot(used, cores)
+            left -= bay.free_cores
+    return _fill_slot(used, cores)
 
 
-def _distance(table: Numa | None, one: Bay, other: Bay) -> int:
-    if table is None or one.node is None or other.node is None:
+def _node_distance(table: Numa | None, first_bay: Bay, second_bay: Bay) -> int:
+    if table is None or first_bay.node is None or second_bay.node is None:
         return 0
-    return table.distance(one.node, other.node)
+    return table.distance(first_bay.node, second_bay.node)
 
 
-def _slot(bays: list[Bay], cores: int) -> Slot:
+def _fill_slot(bays: list[Bay], cores: int) -> Slot:
     chosen: list[frozenset[int]] = []
     nodes: list[int] = []
     for bay in bays:
         left = cores - len(chosen)
         if left <= 0:
             break
-        chosen += _from(bay, left)
+        chosen += _take_cores(bay, left)
         nodes += [] if bay.node is None else [bay.node]
     return Slot(cpus=frozenset().union(*chosen), cores=len(chosen), nodes=tuple(sorted(nodes)))
 
 
-def _from(bay: Bay, cores: int) -> list[frozenset[int]]:
+def _take_cores(bay: Bay, cores: int) -> list[frozenset[int]]:
     """The smallest cache that holds all; else whole caches, the fullest first."""
     fitting = [some for some in bay.caches if len(some) >= cores]
     if fitting:
@@ -125,17 +127,17 @@ def _from(bay: Bay, cores: int) -> list[frozenset[int]]:
     return chosen
 
 
-def pin(slot: Slot, command: str = "COMMAND") -> Remedy:
+def pin_remedy(slot: Slot, command: str = "COMMAND") -> Remedy:
     """The same CPUs by four tools; memory is preferred there, not bound: bound memory ends in out-of-memory."""
     nodes = ",".join(map(str, slot.nodes))
     memory = f" --preferred={slot.nodes[0]}" if len(slot.nodes) == 1 else f" --interleave={nodes}"
     return SAYS.remedy(
         "pin",
         count=counted(slot.cores, "core"),
-        where=slot.words + (f" (node {nodes})" if nodes else ""),
+        where=slot.cpu_words + (f" (node {nodes})" if nodes else ""),
         cores=slot.cores,
         command=command,
-        listed=slot.listed,
+        listed=slot.cpu_list,
         memory=(memory,) if nodes else (),
         mems=f" -p AllowedMemoryNodes={nodes}" if nodes else "",
         nodes=f" && echo {nodes} > job/cpuset.mems" if nodes else "",

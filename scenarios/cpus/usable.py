@@ -20,11 +20,11 @@ class UsableCpus(msgspec.Struct, frozen=True):
     caches: tuple[Cache, ...]
     cpus: frozenset[int]
 
-    def cores(self, within: Iterable[int] | None = None) -> list[frozenset[int]]:
+    def usable_cores(self, within: Iterable[int] | None = None) -> list[frozenset[int]]:
         """The usable threads of each core, by the lowest CPU. Where cores are not told each CPU counts as one."""
         cpus = self.cpus if within is None else self.cpus & frozenset(within)
-        found = [core & cpus for core in distinct(self.placed.cores) if core & cpus]
-        return found or [frozenset({n}) for n in sorted(cpus)]
+        core_sets = [core & cpus for core in distinct(self.placed.cores) if core & cpus]
+        return core_sets or [frozenset({n}) for n in sorted(cpus)]
 
     @property
     def node_sets(self) -> list[tuple[int, frozenset[int]]]:
@@ -35,10 +35,10 @@ class UsableCpus(msgspec.Struct, frozen=True):
 
 def usable_cpus(host: Host) -> UsableCpus:
     """Of a captured host all that are online: what may be used there is its capturer's affair."""
-    placed, table, found, may = topology(host), numa(host), caches(host), allowed(host).cpus
+    placed, table, cache_list, permitted = topology(host), numa(host), caches(host), allowed(host).cpus
     return UsableCpus(
         placed,
         table if present(table) and not table.doubt else None,
-        found if present(found) else (),
-        placed.online & may if present(may) and host.live else placed.online,
+        cache_list if present(cache_list) else (),
+        placed.online & permitted if present(permitted) and host.live else placed.online,
     )

@@ -13,10 +13,10 @@ from probes.system.running.job_identity import JobTarget, JobUse
 from probes.system.running.pinned import taken_cpus
 from probes.system.running.quota_groups import QuotaGroup
 from scenarios.cpus import priority
-from scenarios.cpus.quota import PERIODS_SPEAK, less_tight, stopped_by
-from scenarios.cpus.slot import pin, slot
+from scenarios.cpus.quota import MIN_THROTTLED_SHARE, raise_quota_remedy, throttling_sentence
+from scenarios.cpus.slot import choose_slot, pin_remedy
 from scenarios.cpus.usable import UsableCpus
-from scenarios.experiment.statistics.stats import Spread, student
+from scenarios.experiment.statistics.stats import Spread, student_interval
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.rules.texts import texts
 
@@ -44,7 +44,7 @@ class WatchedJob(msgspec.Struct, frozen=True, kw_only=True):
     def stopped(self) -> QuotaGroup | None:
         """The group whose quota stopped it most often, where that was often."""
         most = max(self.quotas, key=lambda quota: quota.share, default=None)
-        return most if most is not None and most.share > PERIODS_SPEAK else None
+        return most if most is not None and most.share > MIN_THROTTLED_SHARE else None
 
     @property
     def line(self) -> str:
@@ -74,7 +74,7 @@ def findings(
         severity="warning" if over or stopped else "ok",
         job=job.words,
         uses=SAYS.text(told, **fields),
-        stopped=f"; {stopped_by(stopped)}" if stopped else "",
+        stopped=f"; {throttling_sentence(stopped)}" if stopped else "",
         evidence=_evidence(job, uses),
         remedy=(*_raised(host, stopped), *(_place(host, usable, expect, job) if over else ())),
     )
@@ -107,14 +107,14 @@ def _taken(host: Host, usable: UsableCpus, job: WatchedJob, uses: Sequence[JobUs
         severity="warning" if took or stopped else "notice",
         job=job.words,
         uses=takes,
-        stopped=f"; {stopped_by(stopped)}" if stopped else "",
+        stopped=f"; {throttling_sentence(stopped)}" if stopped else "",
         evidence=_evidence(job, uses),
         remedy=(*_raised(host, stopped), *held_back, SAYS.remedy("compare", line=job.line)),
     )
 
 
 def _raised(host: Host, stopped: QuotaGroup | None) -> tuple[Remedy, ...]:
-    return (less_tight(host, stopped.folder),) if stopped else ()
+    return (raise_quota_remedy(host, stopped.folder),) if stopped else ()
 
 
 def _others_pressed(pressed: float | None, uses: Sequence[JobUse], cpus: int) -> float:
@@ -131,11 +131,13 @@ def _others_pressed(pressed: float | None, uses: Sequence[JobUse], cpus: int) ->
 def _lighter(host: Host, job: WatchedJob) -> Remedy:
     target = job.target
     if target.kind == "pid":
-        return priority.of_process(host, int(target.value), job.name or f"process {target.value}")
+        return priority.process_priority_remedy(
+            host, int(target.value), job.name or f"process {target.value}"
+        )
     if target.kind == "user":
-        return priority.of_user(target.value)
+        return priority.user_priority_remedy(target.value)
     below = target.value.removeprefix("/sys/fs/cgroup").strip("/")
-    return priority.of_group(host, f"/sys/fs/cgroup/{below}")
+    return priority.group_priority_remedy(host, f"/sys/fs/cgroup/{below}")
 
 
 def _waits(
@@ -210,15 +212,15 @@ def _place(host: Host, usable: UsableCpus, cores: float, job: WatchedJob) -> tup
     """
     if job.target.kind == "pid" and priority.is_kernel_thread(host, int(job.target.value)):
         return ()
-    chosen = slot(usable, max(1, math.ceil(cores)), taken_cpus(host, job.members))
+    chosen = choose_slot(usable, max(1, math.ceil(cores)), taken_cpus(host, job.members))
     if chosen is None:
         return ()
-    place = pin(chosen)
+    place = pin_remedy(chosen)
     if job.target.kind != "pid":
         return (place,)
     move = f"taskset -a -cp {{}} {job.target.value}"
     back = (move.format(as_list(usable.cpus)),)
-    commands = (move.format(chosen.listed), *place.commands)
+    commands = (move.format(chosen.cpu_list), *place.commands)
     return (msgspec.structs.replace(place, commands=commands, undo=back),)
 
 
@@ -240,4 +242,4 @@ def _mean(values: Sequence[float]) -> Spread:
     """Student's interval over the seconds; a single look has none."""
     if len(values) < 2:
         return Spread(values[0], 0.0, math.inf)
-    return student(values, 0.05)
+    return student_interval(values, 0.05)

@@ -18,9 +18,9 @@ from probes.units import counted
 from scenarios import events as ev
 from scenarios.cpus.usable import UsableCpus, usable_cpus
 from scenarios.cpuwatch.findings import WatchedJob, findings
-from scenarios.declared_options import described
+from scenarios.declared_options import apply_declaration
 from scenarios.knowledge.waits import kernel_thread
-from scenarios.model import Options, Prepared, Refused, Run, Scenario, Usage
+from scenarios.model import Options, Prepared, Run, RunRefused, Scenario, UsageError
 from scenarios.plan import PlannedStep
 
 DEFAULT_S = 30.0
@@ -29,7 +29,7 @@ LEAST_S = 3.0
 FIND_S = 2.0  # between two looks at all processes, where no job is named
 
 
-@described(__file__, default_s=DEFAULT_S, least_s=LEAST_S)
+@apply_declaration(__file__, default_s=DEFAULT_S, least_s=LEAST_S)
 class Cpuwatch(Scenario):
     """A look a second at every process and thread of the job."""
 
@@ -40,10 +40,10 @@ class Cpuwatch(Scenario):
 
     def prepare(self, host: Host, options: Options) -> Prepared:
         target = _target(options)
-        seconds = options.number("seconds", DEFAULT_S)
+        seconds = options.as_number("seconds", DEFAULT_S)
         user = owner_of(int(target.value)) if target is not None and target.kind == "pid" else ""
         watched = "the process that uses the most CPU" if target is None else _words(target, host)
-        plan = self.planned(
+        plan = self.make_plan(
             options=dict(options.values),
             steps=(PlannedStep("watch", "watch the job", seconds),),
             seconds=seconds,
@@ -56,15 +56,15 @@ class Cpuwatch(Scenario):
 
     async def _run(self, named: JobTarget | None, usable: UsableCpus, run: Run) -> None:
         target = named or await _busiest(run)
-        expect = run.options.number("expect") or None
-        seconds = run.options.number("seconds", DEFAULT_S)
+        expect = run.options.as_number("expect") or None
+        seconds = run.options.as_number("seconds", DEFAULT_S)
         uses: list[JobUse] = []
         first: JobLook | None = None
         gone = ""
-        with run.step("watch", "watch the job") as step:
+        with run.begin_step("watch", "watch the job") as step:
             before = await asyncio.to_thread(job_look, run.host, target)
             if isinstance(before, Absent):
-                raise Refused(f"cpuwatch: {before.reason}")
+                raise RunRefused(f"cpuwatch: {before.reason}")
             first = before
             began = run.clock.now()
             waited = pressure(run.host, "cpu")
@@ -78,33 +78,33 @@ class Cpuwatch(Scenario):
                 use = job_use(before, after)
                 uses.append(use)
                 _tell(run, use, len(uses) - 1)
-                step.progress(
+                step.report_progress(
                     f"{use.cores:.2f} cores, {counted(use.threads, 'thread')}", left, 1 - left / seconds
                 )
                 before = after
             if gone:
-                step.done(gone)
+                step.finish_with_remark(gone)
         if not uses:
-            raise Refused("cpuwatch: the job ended within the first second, before it could be read twice")
+            raise RunRefused("cpuwatch: the job ended within the first second, before it could be read twice")
         if gone:
-            run.note(gone)
+            run.emit_note(gone)
         job = msgspec.structs.replace(
             _job(target, first, _share(waited, pressure(run.host, "cpu"), run.clock.now() - began)),
             quotas=tuple(now for quota in quotas if (now := since(run.host, quota)) is not None),
         )
         for finding in findings(run.host, usable, job, uses, expect):
-            run.found(finding)
+            run.emit_finding(finding)
 
 
 async def _busiest(run: Run) -> JobTarget:
     """The process of others that uses the most CPU over two seconds. Raises Refused where none uses a quarter."""
-    with run.step("find", "find the process that uses the most CPU") as step:
+    with run.begin_step("find", "find the process that uses the most CPU") as step:
         before = await asyncio.to_thread(look, run.host, io=False)
         await run.clock.sleep(FIND_S)
         after = await asyncio.to_thread(look, run.host, io=False)
         found = busiest(before, after, "cpu", frozenset(own_family(run.host)))
         if found is None:
-            raise Refused(
+            raise RunRefused(
                 f"cpuwatch: no process used a quarter of the CPU time within {FIND_S:g} s; "
                 "name a job: --pid N, --cgroup PATH or --user NAME"
             )
@@ -112,21 +112,21 @@ async def _busiest(run: Run) -> JobTarget:
         if after.processes[found.pid].kernel_thread:
             known = kernel_thread(found.name)
             work = f" that {known.work}" if known is not None else ""
-            raise Refused(
+            raise RunRefused(
                 f"cpuwatch: {words}; it is a kernel thread{work}, so look at what asks for that work"
             )
-        step.done(words)
-        run.note(words)
+        step.finish_with_remark(words)
+        run.emit_note(words)
     return JobTarget("pid", str(found.pid))
 
 
 def _target(options: Options) -> JobTarget | None:
     """None: the busiest process. Raises Usage where several are named."""
-    named = [(kind, options.string(kind)) for kind in ("pid", "cgroup", "user") if options.string(kind)]
+    named = [(kind, options.as_string(kind)) for kind in ("pid", "cgroup", "user") if options.as_string(kind)]
     if not named:
         return None
     if len(named) != 1:
-        raise Usage("cpuwatch: name one job: --pid N, --cgroup PATH or --user NAME")
+        raise UsageError("cpuwatch: name one job: --pid N, --cgroup PATH or --user NAME")
     kind, value = named[0]
     if kind == "user":
         return JobTarget("user", _number_of(value))
@@ -139,7 +139,7 @@ def _number_of(user: str) -> str:
     try:
         return str(pwd.getpwnam(user).pw_uid)
     except (KeyError, ValueError):
-        raise Usage(f"cpuwatch: there is no user {user}") from None
+        raise UsageError(f"cpuwatch: there is no user {user}") from None
 
 
 def _job(target: JobTarget, first: JobLook, pressed: float | None) -> WatchedJob:

@@ -1,11 +1,11 @@
 """Which tasks hang in D, and on what?"""
 
-from scenarios.card import Card, Complaint, Trace
+from scenarios.card import Card, Complaint, SampleTrace
 
 CARD = Card(
     id="dstate",
     complaint=Complaint("load is high, nothing computes", 5),
-    trace=Trace(
+    trace=SampleTrace(
         series="tasks in D",
         words="tasks in D (a wait no signal ends)",
         nothing="no task was stuck in D for 3 s so far",

@@ -49,7 +49,7 @@ class Report:
         self._series(look)
         if self._hidden is None and look.hidden is not None:
             self._hidden = look.hidden
-            self.run.fact("tasks", "of other users", look.hidden)
+            self.run.emit_fact("tasks", "of other users", look.hidden)
         for report in hung:
             self._hung += 1
             text = f"the kernel reports {report.comm} ({report.pid}) blocked for more than {report.seconds} s"
@@ -83,7 +83,7 @@ class Report:
             seconds=f"{seconds:.0f}",
             evidence=(looks, *hidden),
         )
-        self.run.found(finding)
+        self.run.emit_finding(finding)
 
     def _series(self, look: TaskLook) -> None:
         values = [
@@ -158,7 +158,7 @@ class Report:
                 # nothing is to be thawed, resumed or aborted any more
                 over = SAYS.text("over", title=finding.title)
                 finding = msgspec.structs.replace(finding, title=over, remedy=(SAYS.remedy("watch-again"),))
-            self.run.found(finding)
+            self.run.emit_finding(finding)
 
     def _list(self, look: TaskLook) -> None:
         """The table of the live screen, whenever a task joins or leaves: between, its seconds go on by themselves."""

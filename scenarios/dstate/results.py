@@ -6,7 +6,7 @@ import msgspec
 
 from probes import units
 from scenarios import ranges as of
-from scenarios.results.document import Part, Section, Table, Toned, say
+from scenarios.results.document import Part, ReportSection, Table, Toned, paragraph_of
 from scenarios.results.result import Result
 
 
@@ -35,7 +35,7 @@ class InD(Result, frozen=True, tag="dstate.stuck/1"):
     def parts(self) -> tuple[Part, ...]:
         return ()
 
-    def on_top(self, now: float) -> Section | None:
+    def on_top(self, now: float) -> ReportSection | None:
         """Longest first; the seconds of a task that was still stuck when it was told go on until now."""
         since = max(0.0, now - self.t)
         told = sorted(
@@ -57,7 +57,7 @@ class InD(Result, frozen=True, tag="dstate.stuck/1"):
         )
         still = sum(task.now is True for task in self.value)
         count = f"{still} now, {len(rows)} in all" if still else f"{len(rows)} in all"
-        return Section(
+        return ReportSection(
             "stuck tasks",
-            (say(count), Table(("pid", "task", "in D", "waits in", "on"), rows, frozenset({0, 2}))),
+            (paragraph_of(count), Table(("pid", "task", "in D", "waits in", "on"), rows, frozenset({0, 2}))),
         )

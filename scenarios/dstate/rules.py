@@ -13,7 +13,7 @@ from probes.units import counted
 from scenarios.finding import Evidence, Finding
 from scenarios.knowledge.kernels import faults_here
 from scenarios.knowledge.waits import WaitReason, wait_reason
-from scenarios.rule import Inapplicable, Rule, Unreadable, readable, wait_since
+from scenarios.rule import HostRule, Inapplicable, Unreadable, require_readable, wait_since
 from scenarios.rules.texts import texts
 
 SAYS = texts("dstate")
@@ -32,7 +32,7 @@ def _first_scan(host: Host) -> tuple[float, Scan | Absent]:
 def tasks_now(host: Host) -> Iterator[Finding]:
     """Tasks in D, with what their kernel stack says, or their wait channel where the stack cannot be read."""
     look_s, scan = _first_scan(host)
-    first = readable(scan, "the tasks' states")
+    first = require_readable(scan, "the tasks' states")
     waiting = list(first.tasks)
     if waiting and host.live:
         wait_since(look_s, LOOK_AGAIN_S)
@@ -49,7 +49,7 @@ def tasks_now(host: Host) -> Iterator[Finding]:
             "in-d",
             comm=task.comm,
             tid=task.tid,
-            where=f" in {reason.where}" if reason.where else "",
+            where=f" in {reason.function_name}" if reason.function_name else "",
             what=reason.waits_for,
             source=source,
         )
@@ -93,7 +93,7 @@ def _mount_of(host: Host, reasons: Sequence[WaitReason]) -> Mount | None:
 
 
 def _log(host: Host) -> KernelLog:
-    return readable(host.once(kernel_log), "the kernel's log")
+    return require_readable(host.once(kernel_log), "the kernel's log")
 
 
 def hung(host: Host) -> Iterator[Finding]:
@@ -149,7 +149,7 @@ def _told(report: HungTask) -> WaitReason:
 
 def _line(report: HungTask) -> str:
     reason = _told(report)
-    where = f" in {reason.where}" if reason.where else ""
+    where = f" in {reason.function_name}" if reason.function_name else ""
     work = f", with the work {report.work}" if report.work else ""
     kernel_named = f", kernel {report.release}" if report.release else ""
     head = f"{report.comm} ({report.pid}) blocked for more than {report.seconds} s{where}"
@@ -197,9 +197,9 @@ def silent(host: Host) -> Iterator[Finding]:
     yield SAYS.finding("hung-silent", reason=reason, left=left, limit=limit)
 
 
-RULES: tuple[Rule, ...] = (
-    Rule("iosched.tasks-in-d", "dstate", "tasks in D now", tasks_now, first_look=_first_scan),
-    Rule("iosched.hung-tasks", "dstate", "hung tasks in the kernel's log", hung),
-    Rule("iosched.null-pointer", "dstate", "null pointers in the block layer", oopses),
-    Rule("iosched.hung-silent", "dstate", "hung-task reports that are switched off", silent),
+RULES: tuple[HostRule, ...] = (
+    HostRule("iosched.tasks-in-d", "dstate", "tasks in D now", tasks_now, first_look=_first_scan),
+    HostRule("iosched.hung-tasks", "dstate", "hung tasks in the kernel's log", hung),
+    HostRule("iosched.null-pointer", "dstate", "null pointers in the block layer", oopses),
+    HostRule("iosched.hung-silent", "dstate", "hung-task reports that are switched off", silent),
 )

@@ -9,10 +9,10 @@ from probes.host import Host
 from probes.system.disk.block import block_devices
 from probes.system.kernel_log import Follower, hung_tasks
 from probes.types import Absent
-from scenarios.declared_options import described
+from scenarios.declared_options import apply_declaration
 from scenarios.dstate.reporting import Report
 from scenarios.dstate.watch import Watching, read
-from scenarios.model import Options, Prepared, Run, Scenario, Usage
+from scenarios.model import Options, Prepared, Run, Scenario, UsageError
 from scenarios.plan import Plan, PlannedStep
 
 DEFAULT_S = 60.0
@@ -29,9 +29,9 @@ READS = (
 
 def make(options: Options, planned: Callable[..., Plan], *, root: bool) -> Plan:
     """Raises Usage for a time below zero."""
-    seconds = options.number("seconds", DEFAULT_S)
+    seconds = options.as_number("seconds", DEFAULT_S)
     if seconds < 0:
-        raise Usage("--seconds must not be negative")
+        raise UsageError("--seconds must not be negative")
     until = "" if seconds else ", until it is stopped"
     return planned(
         options={"seconds": seconds},
@@ -53,7 +53,7 @@ SHARE_OF_TIME = 0.1
 HUNG_TASK_FACTS = ("hung_task_timeout_secs", "hung_task_warnings", "hung_task_detect_count")
 
 
-@described(__file__, default_s=DEFAULT_S)
+@apply_declaration(__file__, default_s=DEFAULT_S)
 class Dstate(Scenario):
     """Samples every task's state once a second; three samples of one sleep are called stuck."""
 
@@ -65,31 +65,31 @@ class Dstate(Scenario):
         )
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        return Prepared(make(options, self.planned, root=os.geteuid() == 0), self._run)
+        return Prepared(make(options, self.make_plan, root=os.geteuid() == 0), self._run)
 
     async def _run(self, run: Run) -> None:
-        seconds = run.options.number("seconds", DEFAULT_S)
+        seconds = run.options.as_number("seconds", DEFAULT_S)
         self._facts(run)
-        with run.step("watch", WATCH) as step:
+        with run.begin_step("watch", WATCH) as step:
             watching = Watching()
             report = Report(run)
             follower = Follower()
             if follower.problem:
-                run.fact("kernel", "log, live", Absent(follower.problem, "permission", "/dev/kmsg"))
+                run.emit_fact("kernel", "log, live", Absent(follower.problem, "permission", "/dev/kmsg"))
             began = run.clock.now()
             try:
                 while True:
                     at = run.clock.now() - began
                     sample = await asyncio.to_thread(read, run.host, watching, at)
                     if isinstance(sample, Absent):
-                        run.fact("tasks", "in D", sample)
+                        run.emit_fact("tasks", "in D", sample)
                         break
                     report.sample(sample, hung_tasks(follower.new()))
                     took = run.clock.now() - began - at
                     if seconds and at + took >= seconds:
                         break
                     left = seconds - at if seconds else None
-                    step.progress(
+                    step.report_progress(
                         f"{len(sample.stuck)} stuck, {sample.in_d} in D of {sample.threads} threads",
                         seconds_left=left,
                         done=at / seconds if seconds else None,
@@ -105,4 +105,4 @@ class Dstate(Scenario):
         for name in HUNG_TASK_FACTS:
             path = f"/proc/sys/kernel/{name}"
             value = run.host.integer(path)
-            run.fact("kernel", name, value, source=path)
+            run.emit_fact("kernel", name, value, source=path)

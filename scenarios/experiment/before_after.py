@@ -14,13 +14,21 @@ from probes import units
 from scenarios.experiment.statistics.distributions import t_quantile
 from scenarios.experiment.statistics.stats import Better
 from scenarios.experiment.trend import ASSUMED_CORRELATION, log_ratios
-from scenarios.verdict.verdict import Estimate, Verdict, Within, decide, interval_of, margin_edge, ratio_of
+from scenarios.verdict.verdict import (
+    EffectEstimate,
+    IntervalWithin,
+    PairVerdict,
+    decide,
+    interval_of,
+    margin_edge,
+    ratio_of,
+)
 
-LEAST_BLOCKS = 6
+MIN_BLOCKS = 6
 WIDENED_BY = 2.0
 
 
-class BeforeAfter(Verdict, frozen=True, kw_only=True):
+class BeforeAfter(PairVerdict, frozen=True, kw_only=True):
     """`ratio`: after over idle with its widened interval; `idle_ratio`: idle over before."""
 
     idle_ratio: float | None = None
@@ -34,7 +42,7 @@ class BeforeAfter(Verdict, frozen=True, kw_only=True):
             f"after {treatment} {units.effect(self.ratio)} (95 % CI {units.between(*self.ci95, self.ratio)}); "
             f"after idling alone {units.effect(self.idle_ratio)}"
         )
-        if self.equal:
+        if self.is_equal:
             text += f"; the interval lies within the margin of {units.percent(self.margin)}"
         return text
 
@@ -44,7 +52,7 @@ def mean_variance_share(n: int, correlation: float = ASSUMED_CORRELATION) -> flo
     return (n + 2 * math.fsum((n - k) * correlation**k for k in range(1, n))) / (n * n)
 
 
-def before_after(
+def judge_before_after(
     before: Sequence[float],
     idle: Sequence[float],
     after: Sequence[float],
@@ -55,14 +63,15 @@ def before_after(
 ) -> BeforeAfter:
     """Blocks' values of the three phases, each divided by its own interleaved reference block (or none)."""
     parts = (before, idle, after)
-    beside = references if references is not None else tuple([1.0] * len(part) for part in parts)
-    phases = [log_ratios(values, reference, better) for values, reference in zip(parts, beside, strict=True)]
+    reference_parts = references if references is not None else tuple([1.0] * len(part) for part in parts)
+    phases = [
+        log_ratios(values, reference, better)
+        for values, reference in zip(parts, reference_parts, strict=True)
+    ]
     logs = [phase for phase in phases if phase is not None]
     blocks = len(before) + len(idle) + len(after)
-    if len(logs) < 3 or min(map(len, logs)) < LEAST_BLOCKS:
-        reason = (
-            "a block without a value" if len(logs) < 3 else f"fewer than {LEAST_BLOCKS} blocks in a phase"
-        )
+    if len(logs) < 3 or min(map(len, logs)) < MIN_BLOCKS:
+        reason = "a block without a value" if len(logs) < 3 else f"fewer than {MIN_BLOCKS} blocks in a phase"
         return BeforeAfter(margin=margin, reason=reason, blocks=blocks)
     means = [math.fsum(phase) / len(phase) for phase in logs]
     shares = [mean_variance_share(len(phase)) for phase in logs]
@@ -73,16 +82,18 @@ def before_after(
     error = math.sqrt(variance * (shares[1] + shares[2]))
     effect, wandered = means[2] - means[1], means[1] - means[0]
     half = t_quantile(1 - alpha / 2, freedom) * error + WIDENED_BY * abs(wandered)
-    return concluded(effect, effect - half, effect + half, wandered, blocks, margin)
+    return conclude_before_after(effect, effect - half, effect + half, wandered, blocks, margin)
 
 
-def concluded(
+def conclude_before_after(
     effect: float, low: float, high: float, wandered: float, blocks: int, margin: float
 ) -> BeforeAfter:
     """The verdict on an effect and its interval, and on what the idle control gave; all of them log ratios."""
     edge = margin_edge(margin)
     near = high - effect if effect < 0 else effect - low  # an end still farther from no effect is no doubt
-    ruling = decide(Estimate(effect, effect - near, effect + near, edge, within=Within(low, high, edge)))
+    ruling = decide(
+        EffectEstimate(effect, effect - near, effect + near, edge, within=IntervalWithin(low, high, edge))
+    )
     interval, smallest = interval_of(low, high)
     return BeforeAfter(
         verdict=ruling.word,

@@ -17,7 +17,7 @@ def group_seconds(workload: Workload, variants: int, block_s: float | None = Non
 OVERHEAD = 1.1
 
 
-def least_seconds(workload: Workload, variants: int) -> float:
+def minimum_seconds(workload: Workload, variants: int) -> float:
     """Seconds to give a workload at least: the fewest groups that can decide, the warm-up and what comes on top."""
     return group_seconds(workload, variants) * (workload.min_groups * OVERHEAD + 0.75)
 
@@ -42,26 +42,28 @@ class Need(NamedTuple):
     control: bool = False  # it must not move: twice what it needs tell, and the loads have the rest
 
 
-def share(left_s: float, needs: Sequence[Need]) -> float:
+def seconds_for_first(left_s: float, needs: Sequence[Need]) -> float:
     """Seconds for the first of the loads that wait, in their order of importance.
 
     All but what the later ones need, as long as it has its own: what it does not use goes on to them.
     """
-    own, kept = needs[0].seconds, 0.0
+    own, reserved_s = needs[0].seconds, 0.0
     for need in needs[1:]:
-        if own + kept + need.seconds > left_s:
+        if own + reserved_s + need.seconds > left_s:
             break
-        kept += need.seconds
-    return min(left_s - kept, 2 * own) if needs[0].control else left_s - kept
+        reserved_s += need.seconds
+    return min(left_s - reserved_s, 2 * own) if needs[0].control else left_s - reserved_s
 
 
-def allotted(budget_s: float, needs: Sequence[Need]) -> list[float]:
-    """What each may have as `share` gives it out, if each takes all of it; 0 for those that are not reached."""
-    given: list[float] = []
+def allotted_seconds(budget_s: float, needs: Sequence[Need]) -> list[float]:
+    """What each may have as `seconds_for_first` gives it out, if each takes all of it; 0 for those that are not
+    reached.
+    """
+    allotted_s: list[float] = []
     for number, need in enumerate(needs):
-        seconds = share(budget_s - sum(given), needs[number:])
-        given.append(seconds if seconds >= need.seconds - 1e-6 else 0.0)
-    return given
+        seconds = seconds_for_first(budget_s - sum(allotted_s), needs[number:])
+        allotted_s.append(seconds if seconds >= need.seconds - 1e-6 else 0.0)
+    return allotted_s
 
 
 class Undecided(NamedTuple):
@@ -100,12 +102,12 @@ class Pace:
     def __init__(self, clock: Clock, budget_s: float, group_s: float) -> None:
         self._clock = clock
         self.budget_s = budget_s
-        self.expect(group_s)
+        self.expect_group_seconds(group_s)
         self._spent_s = 0.0
         self._since: float | None = None
 
     @contextmanager
-    def running(self) -> Iterator[None]:
+    def time_running(self) -> Iterator[None]:
         self._since = self._clock.now()
         try:
             yield
@@ -120,12 +122,12 @@ class Pace:
     def left_s(self) -> float:
         return max(0.0, self.budget_s - self.spent_s)
 
-    def expect(self, group_s: float) -> None:
+    def expect_group_seconds(self, group_s: float) -> None:
         """Of another length than before: what was measured until now tells nothing of it."""
         self.group_s = group_s
         self._measured = 0
 
-    def took(self, groups: int, seconds: float) -> None:
+    def record_groups(self, groups: int, seconds: float) -> None:
         self._measured += groups
         self.group_s += (seconds / groups - self.group_s) * groups / self._measured
 

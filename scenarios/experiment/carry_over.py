@@ -17,13 +17,13 @@ import msgspec
 
 from scenarios import events as ev
 from scenarios.experiment.groups import GroupBlocks, Pair
-from scenarios.experiment.statistics.stats import Spread, over_groups
+from scenarios.experiment.statistics.stats import Spread, interval_over_groups
 from scenarios.experiment.wording import carry_over_text
-from scenarios.verdict.verdict import Word, margin_edge, of_ratio, still
+from scenarios.verdict.verdict import Word, estimate_of_ratio, hold_word, margin_edge
 
 LEVEL = 0.01  # of a test
 LOOKS = 4  # among which it is shared
-FEWEST = 24  # groups with one of the pair in the middle
+MIN_GROUPS = 24  # groups with one of the pair in the middle
 _PART_OF_MARGIN = 4
 
 Todo: TypeAlias = Literal["nothing", "lengthen", "blocks"]
@@ -40,10 +40,10 @@ class CarryOver(NamedTuple):
 
     bias: Spread | None
     groups: int
-    found: bool
+    is_established: bool
 
 
-class Next(NamedTuple):
+class CarryOverAction(NamedTuple):
     """What to do about it: `lengthen` the slices to `seconds`, or judge in `blocks` of that length.
 
     Slices measured before it do not count any more.
@@ -54,7 +54,7 @@ class Next(NamedTuple):
     carried: CarryOver
 
 
-def carry_over(
+def estimate_carry_over(
     orders: Sequence[Sequence[str]],
     values: Sequence[Sequence[float]],
     pair: tuple[str, str],
@@ -72,91 +72,95 @@ def carry_over(
         if order[middle] in pair and order[middle - 1] == order[middle] and first > 0 and second > 0:
             sign = 1 if order[middle] == pair[1] else -1
             shifts.append(sign * math.log(first / second))
-    spread = over_groups(shifts, level) if len(shifts) >= FEWEST else None
+    spread = interval_over_groups(shifts, level) if len(shifts) >= MIN_GROUPS else None
     if spread is None:
         return CarryOver(None, len(shifts), False)
     # The coin gives half of the difference of the two sides; the effect suffers it in every slice after another side.
     # The first slice of a group follows its own side in half of the draws of two, seldom among many.
     share = (after_other - len(orders) / len(set(orders[0]))) / slices
     bias = Spread(*(2 * share * x for x in spread))
-    found = bias.low > 0 or bias.high < 0
-    return CarryOver(bias, len(shifts), found and abs(bias.estimate) > margin_edge(margin) / _PART_OF_MARGIN)
+    excludes_zero = bias.low > 0 or bias.high < 0
+    return CarryOver(
+        bias, len(shifts), excludes_zero and abs(bias.estimate) > margin_edge(margin) / _PART_OF_MARGIN
+    )
 
 
-def what_next(carried: CarryOver, *, slice_s: float, block_s: float, margin: float) -> Next:
+def choose_action(carried: CarryOver, *, slice_s: float, block_s: float, margin: float) -> CarryOverAction:
     """Work of one size weighs less in a longer slice: so long that a quarter of the margin is left, at most a block.
 
     A share of every slice that is left to the next one weighs the same at any length: then in blocks, each of which is
     flushed and waited for.
     """
-    if not carried.found or carried.bias is None:
-        return Next("nothing", slice_s, carried)
+    if not carried.is_established or carried.bias is None:
+        return CarryOverAction("nothing", slice_s, carried)
     tolerated = margin_edge(margin) / _PART_OF_MARGIN
     grown = slice_s * max(2.0, abs(carried.bias.estimate) / tolerated)
     if grown >= block_s:
-        return Next("blocks", max(slice_s, block_s), carried)
-    return Next("lengthen", math.ceil(grown * 1000) / 1000, carried)
+        return CarryOverAction("blocks", max(slice_s, block_s), carried)
+    return CarryOverAction("lengthen", math.ceil(grown * 1000) / 1000, carried)
 
 
-class CarryLooks:
+class CarryOverAnalyses:
     """Looks at 24, 48, 96 … groups, each at its part of the level."""
 
     def __init__(self, *, margin: float, block_s: float) -> None:
         self.margin, self.block_s = margin, block_s
         self.in_blocks = False
         self._looks = 0
-        self._found: dict[Pair, CarryOver] = {}  # and not seen to be gone since; in blocks: seen there
+        self._carried_by_pair: dict[
+            Pair, CarryOver
+        ] = {}  # and not seen to be gone since; in blocks: seen there
 
-    def untold(self, groups: int) -> int:
+    def groups_until_known(self, groups: int) -> int:
         """How many groups are missing until it may be known whether what was found has gone; 0 where nothing was."""
-        waiting = self._looks == 0 if self.in_blocks else bool(self._found)
-        return max(0, (FEWEST << self._looks) - groups) if waiting else 0
+        waiting = self._looks == 0 if self.in_blocks else bool(self._carried_by_pair)
+        return max(0, (MIN_GROUPS << self._looks) - groups) if waiting else 0
 
-    def look(
+    def analyse(
         self, groups: Sequence[GroupBlocks], metric: str, pairs: Sequence[Pair], slice_s: float
-    ) -> Next | None:
+    ) -> CarryOverAction | None:
         """What to do if a look is due and finds something; all groups until now do not count any more then."""
-        if len(groups) < FEWEST << self._looks:
+        if len(groups) < MIN_GROUPS << self._looks:
             return None
         self._looks += 1
         order = [group.order for group in groups]
         values = [group.in_order(metric) for group in groups]
         for pair in pairs:
-            now = carry_over(order, values, pair, margin=self.margin, level=LEVEL / LOOKS)
-            if not now.found:
-                if self.in_blocks or _gone(self._found.get(pair), now):
-                    self._found.pop(pair, None)
+            now = estimate_carry_over(order, values, pair, margin=self.margin, level=LEVEL / LOOKS)
+            if not now.is_established:
+                if self.in_blocks or _has_vanished(self._carried_by_pair.get(pair), now):
+                    self._carried_by_pair.pop(pair, None)
                 continue
-            self._found[pair] = now
+            self._carried_by_pair[pair] = now
             if self.in_blocks:  # there is nothing beyond
                 continue
-            then = what_next(now, slice_s=slice_s, block_s=self.block_s, margin=self.margin)
+            then = choose_action(now, slice_s=slice_s, block_s=self.block_s, margin=self.margin)
             self._looks = 0
             if then.todo == "blocks":
                 self.in_blocks = True
-                self._found.clear()
+                self._carried_by_pair.clear()
             return then
         return None
 
-    def told(self, verdict: ev.Verdict) -> ev.Verdict:
+    def restrict_verdict(self, verdict: ev.RunVerdict) -> ev.RunVerdict:
         """Where a side may still leave work to the other, only what would hold without that is claimed."""
-        found = self._found.get((verdict.baseline, verdict.variant))
-        if found is None or found.bias is None or verdict.ratio is None or verdict.ci95 is None:
+        carried = self._carried_by_pair.get((verdict.baseline, verdict.variant))
+        if carried is None or carried.bias is None or verdict.ratio is None or verdict.ci95 is None:
             return verdict
-        said = carry_over_text(found.bias, self.block_s if self.in_blocks else None)
-        reason = "; ".join(r for r in (verdict.reason, said) if r)
-        word = weighed(verdict.verdict, verdict.ratio, verdict.ci95, found.bias, verdict.margin)
+        text = carry_over_text(carried.bias, self.block_s if self.in_blocks else None)
+        reason = "; ".join(r for r in (verdict.reason, text) if r)
+        word = restrict_word(verdict.verdict, verdict.ratio, verdict.ci95, carried.bias, verdict.margin)
         return msgspec.structs.replace(verdict, verdict=word, reason=reason)
 
 
-def weighed(word: Word, ratio: float, ci95: tuple[float, float], bias: Spread, margin: float) -> Word:
+def restrict_word(word: Word, ratio: float, ci95: tuple[float, float], bias: Spread, margin: float) -> Word:
     """The word, as far as it holds whatever part of the bias the ratio suffers."""
-    most = max(abs(bias.low), abs(bias.high))
-    seen = of_ratio(ratio, ci95, margin)
-    return still(word, seen._replace(low=seen.low - most, high=seen.high + most))
+    bias_width = max(abs(bias.low), abs(bias.high))
+    estimate = estimate_of_ratio(ratio, ci95, margin)
+    return hold_word(word, estimate._replace(low=estimate.low - bias_width, high=estimate.high + bias_width))
 
 
-def _gone(before: CarryOver | None, now: CarryOver) -> bool:
+def _has_vanished(before: CarryOver | None, now: CarryOver) -> bool:
     """A share of every slice would show as it did; work of one size no longer does."""
     if before is None or before.bias is None:
         return True

@@ -13,32 +13,32 @@ from typing import TypeVar
 
 import msgspec
 
-from probes.bench.measured import NotApplicable, Unfit, WriteBudgetSpent
+from probes.bench.measured import NotApplicable, VariantsUnfit, WriteBudgetSpent
 from probes.units import counted
 from scenarios import events as ev
-from scenarios.disturbance import Disturbance, too_disturbed
+from scenarios.disturbance import Disturbance, broken_off_reason
 from scenarios.experiment.budget import Pace, Undecided
 from scenarios.experiment.groups import GroupBlocks, Pair
-from scenarios.experiment.judge import Judge, in_bytes, judges_for, undecided
-from scenarios.experiment.scheduler import Lap, Scheduler
-from scenarios.experiment.sequential import BATCH, orders
+from scenarios.experiment.judge import Judge, judges_for, undecided_load, with_bytes_to_decide
+from scenarios.experiment.scheduler import Lap, LoadScheduler
+from scenarios.experiment.sequential import GROUPS_BEFORE_FIRST_ANALYSIS, draw_orders
 from scenarios.experiment.statistics.stats import sign_test
-from scenarios.experiment.wording import not_measured
-from scenarios.verdict.verdict import withdrawn
+from scenarios.experiment.wording import not_measured_text
+from scenarios.verdict.verdict import as_undecided
 
-Recast = Callable[[ev.Verdict], ev.Verdict]
+Recast = Callable[[ev.RunVerdict], ev.RunVerdict]
 T = TypeVar("T")
 
 # A run that is disturbed more often than not tells of the neighbour, not of the variants. Counted from the sixth lap on
 # (the fourth where blocks are long), so that one burst at the start does not end it.
-DISTURBED_AT_MOST = 0.5
-DISTURBED_COUNTED_FROM = 6
+MAX_DISTURBED_SHARE = 0.5
+MIN_LAPS_FOR_DISTURBED = 6
 # How likely stalls of one variant alone may be by chance, to be held against it: 5 %, by the exact sign test.
 STALLS_BY_CHANCE = 0.05
 
 
-class Experiment:
-    """`begin`, then `go` as often as there is time, then `conclude`.
+class LoadExperiment:
+    """`begin`, then `measure_for` as often as there is time, then `conclude`.
 
     most_s  wall seconds that it may get at most, over all its turns.
     family  how many comparisons (workload x pair) the whole run makes: its family-wise error is 5 %.
@@ -48,14 +48,14 @@ class Experiment:
 
     def __init__(
         self,
-        scheduler: Scheduler,
+        scheduler: LoadScheduler,
         *,
         most_s: float,
         family: int,
         pairs: Sequence[Pair] | None = None,
         scope: str = "",
     ) -> None:
-        first, *others = scheduler.variants
+        first, *others = scheduler.variant_names
         if not others:
             raise ValueError("an experiment needs two variants")
         self.scheduler = scheduler
@@ -65,27 +65,27 @@ class Experiment:
         self.family, self.scope = family, scope
         self.pace = Pace(self.run.clock, most_s, scheduler.group_s)
         self.judges: list[Judge] = []
-        self.verdicts: list[ev.Verdict] = []
+        self.verdicts: list[ev.RunVerdict] = []
         self.groups: list[GroupBlocks] = []  # that count, measured as now
         self.reason = ""  # why nothing further may be measured
         self.needs_s: float | None = None  # of a run's budget, where it was not begun
         self.spent: WriteBudgetSpent | None = None  # its write limit ended it
         self.broken_off = ""  # why nothing may be claimed
-        self.gone: dict[str, str] = {}  # variant -> why it is not applicable
+        self.not_applicable_reasons: dict[str, str] = {}  # variant -> why it is not applicable
         self.disturbed: list[Disturbance] = []
         self.measured = 0  # laps, the disturbed ones too
         self._begun = 0  # groups of them
         self._stalls: Counter[str] = Counter()  # groups in which a variant alone gave nothing
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Nothing more can or need be measured."""
-        return bool(self.reason or self.broken_off) or not (self._open or self._held_back)
+        return bool(self.reason or self.broken_off) or not (self._open_judges or self._must_continue)
 
     @property
-    def undecided(self) -> Undecided:
+    def as_undecided(self) -> Undecided:
         """For the planner: who gets what is left of the budget."""
-        return undecided(self.workload.id, self._open, self.pace)
+        return undecided_load(self.workload.id, self._open_judges, self.pace)
 
     @property
     def least_s(self) -> float:
@@ -95,26 +95,28 @@ class Experiment:
     @property
     def first_look_s(self) -> float:
         """Wall seconds until anything can be decided."""
-        return max((judge.comparison.looks[0] * self.pace.group_s for judge in self._open), default=0.0)
+        return max(
+            (judge.comparison.looks[0] * self.pace.group_s for judge in self._open_judges), default=0.0
+        )
 
     @property
-    def _open(self) -> list[Judge]:
-        return [judge for judge in self.judges if not judge.decided and judge.pair in self.pairs]
+    def _open_judges(self) -> list[Judge]:
+        return [judge for judge in self.judges if not judge.is_decided and judge.pair in self.pairs]
 
     @property
-    def _held_back(self) -> bool:
-        called = any(judge.decision is not None and judge.decision.differs for judge in self.judges)
-        decided = any(judge.decided for judge in self.judges)
-        return self.scheduler.untold(len(self.groups), called=called, decided=decided)
+    def _must_continue(self) -> bool:
+        called = any(judge.decision is not None and judge.decision.is_different for judge in self.judges)
+        decided = any(judge.is_decided for judge in self.judges)
+        return self.scheduler.is_open(len(self.groups), called=called, decided=decided)
 
     async def begin(self, warm_up_s: float = math.inf) -> None:
         """The look at the host, then the warm-up: it finds how long a block or a slice must be."""
-        with self.pace.running():
+        with self.pace.time_running():
             if self.watch is not None:
-                await self.watch.settle()
+                await self.watch.look_before_first_block()
                 self.reason = self.watch.stopped
             while self.pairs and not self.reason:
-                if await self._attempt(self.scheduler.warm_up(warm_up_s)):
+                if await self._attempt_work(self.scheduler.warm_up(warm_up_s)):
                     break
         if self.watch is not None:
             self.reason = self.reason or self.watch.stopped
@@ -122,10 +124,10 @@ class Experiment:
         if self.reason:
             self.leave_out(self.reason)
 
-    def shorten(self, seconds: float) -> None:
+    def shorten_groups(self, seconds: float) -> None:
         """Groups so short that the first look comes within `seconds`, where the scheduler can."""
         for _ in range(2):  # of shorter ones more fit, and the looks are planned anew
-            if not self.scheduler.shorten(max(0.0, seconds) / max(1e-9, self.first_look_s)):
+            if not self.scheduler.shorten_groups(max(0.0, seconds) / max(1e-9, self.first_look_s)):
                 return
             self._plan_looks()
 
@@ -135,49 +137,57 @@ class Experiment:
         if not self.judges:
             self._plan_looks()
         self.reason = why
-        self.run.note(not_measured(self.workload.title, why))
+        self.run.emit_note(not_measured_text(self.workload.title, why))
 
-    async def go(self, seconds: float) -> None:
+    async def measure_for(self, seconds: float) -> None:
         """Until everything is decided or the seconds are over; once at least where it fits."""
         until = self.run.clock.now() + seconds
         if self.watch is not None and self.watch.stopped:  # under another load: what there is may be judged
             self.reason = self.reason or self.watch.stopped
-        with self.pace.running():
-            while not self.over:
+        with self.pace.time_running():
+            while not self.is_over:
                 left = min(until - self.run.clock.now(), self.pace.left_s)
                 groups = min(self.scheduler.most_groups, int(left / self.pace.group_s + 1e-9))
                 if groups < 1:
                     break
-                self._progress()
-                await self._lap(groups)
+                self._emit_progress()
+                await self._measure_lap(groups)
 
-    def conclude(self, recast: Recast | None = None) -> list[ev.Verdict]:
+    def conclude_verdicts(self, recast: Recast | None = None) -> list[ev.RunVerdict]:
         """The verdicts, as events and in the result; once. `recast`: what else is known of how they came about."""
         if not self.verdicts:
-            judged = [self._verdict(judge) for judge in self.judges]
-            told = recast is not None and not self.broken_off
-            self.verdicts = [recast(v) if recast and told and v.ratio is not None else v for v in judged]
+            judged = [self._conclude_judge(judge) for judge in self.judges]
+            may_recast = recast is not None and not self.broken_off
+            self.verdicts = [
+                recast(v) if recast and may_recast and v.ratio is not None else v for v in judged
+            ]
             for verdict in self.verdicts:
                 self.run.emit(verdict)
         return self.verdicts
 
-    def _verdict(self, judge: Judge) -> ev.Verdict:
+    def _conclude_judge(self, judge: Judge) -> ev.RunVerdict:
         t = self.run.time()
-        gone = next((v for v in judge.pair if v in self.gone), None)
-        if gone is not None and not judge.decided:
-            verdict = judge.not_applicable(t, self.pace, f"{gone}: {self.gone[gone]}")
+        dropped_variant = next((v for v in judge.pair if v in self.not_applicable_reasons), None)
+        if dropped_variant is not None and not judge.is_decided:
+            verdict = judge.not_applicable_verdict(
+                t, self.pace, f"{dropped_variant}: {self.not_applicable_reasons[dropped_variant]}"
+            )
         elif self.broken_off:
-            verdict = judge.large_only(judge.broken_off(t, self.pace, self.broken_off), self.broken_off)
+            verdict = judge.keep_large_only(
+                judge.broken_off_verdict(t, self.pace, self.broken_off), self.broken_off
+            )
         elif self.reason and not self.measured:
-            verdict = judge.not_started(t, self.reason, self.needs_s)
+            verdict = judge.not_started_verdict(t, self.reason, self.needs_s)
         else:
             why = self.reason or f"not decided within {self.pace.spent_s:.0f} s"
-            blame = self.watch.blame(self.workload.id) if self.watch is not None else ""
-            verdict = judge.conclude(t, self.pace, f"{why}; {blame}" if blame else why)
-            verdict = self._with_stalls(self.scheduler.told(judge.large_only(verdict, blame)))
-        return in_bytes(verdict, self.spent)
+            blame = self.watch.blame_text(self.workload.id) if self.watch is not None else ""
+            verdict = judge.conclude_verdict(t, self.pace, f"{why}; {blame}" if blame else why)
+            verdict = self._judge_stalls(
+                self.scheduler.restrict_verdict(judge.keep_large_only(verdict, blame))
+            )
+        return with_bytes_to_decide(verdict, self.spent)
 
-    def _with_stalls(self, verdict: ev.Verdict) -> ev.Verdict:
+    def _judge_stalls(self, verdict: ev.RunVerdict) -> ev.RunVerdict:
         """A variant that alone stands still again and again is not "no different", whatever the other groups say."""
         here, there = self._stalls[verdict.variant], self._stalls[verdict.baseline]
         worse = verdict.variant if here >= there else verdict.baseline
@@ -188,18 +198,22 @@ class Experiment:
             f"{worse} stalled (no operation finished) in {max(here, there)} groups, {better} in "
             f"{min(here, there) or 'none'}; those groups are not in the ratio"
         )
-        contradicted = verdict.equal or (verdict.faster if worse == verdict.variant else verdict.slower)
+        contradicted = verdict.is_equal or (
+            verdict.is_faster if worse == verdict.variant else verdict.is_slower
+        )
         reason = "; ".join(r for r in (stalls, verdict.reason) if r)
-        return withdrawn(verdict, reason) if contradicted else msgspec.structs.replace(verdict, reason=reason)
+        return (
+            as_undecided(verdict, reason) if contradicted else msgspec.structs.replace(verdict, reason=reason)
+        )
 
     def _plan_looks(self) -> None:
         """By what is known of a group's length now; what was judged until now does not count any more."""
-        self.pace.expect(self.scheduler.group_s)
+        self.pace.expect_group_seconds(self.scheduler.group_s)
         self.judges = judges_for(
             self.workload,
             self.all_pairs,
             family=self.family,
-            margin=self.run.margin,
+            margin=self.run.effect_margin,
             planned_groups=max(self.scheduler.fewest, self.pace.groups_that_fit),
             scope=self.scope,
             all_pairs=self.scheduler.places if self.scheduler.places > 1 else 0,
@@ -208,10 +222,14 @@ class Experiment:
 
     def _draw_orders(self) -> None:
         """Few groups of long blocks: a batch that must hold both orders has then only as many."""
-        first = min((judge.comparison.looks[0] for judge in self.judges), default=BATCH)
-        self._draw = orders(self.scheduler.variants, self.run.rng, min(BATCH, first))
+        first = min(
+            (judge.comparison.looks[0] for judge in self.judges), default=GROUPS_BEFORE_FIRST_ANALYSIS
+        )
+        self._draw = draw_orders(
+            self.scheduler.variant_names, self.run.rng, min(GROUPS_BEFORE_FIRST_ANALYSIS, first)
+        )
 
-    async def _attempt(self, work: Awaitable[T]) -> T | None:
+    async def _attempt_work(self, work: Awaitable[T]) -> T | None:
         """None where nothing could be measured, with the reason kept."""
         try:
             return await work
@@ -220,24 +238,28 @@ class Experiment:
         ) as why:  # when it ends does not hang on how it looks: what there is may be judged
             self.reason, self.spent = str(why), why
         except NotApplicable as why:
-            self._drop(why.variants if isinstance(why, Unfit) else self.scheduler.variants, str(why))
+            self._drop_variants(
+                why.variants if isinstance(why, VariantsUnfit) else self.scheduler.variant_names, str(why)
+            )
         return None
 
-    def _drop(self, variants: Sequence[str], reason: str) -> None:
+    def _drop_variants(self, variants: Sequence[str], reason: str) -> None:
         """Goes on with the others; what is compared with these is not applicable."""
-        self.gone.update(dict.fromkeys(variants, reason))
-        self.pairs = self.scheduler.pairs = [pair for pair in self.pairs if not set(pair) & set(self.gone)]
+        self.not_applicable_reasons.update(dict.fromkeys(variants, reason))
+        self.pairs = self.scheduler.pairs = [
+            pair for pair in self.pairs if not set(pair) & set(self.not_applicable_reasons)
+        ]
         needed = {variant for pair in self.pairs for variant in pair}
         if needed:
             before_s = self.scheduler.group_s
-            self.scheduler.drop([v for v in self.scheduler.variants if v not in needed])
+            self.scheduler.drop_variants([v for v in self.scheduler.variant_names if v not in needed])
             self._draw_orders()
             self.groups = []
-            self.pace.expect(self.pace.group_s * self.scheduler.group_s / before_s)
+            self.pace.expect_group_seconds(self.pace.group_s * self.scheduler.group_s / before_s)
 
-    async def _lap(self, groups: int) -> None:
+    async def _measure_lap(self, groups: int) -> None:
         began = self.run.clock.now()
-        lap = await self._attempt(self.scheduler.measure([next(self._draw) for _ in range(groups)]))
+        lap = await self._attempt_work(self.scheduler.measure([next(self._draw) for _ in range(groups)]))
         if lap is None:
             return
         self.measured += 1
@@ -246,37 +268,39 @@ class Experiment:
         if self.watch is not None:
             self.broken_off = self.watch.stopped
         if lap.groups:
-            self.pace.took(len(lap.groups), self.run.clock.now() - began)
+            self.pace.record_groups(len(lap.groups), self.run.clock.now() - began)
         if not lap.disturbed:
-            self._count(lap)
+            self._count_lap(lap)
             return
         self.disturbed.append(lap.disturbed[0])
-        enough = self.measured >= min(DISTURBED_COUNTED_FROM, self.workload.min_groups)
-        if enough and len(self.disturbed) > DISTURBED_AT_MOST * self.measured:
-            why = too_disturbed(self.disturbed, self.measured, f"{self.scheduler.noun}s")
+        enough = self.measured >= min(MIN_LAPS_FOR_DISTURBED, self.workload.min_groups)
+        if enough and len(self.disturbed) > MAX_DISTURBED_SHARE * self.measured:
+            why = broken_off_reason(self.disturbed, self.measured, f"{self.scheduler.noun}s")
             self.broken_off = self.broken_off or why
 
-    def _count(self, lap: Lap) -> None:
+    def _count_lap(self, lap: Lap) -> None:
         self.groups += lap.groups
-        for judge in self._open:
+        for judge in self._open_judges:
             for group in lap.groups:
                 judge.add(group, self.pace)
-            if estimate := judge.estimate(self.run.time(), lap.whole, self.pace):
+            if estimate := judge.running_estimate(self.run.time(), lap.pooled, self.pace):
                 self.run.emit(estimate)
-        if self.scheduler.anew(self.groups) or self._settled_longer():
+        if self.scheduler.begin_anew_if_needed(self.groups) or self._settled_longer():
             self.groups = []
             self._plan_looks()
 
     def _settled_longer(self) -> bool:
         """Whether all begins anew because the two orders of a pair contradict each other."""
-        contradicted = any(judge.comparison.is_contradicted for judge in self._open)
+        contradicted = any(judge.comparison.is_contradicted for judge in self._open_judges)
         return contradicted and self.scheduler.settle_longer(self.pace.left_s)
 
-    def _progress(self) -> None:
-        left = [judge.seconds_left(self.pace) for judge in self._open]
-        known = [s for s in left if s is not None]
+    def _emit_progress(self) -> None:
+        left = [judge.seconds_left(self.pace) for judge in self._open_judges]
+        known_s = [s for s in left if s is not None]
         again = (
             f", {counted(len(self.disturbed), self.scheduler.noun)} measured again" if self.disturbed else ""
         )
         text = f"{self.workload.title}: {counted(self._begun, 'group')}{again}"
-        self.run.progress(self.workload.id, text, min(max(known), self.pace.left_s) if known else None)
+        self.run.emit_progress(
+            self.workload.id, text, min(max(known_s), self.pace.left_s) if known_s else None
+        )

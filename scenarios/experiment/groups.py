@@ -10,8 +10,8 @@ from scenarios.experiment.levels import pair_values
 from scenarios.experiment.statistics.stats import (
     OPERATIONS_FOR_P99,
     GroupValue,
-    difference,
     group_value,
+    mean_difference,
     p99_ns,
 )
 from scenarios.plan import Metric, Workload
@@ -40,7 +40,7 @@ class GroupBlocks:
     def add(self, variant: str, measured: Measured) -> None:
         self.blocks.setdefault(variant, []).append(measured)
 
-    def operations(self, variant: str) -> int:
+    def operation_count(self, variant: str) -> int:
         return sum(m.operations for m in self.blocks.get(variant, ()))
 
     def values(self, variant: str, metric: Metric) -> list[float]:
@@ -55,11 +55,11 @@ class GroupBlocks:
         """ln(variant / baseline), turned so that under 0 is slower; None where a block gave nothing."""
         return group_value(self.values(pair[0], metric), self.values(pair[1], metric), metric.better)
 
-    def difference(self, metric: Metric, pair: Pair) -> float:
+    def mean_difference(self, metric: Metric, pair: Pair) -> float:
         """variant - baseline in the metric's own unit and direction."""
-        return difference(self.values(pair[0], metric), self.values(pair[1], metric))
+        return mean_difference(self.values(pair[0], metric), self.values(pair[1], metric))
 
-    def stalled(self, workload: Workload, pairs: Iterable[Pair]) -> tuple[str, ...]:
+    def stalled_variants(self, workload: Workload, pairs: Iterable[Pair]) -> tuple[str, ...]:
         """The variants that gave nothing in a block: there is no ratio then."""
         judged = [metric for metric in workload.metrics if metric.judged]
         variants = dict.fromkeys(v for pair in pairs for v in pair)
@@ -79,15 +79,15 @@ class GroupBlocks:
 
     def p99_ns(self, variant: str) -> int | None:
         """None below OPERATIONS_FOR_P99."""
-        if self.operations(variant) < OPERATIONS_FOR_P99:
+        if self.operation_count(variant) < OPERATIONS_FOR_P99:
             return None
         blocks = self.blocks[variant]
-        found = p99_ns(pair for measured in blocks for pair in measured.histogram)
-        return found or max((m.p99_ns for m in blocks if m.p99_ns is not None), default=None)
+        pooled_ns = p99_ns(pair for measured in blocks for pair in measured.histogram)
+        return pooled_ns or max((m.p99_ns for m in blocks if m.p99_ns is not None), default=None)
 
 
 def values_beside(
-    groups: Sequence[GroupBlocks], metric: Metric, verdicts: Iterable[ev.Verdict]
+    groups: Sequence[GroupBlocks], metric: Metric, verdicts: Iterable[ev.RunVerdict]
 ) -> dict[str, float]:
     """Each variant's value as the views show it beside the first verdict about it: see `levels`."""
     sign = 1.0 if metric.better == "more" else -1.0
@@ -102,15 +102,15 @@ def values_beside(
             [math.fsum(v) / len(v) for g in used if (v := g.values(name, metric))] for name in pair
         )
         means[pair], effects[pair] = (left, right), sign * math.log(verdict.ratio)
-    found: dict[str, float] = {}
+    values_by_variant: dict[str, float] = {}
     for pair, values in pair_values(means, effects).items():
         for variant, value in zip(pair, values, strict=True):
-            found.setdefault(variant, value)
-    return found
+            values_by_variant.setdefault(variant, value)
+    return values_by_variant
 
 
 def level_values(
-    groups: Sequence[GroupBlocks], variant: str, metric: Metric, verdicts: Iterable[ev.Verdict]
+    groups: Sequence[GroupBlocks], variant: str, metric: Metric, verdicts: Iterable[ev.RunVerdict]
 ) -> list[float]:
     """A variant's mean in each of the groups that the first verdict about it rests on, as the verdicts' table has them:
     what was measured after it had been decided belongs to no figure beside it.

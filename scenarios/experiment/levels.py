@@ -26,12 +26,12 @@ def pair_values(
     variant over baseline in that unit (not turned). Pairs without an effect or a mean above 0 are left out.
     """
     centres: dict[str, float] = {}
-    known = [pair for pair in effects if all(min(side, default=0.0) > 0 for side in means[pair])]
-    for pair in known:
+    usable_pairs = [pair for pair in effects if all(min(side, default=0.0) > 0 for side in means[pair])]
+    for pair in usable_pairs:
         for variant, side in zip(pair, means[pair], strict=True):
             centres.setdefault(variant, math.log(median(side)))
-    found: dict[Pair, tuple[float, float]] = {}
-    waiting = list(known)
+    values_by_pair: dict[Pair, tuple[float, float]] = {}
+    waiting = list(usable_pairs)
     while waiting:
         offsets = {waiting[0][0]: 0.0}  # of one connected part, from its first baseline
         while joined := [pair for pair in waiting if (pair[0] in offsets) != (pair[1] in offsets)]:
@@ -46,9 +46,9 @@ def pair_values(
             if abs(right - left - effects[pair]) > FITS:
                 middle, half = (left + right) / 2, effects[pair] / 2
                 left, right = middle - half, middle + half
-            found[pair] = math.exp(left), math.exp(right)
+            values_by_pair[pair] = math.exp(left), math.exp(right)
             waiting.remove(pair)
-    return found
+    return values_by_pair
 
 
 def are_two_regimes(baseline: Sequence[float], variant: Sequence[float], low: float, high: float) -> bool:

@@ -5,17 +5,17 @@ from typing import NamedTuple
 
 from scenarios import events as ev
 from scenarios.experiment.budget import Budget, next_undecided
-from scenarios.experiment.experiment import Experiment, Recast
+from scenarios.experiment.experiment import LoadExperiment, Recast
 from scenarios.experiment.groups import Pair
-from scenarios.experiment.schedule.blocks import Blocks, VariantBench
-from scenarios.experiment.scheduler import Scheduler
-from scenarios.guards.watch import Watch
+from scenarios.experiment.schedule.blocks import BlockScheduler, VariantBench
+from scenarios.experiment.scheduler import LoadScheduler
+from scenarios.guards.watch import InterferenceWatch
 from scenarios.model import Run
 from scenarios.plan import Workload
 
 BEGUN_WITH_S = 1.0
 CONTROL_S = 3.0  # kept for each control that still waits: it must be measured whatever the others take
-LEAST_LOAD_S = 4.0  # of a load's budget: the warm-up and a first look on a usual disk
+MIN_LOAD_S = 4.0  # of a load's budget: the warm-up and a first look on a usual disk
 WARM_UP_PART = 0.25  # of a load's share of the budget, at most
 MAY_BE_LEFT_OUT = (
     "loads are measured in this order; one whose first interim look does not fit into the time left is "
@@ -27,12 +27,12 @@ SPARE = 1.2  # of the seconds until a first look: some trains are measured again
 class ScheduledLoad(NamedTuple):
     """One load. `done` is called once, when its verdicts are given."""
 
-    scheduler: Scheduler
-    done: Callable[[Experiment], None]
+    scheduler: LoadScheduler
+    done: Callable[[LoadExperiment], None]
     recast: Recast | None = None  # of a verdict, what else is known of how it came about
 
 
-async def campaign(
+async def run_campaign(
     run: Run,
     budget: Budget,
     entries: Sequence[ScheduledLoad],
@@ -42,39 +42,40 @@ async def campaign(
     scope: str = "",
     steps: bool = True,
 ) -> None:
-    """Measures and judges. `family`, `pairs`, `scope`: as of `Experiment`; `steps`: whether the loads are the plan's.
+    """Measures and judges. `family`, `pairs`, `scope`: as of `LoadExperiment`; `steps`: whether the loads are the
+    plan's.
 
     First all loads in their order, then again those that are undecided, the widest interval first. It ends as soon
     as everything is decided. What was measured before a stop keeps its events; no verdict is given then.
     """
-    open_entries: list[tuple[ScheduledLoad, Experiment]] = []
+    open_entries: list[tuple[ScheduledLoad, LoadExperiment]] = []
 
-    def tell(entry: ScheduledLoad, state: ev.StepState, reason: str = "") -> None:
+    def emit_step(entry: ScheduledLoad, state: ev.StepState, reason: str = "") -> None:
         load = entry.scheduler.workload
         if steps:
-            run.emit(ev.Step(t=run.time(), id=load.id, title=load.title, state=state, reason=reason))
+            run.emit(ev.RunStep(t=run.time(), id=load.id, title=load.title, state=state, reason=reason))
 
-    def finish(entry: ScheduledLoad, experiment: Experiment) -> None:
-        verdicts = experiment.conclude(recast=entry.recast)
+    def finish_load(entry: ScheduledLoad, experiment: LoadExperiment) -> None:
+        verdicts = experiment.conclude_verdicts(recast=entry.recast)
         nothing = bool(verdicts) and all(v.groups == 0 for v in verdicts)
         state: ev.StepState = "skipped" if nothing else "done"
         reason = next((v.reason for v in verdicts if v.reason), "") if nothing else ""
-        tell(entry, state, reason)
+        emit_step(entry, state, reason)
         entry.done(experiment)
 
     for number, entry in enumerate(entries):
         waiting = entries[number:]
         controls_s = CONTROL_S * sum(other.scheduler.workload.control for other in waiting[1:])
         free = max(0.0, budget.left_s - controls_s)
-        tell(entry, "started")
+        emit_step(entry, "started")
         began_s, share_s, left_s = budget.left_s, free / len(waiting), free
-        experiment = Experiment(entry.scheduler, most_s=free, family=family, pairs=pairs, scope=scope)
+        experiment = LoadExperiment(entry.scheduler, most_s=free, family=family, pairs=pairs, scope=scope)
         need_s = max(BEGUN_WITH_S, experiment.least_s)
         if need_s <= free:
             await experiment.begin(share_s * WARM_UP_PART)
             left_s = budget.left_s - controls_s
             share_s -= began_s - budget.left_s
-            experiment.shorten(share_s / SPARE)
+            experiment.shorten_groups(share_s / SPARE)
             need_s = experiment.first_look_s
         if need_s > left_s and not experiment.reason:
             experiment.leave_out(
@@ -82,55 +83,55 @@ async def campaign(
                 "(raise --budget)",
                 budget.total_s - left_s + need_s,
             )
-        await experiment.go(min(max(share_s, SPARE * need_s), left_s))
-        if experiment.over:
-            finish(entry, experiment)
+        await experiment.measure_for(min(max(share_s, SPARE * need_s), left_s))
+        if experiment.is_over:
+            finish_load(entry, experiment)
         else:
             open_entries.append((entry, experiment))
         if len(entries) > 1:  # judged first: a side that does not come to rest takes no verdict away
             await entry.scheduler.pause()
     while open_entries:
-        chosen = next_undecided(budget.left_s, [experiment.undecided for _, experiment in open_entries])
+        chosen = next_undecided(budget.left_s, [experiment.as_undecided for _, experiment in open_entries])
         if chosen is None:
             break
         entry, experiment = next(both for both in open_entries if both[1].workload.id == chosen.load)
         before = experiment.measured
-        await experiment.go(min(chosen.next_s * 1.001 + 0.01, budget.left_s))
-        if experiment.over or experiment.measured == before:
+        await experiment.measure_for(min(chosen.next_s * 1.001 + 0.01, budget.left_s))
+        if experiment.is_over or experiment.measured == before:
             open_entries.remove((entry, experiment))
-            finish(entry, experiment)
+            finish_load(entry, experiment)
         if open_entries:
             await entry.scheduler.pause()
     for entry, experiment in open_entries:
-        finish(entry, experiment)
+        finish_load(entry, experiment)
 
 
 class MeasuredLoad(NamedTuple):
     """What came out: the verdicts, and the blocks that count (no warm-up, no disturbed group; onsets apart)."""
 
-    verdicts: list[ev.Verdict]
+    verdicts: list[ev.RunVerdict]
     blocks: list[ev.Block]
 
 
-async def compare(
+async def measure_workload(
     run: Run,
     workload: Workload,
     benches: Sequence[VariantBench],
     *,
     budget_s: float,
     family: int,
-    watch: Watch | None = None,
+    watch: InterferenceWatch | None = None,
     pairs: Sequence[Pair] | None = None,
     scope: str = "",
 ) -> MeasuredLoad:
     """Measures and judges; every judged metric of every pair gets its verdict, as an event and in the result.
 
     budget_s  wall seconds of measuring for this workload, warm-up and switching included.
-    family, pairs, scope  as of `Experiment`.
+    family, pairs, scope  as of `LoadExperiment`.
     """
-    blocks = Blocks(run, workload, benches, watch)
-    verdicts: list[ev.Verdict] = []
-    one = ScheduledLoad(blocks, lambda experiment: verdicts.extend(experiment.verdicts))
+    blocks = BlockScheduler(run, workload, benches, watch)
+    verdicts: list[ev.RunVerdict] = []
+    load = ScheduledLoad(blocks, lambda experiment: verdicts.extend(experiment.verdicts))
     budget = Budget(budget_s, run.clock)
-    await campaign(run, budget, [one], family=family, pairs=pairs, scope=scope, steps=False)
-    return MeasuredLoad(verdicts, blocks.blocks.counted(workload.id))
+    await run_campaign(run, budget, [load], family=family, pairs=pairs, scope=scope, steps=False)
+    return MeasuredLoad(verdicts, blocks.blocks.counted_blocks(workload.id))

@@ -1,7 +1,7 @@
 """Looks at the data, planned ahead and paid for: the group-sequential boundary.
 
 One family: Lan and DeMets' alpha spending (1983). What may be spent up to each look is fixed beforehand in
-`spending`: little at the first look (only large effects are to be found there), a good part at the second
+`planned_spending`: little at the first look (only large effects are to be found there), a good part at the second
 (10 % on a disk of usual noise), next to nothing between, and the rest at the last one, which decides on the
 busy hosts. The looks' nominal levels come from the joint distribution of the looks' normal statistics
 (independent increments; Armitage, McPherson and Rowe's recursion, by Simpson's rule). A level is then used
@@ -23,7 +23,7 @@ _POINTS = 120  # intervals of Simpson's rule: no level is off by more than 3e-7,
 _FIRST = 6  # groups; of 2 s each: a 25 % effect shows within 12 s
 _SECOND = 10  # a 10 % effect on an idle disk shows within 20 s
 _GROWTH = 1.75  # of the later looks: more of them would cost the last one its power
-_MOST_LATER = 4
+_MAX_LATER_LOOKS = 4
 _LAST_APART = 1.3  # a look that the last one follows at once would only cost it power
 CHEAP_FROM = 60  # planned groups: so many are had where slices are short
 CHEAP_FIRST = (
@@ -34,7 +34,7 @@ _CHEAP_LATER_SHARE = 0.15  # of what is left, for each look between the first an
 _FAR = 9.0  # standard deviations: nothing is beyond
 
 
-def looks(planned: int, min_groups: int = 8, first: int = 0) -> tuple[int, ...]:
+def plan_analyses(planned: int, min_groups: int = 8, first: int = 0) -> tuple[int, ...]:
     """Group counts at which the data are looked at: few, fixed beforehand, the last one at `planned`.
 
     The first look comes before 8 groups and can only find large effects (see `sequential`). 30 planned groups
@@ -50,12 +50,12 @@ def looks(planned: int, min_groups: int = 8, first: int = 0) -> tuple[int, ...]:
         return (planned,)
     if planned < _LAST_APART * _SECOND:
         return (first, planned)
-    later = min(_MOST_LATER, max(1, round(math.log(planned / _SECOND) / math.log(_GROWTH))))
+    later = min(_MAX_LATER_LOOKS, max(1, round(math.log(planned / _SECOND) / math.log(_GROWTH))))
     growth = (planned / _SECOND) ** (1 / later)
     return (first, *(round(_SECOND * growth**i) for i in range(later)), planned)
 
 
-def spending(planned_looks: tuple[int, ...], alpha: float) -> tuple[float, ...]:
+def planned_spending(planned_looks: tuple[int, ...], alpha: float) -> tuple[float, ...]:
     """Alpha that may be spent up to each planned look.
 
     For 30 groups: 5, 25, 31 and 100 % of it, nominal levels 0.0025, 0.0113, 0.0051 and 0.0401 for alpha 0.05.
@@ -73,17 +73,17 @@ def spending(planned_looks: tuple[int, ...], alpha: float) -> tuple[float, ...]:
     return tuple(alpha * share for share in shares)
 
 
-def spent(groups: int, planned_looks: tuple[int, ...], alpha: float) -> float:
+def alpha_spent_up_to(groups: int, planned_looks: tuple[int, ...], alpha: float) -> float:
     """Alpha that may be spent up to any number of groups: between two looks a part of what the next one has."""
     before, cumulative = 0, 0.0
-    for look, up_to in zip(planned_looks, spending(planned_looks, alpha), strict=True):
+    for look, up_to in zip(planned_looks, planned_spending(planned_looks, alpha), strict=True):
         if groups <= look:
             return cumulative + (up_to - cumulative) * (groups - before) / (look - before)
         before, cumulative = look, up_to
     return alpha
 
 
-def _simpson(points: int, half: float) -> tuple[list[float], list[float]]:
+def _simpson_grid(points: int, half: float) -> tuple[list[float], list[float]]:
     step = 2 * half / points
     nodes = [-half + i * step for i in range(points + 1)]
     weights = [step / 3 * (1 if i in (0, points) else 4 if i % 2 else 2) for i in range(points + 1)]
@@ -99,14 +99,14 @@ class _Paths(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _after(counts: tuple[int, ...], cumulative: tuple[float, ...]) -> _Paths:
+def _paths_after(counts: tuple[int, ...], cumulative: tuple[float, ...]) -> _Paths:
     """What went on after looks at these group counts. Each look costs 15,000 exponentials, once a run."""
     if not counts:
         return _Paths(0, [0.0], [1.0])
-    before = _after(counts[:-1], cumulative[:-1])
-    critical = _critical(counts, cumulative)
+    before = _paths_after(counts[:-1], cumulative[:-1])
+    critical = _critical_value(counts, cumulative)
     deviation = math.sqrt(counts[-1] - before.groups)
-    nodes, weights = _simpson(_POINTS, min(critical, _FAR) * math.sqrt(counts[-1]))
+    nodes, weights = _simpson_grid(_POINTS, min(critical, _FAR) * math.sqrt(counts[-1]))
     scale = 1 / (deviation * math.sqrt(2 * math.pi))
     mass = [
         weight
@@ -121,20 +121,22 @@ def _after(counts: tuple[int, ...], cumulative: tuple[float, ...]) -> _Paths:
 
 
 @lru_cache(maxsize=1024)
-def _critical(counts: tuple[int, ...], cumulative: tuple[float, ...]) -> float:
+def _critical_value(counts: tuple[int, ...], cumulative: tuple[float, ...]) -> float:
     """The last look's critical value: it spends what lies between the last two of `cumulative`."""
-    before = _after(counts[:-1], cumulative[:-1])
+    before = _paths_after(counts[:-1], cumulative[:-1])
     spend = cumulative[-1] - (cumulative[-2] if len(cumulative) > 1 else 0.0)
     deviation = math.sqrt(counts[-1] - before.groups)
-    return _solve(before.nodes, before.mass, deviation, math.sqrt(counts[-1]), spend)
+    return _solve_critical_value(before.nodes, before.mass, deviation, math.sqrt(counts[-1]), spend)
 
 
-def _solve(nodes: list[float], mass: list[float], deviation: float, root: float, spend: float) -> float:
+def _solve_critical_value(
+    nodes: list[float], mass: list[float], deviation: float, root: float, spend: float
+) -> float:
     """The critical value that exactly `spend` of the paths not stopped yet crosses, both sides together."""
     if spend <= 0:
         return math.inf
 
-    def crossing(critical: float) -> float:
+    def crossing_probability(critical: float) -> float:
         bound = critical * root
         return math.fsum(
             m * (normal_tail((bound - y) / deviation) + normal_tail((bound + y) / deviation))
@@ -144,7 +146,7 @@ def _solve(nodes: list[float], mass: list[float], deviation: float, root: float,
     low, high = 0.0, _FAR
     for _ in range(50):
         middle = (low + high) / 2
-        if crossing(middle) > spend:
+        if crossing_probability(middle) > spend:
             low = middle
         else:
             high = middle
@@ -152,13 +154,13 @@ def _solve(nodes: list[float], mass: list[float], deviation: float, root: float,
 
 
 @lru_cache(maxsize=4096)
-def level(groups: int, planned_looks: tuple[int, ...], alpha: float, final: bool = False) -> float:
+def nominal_level(groups: int, planned_looks: tuple[int, ...], alpha: float, final: bool = False) -> float:
     """The nominal two-sided level of an interval at `groups` groups, adjusted for the looks before.
 
     The final one spends all that is left.
     """
     counts = (*(look for look in planned_looks if look < groups), groups)
-    cumulative = [spent(count, planned_looks, alpha) for count in counts]
+    cumulative = [alpha_spent_up_to(count, planned_looks, alpha) for count in counts]
     if final:
         cumulative[-1] = alpha
-    return 2 * normal_tail(_critical(counts, tuple(cumulative)))
+    return 2 * normal_tail(_critical_value(counts, tuple(cumulative)))

@@ -26,10 +26,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from scenarios.experiment.statistics.dependence import batch_length, batched
+from scenarios.experiment.statistics.dependence import batch_length, batch_means
 from scenarios.experiment.statistics.distributions import t_quantile
-from scenarios.experiment.statistics.hodges_lehmann import ends
-from scenarios.experiment.statistics.stats import Spread, over_groups
+from scenarios.experiment.statistics.hodges_lehmann import walsh_ends
+from scenarios.experiment.statistics.stats import Spread, interval_over_groups
 from scenarios.verdict.verdict import OrderEffect, interval_of, margin_edge, ratio_of
 
 ORDER_LEVEL = 0.005  # of the interval of being second, at each analysis: a run has several
@@ -55,17 +55,17 @@ def order_effect(log_ratios: Sequence[float], firsts: Sequence[bool], margin: fl
     ]
     if not all(orders) or len(log_ratios) < MIN_GROUPS_BY_ORDER:
         return None
-    middles = [ends(values, None, 0).middle for values in orders]
+    middles = [walsh_ends(values, None, 0).middle for values in orders]
     freedom = len(log_ratios) - 2
     squares = math.fsum((x - m) ** 2 for values, m in zip(orders, middles, strict=True) for x in values)
     pooled = math.sqrt(squares / freedom)
-    alone = [_spread(values, m, pooled, freedom) for values, m in zip(orders, middles, strict=True)]
+    alone = [_spread_in_order(values, m, pooled, freedom) for values, m in zip(orders, middles, strict=True)]
     second = (middles[0] - middles[1]) / 2
     middle = (middles[0] + middles[1]) / 2
     distances = [(x - middle) * (1 if first else -1) for x, first in zip(log_ratios, firsts, strict=True)]
     length = batch_length(distances)
-    means, weights = batched(distances, None, length)
-    spread = over_groups(means, ORDER_LEVEL, weights, pooled / math.sqrt(length))
+    means, weights = batch_means(distances, None, length)
+    spread = interval_over_groups(means, ORDER_LEVEL, weights, pooled / math.sqrt(length))
     assert spread is not None, "four groups or more"
     edge = margin_edge(margin)
     low, high = min(spread.low, second), max(spread.high, second)
@@ -80,9 +80,9 @@ def order_effect(log_ratios: Sequence[float], firsts: Sequence[bool], margin: fl
     )
 
 
-def _spread(values: Sequence[float], middle: float, pooled: float, freedom: int) -> Spread:
+def _spread_in_order(values: Sequence[float], middle: float, pooled: float, freedom: int) -> Spread:
     """Return the effect in one order: signed ranks, or Student's with both orders' deviation where groups are few."""
-    if len(values) >= _MIN_SIGNED_RANKS and (ranked := over_groups(values)) is not None:
+    if len(values) >= _MIN_SIGNED_RANKS and (ranked := interval_over_groups(values)) is not None:
         return ranked
     half = t_quantile(0.975, freedom) * pooled / math.sqrt(len(values))
     return Spread(middle, middle - half, middle + half)

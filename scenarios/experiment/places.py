@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
-from scenarios.experiment.statistics.stats import deviation
+from scenarios.experiment.statistics.stats import sample_deviation
 
-FEWEST = 8  # pairs, and visits to pairs that were seen before: fewer tell nothing of the others
+MIN_PAIRS = 8  # pairs, and visits to pairs that were seen before: fewer tell nothing of the others
 
 
-class Scatter(NamedTuple):
+class PlaceScatter(NamedTuple):
     """Standard deviations of the log rate: of one place against the others, and of one slice in its place.
 
     pairs       of places that were visited, in so many `groups`; `all_pairs` there are.
@@ -32,7 +32,7 @@ class Scatter(NamedTuple):
     groups: int
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         """Every pair was visited twice at least: only so a moment is told from a place for sure."""
         return self.groups >= 2 * self.all_pairs
 
@@ -46,7 +46,7 @@ class Scatter(NamedTuple):
         return self.in_group**2 / square if square > 0 else math.inf
 
 
-class Visits:
+class PlaceVisits:
     """Which pair of places the next groups are measured in: those that were counted least often, drawn among these."""
 
     def __init__(self, places: int, rng: random.Random) -> None:
@@ -67,51 +67,53 @@ class Visits:
             chosen.append(place)
         return chosen
 
-    def counted(self, places: Sequence[int]) -> None:
+    def count_visits(self, places: Sequence[int]) -> None:
         """The groups there count; what was disturbed is visited again."""
         for place in places:
             self._counted[place] += 1
 
 
-def by_place(
+def means_by_place(
     values: Sequence[float], weights: Sequence[float] | None, places: Sequence[int]
 ) -> tuple[list[float], list[float]]:
     """The (weighted) mean of the groups in each pair of places, and its weight."""
     sums: dict[int, float] = {}
-    known: dict[int, float] = {}
+    weights_by_place: dict[int, float] = {}
     for at, place in enumerate(places):
         weight = 1.0 if weights is None else weights[at]
         sums[place] = sums.get(place, 0.0) + weight * values[at]
-        known[place] = known.get(place, 0.0) + weight
-    return [sums[place] / known[place] for place in sums], list(known.values())
+        weights_by_place[place] = weights_by_place.get(place, 0.0) + weight
+    return [sums[place] / weights_by_place[place] for place in sums], list(weights_by_place.values())
 
 
-def scatter(
+def estimate_scatter(
     log_ratios: Sequence[float], scatters: Sequence[float], places: Sequence[int], all_pairs: int
-) -> Scatter | None:
+) -> PlaceScatter | None:
     """The two levels, from the groups' log ratios and what slices of one side scattered within each group.
 
-    None before `FEWEST` pairs were visited again: until then a moment is not told from a place. What is within two
+    None before `MIN_PAIRS` pairs were visited again: until then a moment is not told from a place. What is within two
     standard errors of nothing is 0.
     """
-    found: dict[int, list[float]] = {}
-    for place, ratio in zip(places, calm(log_ratios), strict=True):
-        found.setdefault(place, []).append(ratio)
-    spare = sum(len(each) - 1 for each in found.values())
-    if len(found) < FEWEST or spare < FEWEST:
+    ratios_by_place: dict[int, list[float]] = {}
+    for place, ratio in zip(places, clip_outliers(log_ratios), strict=True):
+        ratios_by_place.setdefault(place, []).append(ratio)
+    spare = sum(len(each) - 1 for each in ratios_by_place.values())
+    if len(ratios_by_place) < MIN_PAIRS or spare < MIN_PAIRS:
         return None
-    again = [each for each in found.values() if len(each) > 1]
-    group = math.fsum(deviation(each) ** 2 * (len(each) - 1) for each in again) / spare
-    means = [math.fsum(each) / len(each) for each in found.values()]
-    noise = group * math.fsum(1 / len(each) for each in found.values()) / len(found)
-    between = deviation(means) ** 2
-    sure = between > noise * (1 + 2 * math.sqrt(2 / (len(found) - 1) + 2 / spare))
+    again = [each for each in ratios_by_place.values() if len(each) > 1]
+    group = math.fsum(sample_deviation(each) ** 2 * (len(each) - 1) for each in again) / spare
+    means = [math.fsum(each) / len(each) for each in ratios_by_place.values()]
+    noise = group * math.fsum(1 / len(each) for each in ratios_by_place.values()) / len(ratios_by_place)
+    between = sample_deviation(means) ** 2
+    sure = between > noise * (1 + 2 * math.sqrt(2 / (len(ratios_by_place) - 1) + 2 / spare))
     pair = between - noise if sure else 0.0
     within = median(scatters) / math.sqrt(math.log(2))  # their median: of two degrees of freedom
-    return Scatter(math.sqrt(pair / 2), within, math.sqrt(group), len(found), all_pairs, len(log_ratios))
+    return PlaceScatter(
+        math.sqrt(pair / 2), within, math.sqrt(group), len(ratios_by_place), all_pairs, len(log_ratios)
+    )
 
 
-def calm(values: Sequence[float]) -> list[float]:
+def clip_outliers(values: Sequence[float]) -> list[float]:
     """Without what a stall did: no value is farther from their median than four usual deviations."""
     middle = median(values)
     most = 4 * 1.4826 * median([abs(value - middle) for value in values])

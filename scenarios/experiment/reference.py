@@ -21,12 +21,17 @@ from itertools import pairwise
 
 import msgspec
 
-from scenarios.experiment.before_after import WIDENED_BY, BeforeAfter, before_after, concluded
+from scenarios.experiment.before_after import (
+    WIDENED_BY,
+    BeforeAfter,
+    conclude_before_after,
+    judge_before_after,
+)
 
 Steps = list[tuple[float, float]]  # from one to the next: of the load, of the reference; logarithms
 
 
-def steps(values: Sequence[float], references: Sequence[float], skipped: Iterable[int] = ()) -> Steps:
+def log_steps(values: Sequence[float], references: Sequence[float], skipped: Iterable[int] = ()) -> Steps:
     """Without those that end at `skipped`, where something else happened; a trend hardly shows in them."""
     left_out = frozenset(skipped)
     pairs = list(zip(values, references, strict=True))
@@ -36,7 +41,7 @@ def steps(values: Sequence[float], references: Sequence[float], skipped: Iterabl
     return [(b[0] - a[0], b[1] - a[1]) for i, (a, b) in enumerate(pairwise(logs), 1) if i not in left_out]
 
 
-def shared(moves: Steps) -> float:
+def shared_part(moves: Steps) -> float:
     """0 (nothing in common) to 1 (all of it): the slope of the load's steps on the reference's."""
     if len(moves) < 2:
         return 1.0
@@ -46,12 +51,12 @@ def shared(moves: Steps) -> float:
     return min(1.0, max(0.0, both / own)) if own > 0 else 0.0
 
 
-def weakened(references: Sequence[float], share: float) -> list[float]:
+def weaken_reference(references: Sequence[float], share: float) -> list[float]:
     """The reference as far as it is shared: to be divided by."""
     return [r**share if r > 0 and math.isfinite(r) else r for r in references]
 
 
-def change_beside(
+def judge_beside_reference(
     values: tuple[Sequence[float], Sequence[float], Sequence[float]],
     references: tuple[Sequence[float], Sequence[float], Sequence[float]],
     margin: float,
@@ -62,16 +67,16 @@ def change_beside(
     `longer`: how many times as long as the idle control the treatment took; idling as long may have given as many times
     as much, so the interval is widened by as many times what idling gave.
     """
-    share = shared([move for v, r in zip(values, references, strict=True) for move in steps(v, r)])
-    before, idle, after = (weakened(r, share) for r in references)
-    part = before_after(*values, (before, idle, after), margin=margin)
-    whole = before_after(*values, references, margin=margin)
-    if part.ratio is None or part.ci95 is None or part.idle_ratio is None or whole.ratio is None:
+    share = shared_part([move for v, r in zip(values, references, strict=True) for move in log_steps(v, r)])
+    before, idle, after = (weaken_reference(r, share) for r in references)
+    part = judge_before_after(*values, (before, idle, after), margin=margin)
+    whole_change = judge_before_after(*values, references, margin=margin)
+    if part.ratio is None or part.ci95 is None or part.idle_ratio is None or whole_change.ratio is None:
         return part
-    effect, other = math.log(part.ratio), math.log(whole.ratio)
+    effect, other = math.log(part.ratio), math.log(whole_change.ratio)
     more = WIDENED_BY * (max(1.0, longer) - 1) * abs(math.log(part.idle_ratio))
     low, high = math.log(part.ci95[0]) - more, math.log(part.ci95[1]) + more
-    found = concluded(
+    change = conclude_before_after(
         effect,
         low + min(0.0, other - effect),
         high + max(0.0, other - effect),
@@ -79,11 +84,12 @@ def change_beside(
         part.blocks,
         margin,
     )
-    if found.undecided and part.differs:
-        found = msgspec.structs.replace(
-            found, reason=TOO_LONG if longer > 1.1 and whole.verdict == part.verdict else MAY_BE_THE_HOST
+    if change.is_undecided and part.is_different:
+        change = msgspec.structs.replace(
+            change,
+            reason=TOO_LONG if longer > 1.1 and whole_change.verdict == part.verdict else MAY_BE_THE_HOST,
         )
-    return found
+    return change
 
 
 TOO_LONG = "the trim took longer than the idle control; idling for the same time might have given as much"

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, Protocol
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
 from scenarios.experiment.groups import GroupBlocks, Pair
-from scenarios.guards.watch import Watch
+from scenarios.guards.watch import InterferenceWatch
 from scenarios.model import Run
 from scenarios.plan import Workload
 
@@ -17,18 +17,18 @@ from scenarios.plan import Workload
 class Lap(NamedTuple):
     """What was measured in one go, and recorded.
 
-    groups     the complete ones; `whole`: all of it as one, for what needs many operations (p99).
+    groups     the complete ones; `pooled`: all of it as one, for what needs many operations (p99).
     disturbed  not empty: none of it counts, and it is measured again.
     stalled    for each group in which a variant alone gave nothing, that variant.
     """
 
     groups: Sequence[GroupBlocks]
-    whole: GroupBlocks
+    pooled: GroupBlocks
     disturbed: tuple[Disturbance, ...]
     stalled: Sequence[str] = ()
 
 
-class Scheduler(Protocol):
+class LoadScheduler(Protocol):
     """One load on all its variants. `warm_up` and `measure` raise NotApplicable (Unfit where it is some variants only)
     and Spent; cancelling stops the load at once.
 
@@ -40,14 +40,14 @@ class Scheduler(Protocol):
 
     run: Run
     workload: Workload
-    watch: Watch | None
+    watch: InterferenceWatch | None
     noun: Literal["group", "train"]
     fewest: int
     pairs: Sequence[Pair] = ()
     places: int = 1
 
     @property
-    def variants(self) -> tuple[str, ...]: ...
+    def variant_names(self) -> tuple[str, ...]: ...
 
     @property
     def group_s(self) -> float:
@@ -71,15 +71,15 @@ class Scheduler(Protocol):
         """Another load may be measured before the next group."""
         return
 
-    def drop(self, variants: Sequence[str]) -> None:
+    def drop_variants(self, variants: Sequence[str]) -> None:
         """Goes on without them."""
         ...
 
-    def shorten(self, factor: float) -> bool:
+    def shorten_groups(self, factor: float) -> bool:
         """Groups that take so many times the seconds, or as near as may be; False where they stay as long."""
         return False
 
-    def anew(self, groups: Sequence[GroupBlocks]) -> bool:
+    def begin_anew_if_needed(self, groups: Sequence[GroupBlocks]) -> bool:
         """After these groups: whether all begins anew, measured otherwise."""
         return False
 
@@ -89,10 +89,10 @@ class Scheduler(Protocol):
         """
         return False
 
-    def untold(self, groups: int, *, called: bool, decided: bool) -> bool:
+    def is_open(self, groups: int, *, called: bool, decided: bool) -> bool:
         """Whether what was called or decided after so many groups cannot be believed yet."""
         return False
 
-    def told(self, verdict: ev.Verdict) -> ev.Verdict:
+    def restrict_verdict(self, verdict: ev.RunVerdict) -> ev.RunVerdict:
         """The verdict, with what is known of how its values came about."""
         return verdict

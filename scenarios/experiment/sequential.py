@@ -1,6 +1,6 @@
 """The decision: when to stop, and which word the run may say.
 
-One `Comparison` for each workload x metric x pair. Its error is alpha / family (Bonferroni: comparisons
+One `SequentialComparison` for each workload x metric x pair. Its error is alpha / family (Bonferroni: comparisons
 stop at different times, and each may be the only one that is read), spent over the planned looks by
 `boundary`. The interval of a look is the repeated confidence interval at that look's nominal level, so it
 holds whenever the run stops.
@@ -18,30 +18,30 @@ from typing import NamedTuple
 
 from scenarios.experiment import looks
 from scenarios.experiment.order import order_effect
-from scenarios.experiment.places import FEWEST as FEWEST_PAIRS
-from scenarios.experiment.places import Scatter, by_place, scatter
-from scenarios.experiment.statistics.dependence import batch_length, batched
+from scenarios.experiment.places import MIN_PAIRS as FEWEST_PAIRS
+from scenarios.experiment.places import PlaceScatter, estimate_scatter, means_by_place
+from scenarios.experiment.statistics.dependence import batch_length, batch_means
 from scenarios.experiment.statistics.distributions import t_quantile
 from scenarios.experiment.statistics.stats import (
     Better,
     Sides,
     Spread,
     calm_weights,
-    deviation,
-    over_groups,
+    interval_over_groups,
+    sample_deviation,
     slower_pairs,
 )
 from scenarios.experiment.wording import places_text
 from scenarios.verdict import verdict as rule
-from scenarios.verdict.order import guarded
-from scenarios.verdict.verdict import GroupVerdict, OrderEffect, Why, interval_of, ratio_of
+from scenarios.verdict.order import apply_order_guard
+from scenarios.verdict.verdict import GroupVerdict, OrderEffect, UndecidedReason, interval_of, ratio_of
 
-BATCH = 6  # groups, as many as the first look has
-_FEWEST = 3  # with two groups Student's interval spans everything
+GROUPS_BEFORE_FIRST_ANALYSIS = 6  # groups, as many as the first look has
+_MIN_GROUPS = 3  # with two groups Student's interval spans everything
 
 
-class Estimated(NamedTuple):
-    """`ci95`: the interval that would hold if it stopped now; `look` counts from 1, 0 between looks."""
+class InterimEstimate(NamedTuple):
+    """`ci95`: the interval that would hold if it stopped now; `current_look` counts from 1, 0 between looks."""
 
     ratio: float
     ci95: tuple[float, float]
@@ -49,7 +49,9 @@ class Estimated(NamedTuple):
     look: int
 
 
-def orders(variants: Sequence[str], rng: random.Random, batch: int = BATCH) -> Iterator[tuple[str, ...]]:
+def draw_orders(
+    variants: Sequence[str], rng: random.Random, batch: int = GROUPS_BEFORE_FIRST_ANALYSIS
+) -> Iterator[tuple[str, ...]]:
     """Endless groups of blocks: a random permutation and then its mirror image (ABBA or BAAB for two).
 
     The mirror gives every variant the same mean place, so a linear drift cancels for every pair. Exchanging
@@ -58,7 +60,7 @@ def orders(variants: Sequence[str], rng: random.Random, batch: int = BATCH) -> I
 
     A batch of groups in which some pair always came in the same order is drawn again: with a neighbour whose
     period is the group's, six equal orders look like a difference, and 2 of 64 draws are like that. The coins
-    of a batch stay fair, each of the other 62 outcomes is 3 % likelier than before. `batch`: the groups at
+    of a batch stay fair, each of the other 62 outcomes is 3 % likelier than before. `batch_groups`: the groups at
     the first look. Later batches have six at least: of four, each of the other 14 outcomes is 14 % likelier, and beside
     a neighbour of the groups' own rhythm three such batches can make half as many more false calls.
     """
@@ -68,13 +70,13 @@ def orders(variants: Sequence[str], rng: random.Random, batch: int = BATCH) -> I
         firsts = [{half.index(a) < half.index(b) for half in halves} for a, b in pairs]
         if batch > 1 and any(len(first) < 2 for first in firsts):
             continue
-        batch = max(batch, BATCH)
+        batch = max(batch, GROUPS_BEFORE_FIRST_ANALYSIS)
         for half in halves:
             yield (*half, *reversed(half))
 
 
 @dataclass
-class Comparison:
+class SequentialComparison:
     """Log ratios of the groups of one comparison, and what may be said about them.
 
     `margin` as a share (0.05), `alpha` for the whole family of `family` comparisons, `planned_groups` as many
@@ -103,7 +105,7 @@ class Comparison:
     def __post_init__(self) -> None:
         self._batch = (0, 1)  # of so many groups
         first = FEWEST_PAIRS if self.all_pairs else 0
-        self.looks = looks.looks(self.planned_groups, self.min_groups, first)
+        self.looks = looks.plan_analyses(self.planned_groups, self.min_groups, first)
 
     def add(
         self,
@@ -126,16 +128,16 @@ class Comparison:
             self.sides.append(sides)
 
     @property
-    def share(self) -> float:
+    def alpha_share(self) -> float:
         """This comparison's part of alpha."""
         return self.alpha / max(1, self.family)
 
     @property
     def exact_from(self) -> int:
         """Groups from which on the drawn orders alone can hold the level: all fall alike in 2 of 2**groups draws."""
-        return math.ceil(1 - math.log2(self.share))
+        return math.ceil(1 - math.log2(self.alpha_share))
 
-    def agreement(self, groups: int) -> float:
+    def block_agreement(self, groups: int) -> float:
         """The share of the pairs of blocks, one of each side over all groups, that fall alike; 1 where the groups are
         enough. A neighbour who comes and goes in the groups' rhythm slows blocks of both sides.
         """
@@ -144,7 +146,7 @@ class Comparison:
         return max(slower_pairs(self.sides), slower_pairs([(b, a) for a, b in self.sides]))
 
     @property
-    def look(self) -> int:
+    def current_look(self) -> int:
         """The number of the look that is due now, from 1; 0 between looks."""
         groups = len(self.log_ratios)
         return self.looks.index(groups) + 1 if groups in self.looks else 0
@@ -154,147 +156,157 @@ class Comparison:
         """After how many groups it comes; 0 where none is to come."""
         return next((look for look in self.looks if look > len(self.log_ratios)), 0)
 
-    def level(self, final: bool = False) -> float:
+    def current_level(self, final: bool = False) -> float:
         """The nominal two-sided level of an interval taken now, paid for by the looks there were."""
         groups = len(self.log_ratios)
-        return looks.level(groups, self.looks, self.share, final or groups >= self.planned_groups)
+        return looks.nominal_level(
+            groups, self.looks, self.alpha_share, final or groups >= self.planned_groups
+        )
 
-    def spread(self, final: bool = False) -> Spread | None:
+    def current_spread(self, final: bool = False) -> Spread | None:
         """Estimate and interval of the log ratio, at this look's level."""
-        if len(self.log_ratios) < _FEWEST:
+        if len(self.log_ratios) < _MIN_GROUPS:
             return None
-        known = self._scatters()
-        floor = median(known) if known else 0.0
-        return self._over(self.log_ratios, final, floor)
+        known_scatters = self._known_scatters()
+        floor = median(known_scatters) if known_scatters else 0.0
+        return self._spread_over(self.log_ratios, final, floor)
 
-    def _over(self, values: Sequence[float], final: bool, floor: float) -> Spread | None:
+    def _spread_over(self, values: Sequence[float], final: bool, floor: float) -> Spread | None:
         """Over the groups, or over batches of them where they depend on each other; over the pairs of places once these
         are visited again. Where both is so, the wider one holds.
         """
-        known = self._scatters()
-        weights = calm_weights(known) if known else None
-        level, length, groups = self.level(final), self.batch, len(values)
-        found: list[Spread | None] = []
+        known_scatters = self._known_scatters()
+        weights = calm_weights(known_scatters) if known_scatters else None
+        level, length, groups = self.current_level(final), self.batch_groups, len(values)
+        spreads: list[Spread | None] = []
         if self._visited_again:
-            means, sums = by_place(values, weights, self.places)
-            found.append(over_groups(means, level, sums, floor * math.sqrt(len(means) / groups)))
-        if length > 1 or not found:
+            means, sums = means_by_place(values, weights, self.places)
+            spreads.append(interval_over_groups(means, level, sums, floor * math.sqrt(len(means) / groups)))
+        if length > 1 or not spreads:
             if length > 1:
-                values, weights = batched(values, weights, length)
-            found.append(over_groups(values, level, weights, floor / math.sqrt(length)))
-        return max((one for one in found if one is not None), key=lambda s: s.half_width, default=None)
+                values, weights = batch_means(values, weights, length)
+            spreads.append(interval_over_groups(values, level, weights, floor / math.sqrt(length)))
+        return max(
+            (spread for spread in spreads if spread is not None), key=lambda s: s.half_width, default=None
+        )
 
     @property
     def _visited_again(self) -> bool:
         return len(self.places) == len(self.log_ratios) and len(set(self.places)) < len(self.places)
 
-    def scatter(self) -> Scatter | None:
+    def place_scatter(self) -> PlaceScatter | None:
         """What places and slices scatter; None where the sides have no places or too few were visited."""
-        known = self._scatters()
-        if not known or len(self.places) != len(known):
+        known_scatters = self._known_scatters()
+        if not known_scatters or len(self.places) != len(known_scatters):
             return None
-        return scatter(self.log_ratios, known, self.places, self.all_pairs)
+        return estimate_scatter(self.log_ratios, known_scatters, self.places, self.all_pairs)
 
     @property
-    def batch(self) -> int:
+    def batch_groups(self) -> int:
         """How many consecutive groups are one unit of inference: more than one where they depend on each other."""
         groups = len(self.log_ratios)
         if self._batch[0] != groups:
             self._batch = (groups, batch_length(self.log_ratios))
         return self._batch[1]
 
-    def _scatters(self) -> list[float]:
+    def _known_scatters(self) -> list[float]:
         """Of all groups, or empty where one of them is unknown."""
-        known = [scatter for scatter in self.scatters if scatter is not None]
-        return known if len(known) == len(self.log_ratios) else []
+        known_scatters = [scatter for scatter in self.scatters if scatter is not None]
+        return known_scatters if len(known_scatters) == len(self.log_ratios) else []
 
-    def natural(self, differences: Sequence[float], final: bool = False) -> Spread | None:
+    def spread_of_differences(self, differences: Sequence[float], final: bool = False) -> Spread | None:
         """The same interval over the groups' differences in the metric's own unit (`stats.difference`)."""
-        if len(differences) < _FEWEST:
+        if len(differences) < _MIN_GROUPS:
             return None
-        known = self._scatters()
-        own = deviation(self.log_ratios)
-        floor = median(known) * deviation(differences) / own if known and own > 0 else 0.0
-        return self._over(differences, final, floor)
+        known_scatters = self._known_scatters()
+        own = sample_deviation(self.log_ratios)
+        floor = (
+            median(known_scatters) * sample_deviation(differences) / own
+            if known_scatters and own > 0
+            else 0.0
+        )
+        return self._spread_over(differences, final, floor)
 
-    def estimate(self) -> Estimated | None:
+    def interim_estimate(self) -> InterimEstimate | None:
         """The running estimate; None with fewer than three groups."""
-        spread = self.spread()
+        spread = self.current_spread()
         if spread is None:
             return None
         interval, _ = interval_of(spread.low, spread.high)
-        return Estimated(ratio_of(spread.estimate), interval, len(self.log_ratios), self.look)
+        return InterimEstimate(ratio_of(spread.estimate), interval, len(self.log_ratios), self.current_look)
 
     def at_look(self, group_seconds: float | None = None) -> GroupVerdict | None:
         """The decision, if a look is due now and it decides (the last planned one always does)."""
         groups = len(self.log_ratios)
         if groups >= self.planned_groups:
-            return self.final(group_seconds)
-        if not self.look:
+            return self.final_verdict(group_seconds)
+        if not self.current_look:
             return None
-        spread = self.spread()
+        spread = self.current_spread()
         if spread is None:
             return None
-        decision = self._decision(self._decide(spread, groups, last=False), spread, group_seconds)
-        self.is_contradicted = decision.not_measured
-        return decision if decision.decided else None
+        decision = self._verdict_for(self._decide(spread, groups, last=False), spread, group_seconds)
+        self.is_contradicted = decision.is_not_measured
+        return decision if decision.is_decided else None
 
-    def final(self, group_seconds: float | None = None) -> GroupVerdict:
+    def final_verdict(self, group_seconds: float | None = None) -> GroupVerdict:
         """The decision now, whatever was planned: what is left of alpha is spent here."""
-        spread = self.spread(final=True)
+        spread = self.current_spread(final=True)
         if spread is None:
             return GroupVerdict(
                 groups=len(self.log_ratios),
-                look=len(self._looked()),
-                alpha=self.share,
+                look=len(self._looks_taken()),
+                alpha=self.alpha_share,
                 margin=self.margin,
                 slower_in=self._slower_in,
                 reason="too few groups",
             )
-        return self._decision(self._decide(spread, len(self.log_ratios), last=True), spread, group_seconds)
+        return self._verdict_for(self._decide(spread, len(self.log_ratios), last=True), spread, group_seconds)
 
-    def _looked(self) -> list[int]:
+    def _looks_taken(self) -> list[int]:
         return [look for look in self.looks if look <= len(self.log_ratios)]
 
     def _decide(self, spread: Spread, groups: int, last: bool) -> rule.Ruling:
         edge = rule.margin_edge(self.margin)
         return rule.decide(
-            rule.Estimate(*spread, edge, groups, self.min_groups, self.agreement(groups), last)
+            rule.EffectEstimate(*spread, edge, groups, self.min_groups, self.block_agreement(groups), last)
         )
 
-    def _decision(self, ruling: rule.Ruling, spread: Spread, group_seconds: float | None) -> GroupVerdict:
+    def _verdict_for(self, ruling: rule.Ruling, spread: Spread, group_seconds: float | None) -> GroupVerdict:
         interval, smallest = interval_of(spread.low, spread.high)
         groups = len(self.log_ratios)
-        spreads = self.scatter()
-        needed = None if ruling.decided else groups_needed(spread, groups, self.margin, spreads)
+        spreads = self.place_scatter()
+        needed = None if ruling.is_decided else groups_needed(spread, groups, self.margin, spreads)
         by_places = needed is not None and math.isinf(needed)
         seconds = None if needed is None or by_places or group_seconds is None else needed * group_seconds
         places = places_text(spreads) if by_places and spreads else ""
         reasons = {
-            Why.FEW: f"{groups} groups where {self.min_groups} are needed",
-            Why.OVERLAP: f"{groups} groups are too few where blocks of both sides overlap ({self.exact_from} needed)",
+            UndecidedReason.TOO_FEW: f"{groups} groups where {self.min_groups} are needed",
+            UndecidedReason.OVERLAP: (
+                f"{groups} groups are too few where blocks of both sides overlap ({self.exact_from} needed)"
+            ),
         }
         verdict = GroupVerdict(
             verdict=ruling.word,
             ratio=ratio_of(spread.estimate),
             ci95=interval,
             groups=groups,
-            look=max(1, len(self._looked()) if groups in self.looks else len(self._looked()) + 1),
-            alpha=self.share,
+            look=max(1, len(self._looks_taken()) if groups in self.looks else len(self._looks_taken()) + 1),
+            alpha=self.alpha_share,
             margin=self.margin,
             smallest_effect=smallest,
             seconds_to_decide=seconds,
             slower_in=self._slower_in,
             reason="; ".join(r for r in (reasons.get(ruling.why), places) if r) or None,
-            batch=self.batch,
+            batch=self.batch_groups,
             pairs=spreads.pairs if spreads else 0,
             place_scatter=round(spreads.place, 5) if spreads else None,
             slice_scatter=round(spreads.slice, 5) if spreads else None,
         )
-        return guarded(verdict, self.order)
+        return apply_order_guard(verdict, self.effect_by_order)
 
     @property
-    def order(self) -> OrderEffect | None:
+    def effect_by_order(self) -> OrderEffect | None:
         """The effect by which of the two was measured first."""
         if len(self.firsts) != len(self.log_ratios):
             return None
@@ -310,22 +322,22 @@ class Comparison:
         It takes estimate and deviation as they are now and asks of each look to come what it would say.
         """
         groups = len(self.log_ratios)
-        if groups < _FEWEST:
+        if groups < _MIN_GROUPS:
             return None
-        now = over_groups(self.log_ratios)
-        known = self._scatters()
-        spread = max(deviation(self.log_ratios), median(known) if known else 0.0)
-        places = self.scatter()
+        now = interval_over_groups(self.log_ratios)
+        known_scatters = self._known_scatters()
+        spread = max(sample_deviation(self.log_ratios), median(known_scatters) if known_scatters else 0.0)
+        places = self.place_scatter()
         for look in self.looks:
             if look <= groups or now is None:
                 continue
-            level = looks.level(look, self.looks, self.share)
+            level = looks.nominal_level(look, self.looks, self.alpha_share)
             units, error = look, spread / math.sqrt(look)
             if places is not None and look > places.all_pairs:
                 units, error = places.all_pairs, places.error(look)
             half = t_quantile(1 - level / 2, units - 1) * error
             then = Spread(now.estimate, now.estimate - half, now.estimate + half)
-            if self._decide(then, look, last=look == self.planned_groups).decided:
+            if self._decide(then, look, last=look == self.planned_groups).is_decided:
                 return look - groups
         return max(0, self.planned_groups - groups)
 
@@ -335,7 +347,7 @@ class Comparison:
         return None if left is None else left * group_seconds
 
 
-def groups_needed(spread: Spread, groups: int, margin: float, scatter: Scatter | None = None) -> float:
+def groups_needed(spread: Spread, groups: int, margin: float, scatter: PlaceScatter | None = None) -> float:
     """About how many groups would decide, if the estimate stays and the width falls with the root.
 
     What places scatter falls with their number alone: math.inf where there are too few of them. The farther end
@@ -347,7 +359,7 @@ def groups_needed(spread: Spread, groups: int, margin: float, scatter: Scatter |
     room = max(size if size > edge else edge - size, edge / 4)
     reach = max(spread.high - spread.estimate, spread.estimate - spread.low)
     needed = max(groups + 1, math.ceil(groups * (reach / room) ** 2))
-    if scatter is None or not scatter.known or not scatter.place:
+    if scatter is None or not scatter.is_known or not scatter.place:
         return needed
     then = scatter.groups_for(reach, room)
     return then if math.isinf(then) else max(groups + 1, math.ceil(then))

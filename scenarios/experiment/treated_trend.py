@@ -12,27 +12,27 @@ import msgspec
 
 from probes.units import percent
 from scenarios import events as ev
-from scenarios.experiment.reference import shared, weakened
-from scenarios.experiment.reference import steps as steps_of
+from scenarios.experiment.reference import log_steps as steps_of
+from scenarios.experiment.reference import shared_part, weaken_reference
 from scenarios.experiment.statistics.distributions import t_quantile
-from scenarios.experiment.statistics.least_squares import Coefficient, Fit, least_squares
+from scenarios.experiment.statistics.least_squares import Coefficient, LeastSquaresFit, least_squares
 from scenarios.experiment.trend import (
     MATTERS_A_ROUND,
     PerGB,
-    concluded,
-    correlation_of,
-    estimated,
+    conclude_trend,
     explain_trend,
-    gigabytes,
-    trend,
+    fit_rounds,
+    gigabytes_written,
+    residual_correlation,
+    trend_estimate,
 )
-from scenarios.verdict.verdict import OPEN, Trend, decide, still, with_figures
+from scenarios.verdict.verdict import OPEN, Trend, decide, hold_word, with_figures
 
-LEAST_FREEDOM = 3
+MIN_FREEDOM = 3
 TRIM = "trim"
 
 
-class Jump(NamedTuple):
+class TreatmentJump(NamedTuple):
     """What a trim gave back, as a share of the level before it; `before_round` counts from 1, 0: all of them alike.
 
     `called` only where it is beyond chance at 1 % over all trims of the series.
@@ -60,12 +60,12 @@ class Jump(NamedTuple):
 
 class TreatedTrend(NamedTuple):
     trend: Trend
-    jumps: tuple[Jump, ...] = ()
+    jumps: tuple[TreatmentJump, ...] = ()
 
-    def verdict(self, t: float, workload: str) -> ev.SeriesVerdict:
+    def series_verdict(self, t: float, workload: str) -> ev.SeriesVerdict:
         event = ev.SeriesVerdict(t=t, workload=workload, rounds=0, verdict=OPEN)
-        told = "; ".join((self.trend.explain, *(jump.text for jump in self.jumps)))
-        return msgspec.structs.replace(with_figures(event, self.trend), explain=told)
+        explanation = "; ".join((self.trend.explain, *(jump.text for jump in self.jumps)))
+        return msgspec.structs.replace(with_figures(event, self.trend), explain=explanation)
 
 
 def treated_trend(
@@ -82,14 +82,14 @@ def treated_trend(
     (reference.py).
     """
     at = [i for i in range(1, len(values)) if trims[i]]
-    share = shared(steps_of(values, references, at))
-    part = _course(values, weakened(references, share), at, bytes_written, treatment)
+    share = shared_part(steps_of(values, references, at))
+    part = _fit_treated_trend(values, weaken_reference(references, share), at, bytes_written, treatment)
     if share >= 1 or len(set(references)) < 2:
         return part
-    return _held_by_both(part, _course(values, references, at, bytes_written, treatment))
+    return _held_by_both(part, _fit_treated_trend(values, references, at, bytes_written, treatment))
 
 
-def _course(
+def _fit_treated_trend(
     values: Sequence[float],
     references: Sequence[float],
     at: Sequence[int],
@@ -97,65 +97,70 @@ def _course(
     treatment: str,
 ) -> TreatedTrend:
     n = len(values)
-    plain = trend(values, references, bytes_written)
+    plain = fit_rounds(values, references, bytes_written)
     if not at or plain.slope_per_round is None:
         return TreatedTrend(plain)
     ys = [math.log(v / r) for v, r in zip(values, references, strict=True)]
     rounds = [float(i) for i in range(n)]
     steps = [[float(i >= place) for i in range(n)] for place in at]
-    if n - 2 - len(steps) < LEAST_FREEDOM:  # too many to be told apart: one step for all
+    if n - 2 - len(steps) < MIN_FREEDOM:  # too many to be told apart: one step for all
         steps = [[float(sum(place <= i for place in at)) for i in range(n)]]
-    fit = _fitted(rounds, steps, ys)
+    fit = _fit_steps(rounds, steps, ys)
     if fit is None:  # a trim before every round: its effect cannot be told from the trend
         return TreatedTrend(plain)
     jumps = tuple(
-        _jump(fit.estimate(2 + k), at[k] + 1 if len(steps) == len(at) else 0, len(steps), treatment)
+        _treatment_jump(
+            fit.coefficient_at(2 + k), at[k] + 1 if len(steps) == len(at) else 0, len(steps), treatment
+        )
         for k in range(len(steps))
     )
-    return TreatedTrend(_trend(fit.estimate(1), n, _per_gb(ys, bytes_written, steps), treatment), jumps)
+    return TreatedTrend(
+        _explained_trend(fit.coefficient_at(1), n, _per_gb(ys, bytes_written, steps), treatment), jumps
+    )
 
 
-def _held_by_both(part: TreatedTrend, whole: TreatedTrend) -> TreatedTrend:
+def _held_by_both(part: TreatedTrend, full_reference: TreatedTrend) -> TreatedTrend:
     """The first with its intervals widened to hold the second's estimates, and nothing called that only one shows."""
-    mine, other = part.trend, whole.trend
+    mine, other = part.trend, full_reference.trend
     if mine.slope_per_round is None or mine.ci95 is None or other.slope_per_round is None:
         return part
     freedom = mine.rounds - 2 - len(part.jumps)
     treatment = part.jumps[0].treatment if part.jumps else ""
     slope = mine.slope_per_round
-    interval = _widened(mine.ci95, slope, other.slope_per_round)
-    least = _smaller(slope, mine.ci95, other.slope_per_round, freedom)
-    word = still(mine.verdict, estimated(least, interval, mine.shows_after, mine.rounds))
+    interval = _widen_interval(mine.ci95, slope, other.slope_per_round)
+    least = _smaller_coefficient(slope, mine.ci95, other.slope_per_round, freedom)
+    word = hold_word(mine.verdict, trend_estimate(least, interval, mine.shows_after, mine.rounds))
     per_gb = mine.per_gb_ci95
     if per_gb is not None and mine.per_gb is not None and other.per_gb is not None:
-        per_gb = _widened(per_gb, mine.per_gb, other.per_gb)
-    found = msgspec.structs.replace(
-        mine, verdict=word, ci95=interval, p=least.p, per_gb_ci95=per_gb,
+        per_gb = _widen_interval(per_gb, mine.per_gb, other.per_gb)
+    widened = msgspec.structs.replace(
+        mine, verdict=word, ci95=interval, p=least.p_value_of_zero, per_gb_ci95=per_gb,
         smallest_effect=(interval[1] - interval[0]) / 2,
     )  # fmt: skip
     text = mine.explain
-    if mine.differs and not word.differs:
+    if mine.is_different and not word.is_different:
         text = (
             f"Inconclusive after {mine.rounds} rounds: by themselves {percent(abs(slope))} a round "
             f"{'lost' if slope < 0 else 'gained'}, which the reference reads do not confirm"
         )
-    elif mine.differs or word != mine.verdict:
-        text = _said(found, treatment)
-        if mine.differs and other.verdict != word:
+    elif mine.is_different or word != mine.verdict:
+        text = _explain_trend(widened, treatment)
+        if mine.is_different and other.verdict != word:
             text += "; the reference reads scatter too much to exclude that the host got slower as well"
-    told = msgspec.structs.replace(found, explain=text)
-    if len(part.jumps) != len(whole.jumps):
-        return TreatedTrend(told, part.jumps)
+    explained = msgspec.structs.replace(widened, explain=text)
+    if len(part.jumps) != len(full_reference.jumps):
+        return TreatedTrend(explained, part.jumps)
     return TreatedTrend(
-        told, tuple(_jump_by_both(a, b, freedom) for a, b in zip(part.jumps, whole.jumps, strict=True))
+        explained,
+        tuple(_jump_by_both(a, b, freedom) for a, b in zip(part.jumps, full_reference.jumps, strict=True)),
     )
 
 
-def _widened(ci: tuple[float, float], own: float, other: float) -> tuple[float, float]:
+def _widen_interval(ci: tuple[float, float], own: float, other: float) -> tuple[float, float]:
     return ci[0] + min(0.0, other - own), ci[1] + max(0.0, other - own)
 
 
-def _smaller(own: float, ci: tuple[float, float], other: float, freedom: int) -> Coefficient:
+def _smaller_coefficient(own: float, ci: tuple[float, float], other: float, freedom: int) -> Coefficient:
     """Of two estimates, with the first one's error; none where they differ in sign."""
     if own * other <= 0 or freedom < 1:
         return Coefficient(0.0, 0.0, 1, 0.0, 0.0)
@@ -163,67 +168,71 @@ def _smaller(own: float, ci: tuple[float, float], other: float, freedom: int) ->
     return Coefficient(math.copysign(min(abs(own), abs(other)), own), error, freedom, 0.0, 0.0)
 
 
-def _jump_by_both(mine: Jump, other: Jump, freedom: int) -> Jump:
-    least = _smaller(mine.gave, mine.ci95, other.gave, freedom)
+def _jump_by_both(mine: TreatmentJump, other: TreatmentJump, freedom: int) -> TreatmentJump:
+    least = _smaller_coefficient(mine.gave, mine.ci95, other.gave, freedom)
     return mine._replace(
-        ci95=_widened(mine.ci95, mine.gave, other.gave),
-        p=max(mine.p, least.p),
-        called=mine.called and decide(estimated(least, mine.ci95, None, 2)).word.differs,
+        ci95=_widen_interval(mine.ci95, mine.gave, other.gave),
+        p=max(mine.p, least.p_value_of_zero),
+        called=mine.called and decide(trend_estimate(least, mine.ci95, None, 2)).word.is_different,
     )
 
 
-def _fitted(xs: Sequence[float], steps: Sequence[Sequence[float]], ys: Sequence[float]) -> Fit | None:
+def _fit_steps(
+    xs: Sequence[float], steps: Sequence[Sequence[float]], ys: Sequence[float]
+) -> LeastSquaresFit | None:
     ones = [1.0] * len(ys)
     first = least_squares([ones, list(xs), *map(list, steps)], list(ys), 0.0)
-    if first is None or first.freedom < LEAST_FREEDOM:
+    if first is None or first.freedom < MIN_FREEDOM:
         return None
     without = [
         y - sum(c * s[i] for c, s in zip(first.values[2:], steps, strict=True)) for i, y in enumerate(ys)
     ]
     # At 1 the level would be lost in the differences, and with it the equations' solution.
-    correlation = min(0.98, correlation_of(list(xs), without))
+    correlation = min(0.98, residual_correlation(list(xs), without))
     return least_squares([ones, list(xs), *map(list, steps)], list(ys), correlation)
 
 
-def _jump(line: Coefficient, before_round: int, family: int, treatment: str) -> Jump:
+def _treatment_jump(line: Coefficient, before_round: int, family: int, treatment: str) -> TreatmentJump:
     gave = math.expm1(line.value)
-    low, high = line.ci95
-    called = decide(estimated(line, (low, high), None, 2, family)).word.differs
-    return Jump(before_round, gave, (math.expm1(low), math.expm1(high)), line.p, called, treatment)
+    low, high = line.interval_95
+    called = decide(trend_estimate(line, (low, high), None, 2, family)).word.is_different
+    return TreatmentJump(
+        before_round, gave, (math.expm1(low), math.expm1(high)), line.p_value_of_zero, called, treatment
+    )
 
 
-def _trend(line: Coefficient, n: int, per_gb: PerGB, treatment: str) -> Trend:
-    low, high = line.ci95
-    found = concluded(line, n, math.expm1(line.value), (math.expm1(low), math.expm1(high)), per_gb)
-    return msgspec.structs.replace(found, explain=_said(found, treatment))
+def _explained_trend(line: Coefficient, n: int, per_gb: PerGB, treatment: str) -> Trend:
+    low, high = line.interval_95
+    concluded = conclude_trend(line, n, math.expm1(line.value), (math.expm1(low), math.expm1(high)), per_gb)
+    return msgspec.structs.replace(concluded, explain=_explain_trend(concluded, treatment))
 
 
-def _said(found: Trend, treatment: str) -> str:
-    n, a_round, interval, shows_after = found.rounds, found.slope_per_round, found.ci95, found.shows_after
+def _explain_trend(trend: Trend, treatment: str) -> str:
+    n, a_round, interval, shows_after = trend.rounds, trend.slope_per_round, trend.ci95, trend.shows_after
     if a_round is None or interval is None:
-        return found.explain
+        return trend.explain
     if not treatment:
         total = math.expm1(math.log1p(a_round) * (n - 1)) if a_round > -1 else -1.0
-        return explain_trend(found, total)
+        return explain_trend(trend, total)
     shown = f"{interval[0] * 100:+.1f} to {interval[1] * 100:+.1f} % a round"
-    if found.differs:
+    if trend.is_different:
         verb = "lost" if a_round < 0 else "gained"
         return f"{percent(abs(a_round))} {verb} a round between the {treatment}s ({shown})"
-    if found.equal:
+    if trend.is_equal:
         return (
             f"No degradation seen in {n} rounds between the {treatment}s ({shown}): {percent(MATTERS_A_ROUND)} a round "
             f"would have shown after {shows_after}"
         )
     later = f"would show after about {shows_after}" if shows_after else "would not show soon"
-    seen = f"{n} rounds ({shown}, the {treatment}s taken out)"
-    return f"Inconclusive after {seen}: {percent(MATTERS_A_ROUND)} a round {later}"
+    rounds_text = f"{n} rounds ({shown}, the {treatment}s taken out)"
+    return f"Inconclusive after {rounds_text}: {percent(MATTERS_A_ROUND)} a round {later}"
 
 
 def _per_gb(ys: Sequence[float], written: Sequence[float] | None, steps: Sequence[Sequence[float]]) -> PerGB:
-    xs = gigabytes(written, len(ys))
-    fit = None if xs is None else _fitted(xs, steps, ys)
+    xs = gigabytes_written(written, len(ys))
+    fit = None if xs is None else _fit_steps(xs, steps, ys)
     if fit is None:
         return None, None
-    line = fit.estimate(1)
-    low, high = line.ci95
+    line = fit.coefficient_at(1)
+    low, high = line.interval_95
     return math.expm1(line.value), (math.expm1(low), math.expm1(high))

@@ -20,69 +20,71 @@ import msgspec
 
 from probes.units import counted, percent
 from scenarios.experiment.statistics.distributions import t_quantile
-from scenarios.experiment.statistics.least_squares import Coefficient, Fit, least_squares
+from scenarios.experiment.statistics.least_squares import Coefficient, LeastSquaresFit, least_squares
 from scenarios.experiment.statistics.stats import Better
 from scenarios.verdict import verdict as rule
 from scenarios.verdict.verdict import Trend
 
-LEAST_ROUNDS = 6
+MIN_ROUNDS = 6
 CALLED_AT = 0.01
 ASSUMED_CORRELATION = 0.6
 MATTERS_A_ROUND = 0.02  # the loss that a series must have been able to show before it may say "none"
-LEAST_TOTAL = 0.01  # over all rounds seen: less is not called, however sure it is
+MIN_TOTAL_CHANGE = 0.01  # over all rounds seen: less is not called, however sure it is
 Ends: TypeAlias = tuple[float, float]  # of an interval
 PerGB: TypeAlias = tuple[float | None, Ends | None]  # the change a GB, with its interval
 _GB = 1e9
-_MOST_ROUNDS = 120
+_MAX_ROUNDS = 120
 
 
 def fit_line(xs: Sequence[float], ys: Sequence[float], correlation: float) -> Coefficient:
     """The slope of ys over xs with errors correlated by `correlation` (0..1) from one to the next."""
-    return _line(xs, ys, correlation).estimate(1)
+    return _fit_trend_line(xs, ys, correlation).coefficient_at(1)
 
 
-def _line(xs: Sequence[float], ys: Sequence[float], correlation: float) -> Fit:
+def _fit_trend_line(xs: Sequence[float], ys: Sequence[float], correlation: float) -> LeastSquaresFit:
     fit = least_squares([[1.0] * len(ys), [x - xs[0] for x in xs]], ys, correlation)
     assert fit is not None, "three points or more, not all at one place"
     return fit
 
 
-def correlation_of(xs: Sequence[float], ys: Sequence[float]) -> float:
+def residual_correlation(xs: Sequence[float], ys: Sequence[float]) -> float:
     """The correlation to reckon with: 0.6, or more where the residuals' own (bias corrected) is higher."""
     n = len(ys)
-    fit = _line(xs, ys, 0.0)
+    fit = _fit_trend_line(xs, ys, 0.0)
     level, slope = fit.values
     if fit.squares <= 1e-20 * math.fsum(y * y for y in ys):  # nothing but rounding
         return ASSUMED_CORRELATION
     residuals = [y - level - slope * (x - xs[0]) for x, y in zip(xs, ys, strict=True)]
-    seen = math.fsum(a * b for a, b in pairwise(residuals)) / fit.squares
-    corrected = seen + (2 + 4 * seen) / n  # of a detrended series it comes out too low by about that much
+    correlation = math.fsum(a * b for a, b in pairwise(residuals)) / fit.squares
+    corrected = (
+        correlation + (2 + 4 * correlation) / n
+    )  # of a detrended series it comes out too low by about that much
     return min(1.0, max(ASSUMED_CORRELATION, corrected + (0.1 if n < 12 else 0.3)))
 
 
 @lru_cache(maxsize=1024)
 def _slope_spread(rounds: int, correlation: float) -> float:
     """Of a line through evenly spaced rounds."""
-    return _line([float(i) for i in range(rounds)], [0.0] * rounds, correlation).spreads[1]
+    return _fit_trend_line([float(i) for i in range(rounds)], [0.0] * rounds, correlation).spreads[1]
 
 
 def rounds_to_show(line: Coefficient, slope: float = MATTERS_A_ROUND) -> int | None:
     """After how many rounds such a log slope would be called some eight times out of ten; None: never soon."""
     rho = line.correlation
 
-    def shown(n: int) -> bool:
+    def would_show(n: int) -> bool:
         if rho >= 0.995:
             error = line.noise / math.sqrt(n - 1)
         else:
             error = line.noise * math.sqrt((1 - rho * rho) * _slope_spread(n, rho))
         return slope >= (t_quantile(1 - CALLED_AT / 2, n - 2) + t_quantile(0.9, n - 2)) * error
 
-    counts = range(LEAST_ROUNDS, _MOST_ROUNDS)
-    first = bisect_left(counts, True, key=shown)  # every round more makes the error smaller
+    counts = range(MIN_ROUNDS, _MAX_ROUNDS)
+    first = bisect_left(counts, True, key=would_show)  # every round more makes the error smaller
     return counts[first] if first < len(counts) else None
 
 
-def _a_round(log_slope: float, span: float) -> float:
+def _change_per_round(log_slope: float, span: float) -> float:
     """A log slope as the mean loss a unit over the span, in fractions of round 1."""
     return math.expm1(min(50.0, log_slope * span)) / span
 
@@ -96,7 +98,7 @@ def log_ratios(values: Sequence[float], references: Sequence[float], better: Bet
     return [sign * (math.log(v) - math.log(r)) for v, r in pairs]
 
 
-def trend(
+def fit_rounds(
     values: Sequence[float],
     references: Sequence[float],
     bytes_written: Sequence[float] | None = None,
@@ -108,31 +110,31 @@ def trend(
     """
     n = len(values)
     ys = log_ratios(values, references, better)
-    if ys is None or n < LEAST_ROUNDS:
+    if ys is None or n < MIN_ROUNDS:
         reason = (
-            "a round without a value" if ys is None else f"{counted(n, 'round')}, {LEAST_ROUNDS} are needed"
+            "a round without a value" if ys is None else f"{counted(n, 'round')}, {MIN_ROUNDS} are needed"
         )
         return Trend(rounds=n, explain=reason, reason=reason)
     xs = [float(i) for i in range(n)]
-    line = fit_line(xs, ys, correlation_of(xs, ys))
+    line = fit_line(xs, ys, residual_correlation(xs, ys))
     span = n - 1.0
     slope = line.value
-    low, high = line.ci95
-    interval = (_a_round(low, span), _a_round(high, span))
+    low, high = line.interval_95
+    interval = (_change_per_round(low, span), _change_per_round(high, span))
     per_gb = _per_gb(ys, bytes_written, line.correlation)
-    found = concluded(line, n, _a_round(slope, span), interval, per_gb)
-    return msgspec.structs.replace(found, explain=explain_trend(found, math.expm1(slope * span)))
+    concluded = conclude_trend(line, n, _change_per_round(slope, span), interval, per_gb)
+    return msgspec.structs.replace(concluded, explain=explain_trend(concluded, math.expm1(slope * span)))
 
 
-def concluded(line: Coefficient, n: int, a_round: float, interval: Ends, per_gb: PerGB) -> Trend:
+def conclude_trend(line: Coefficient, n: int, a_round: float, interval: Ends, per_gb: PerGB) -> Trend:
     """The verdict on a line through n rounds, its slope and interval in fractions a round; without words."""
     shows_after = rounds_to_show(line)
     return Trend(
-        verdict=rule.decide(estimated(line, interval, shows_after, n)).word,
+        verdict=rule.decide(trend_estimate(line, interval, shows_after, n)).word,
         rounds=n,
         slope_per_round=a_round,
         ci95=interval,
-        p=line.p,
+        p=line.p_value_of_zero,
         per_gb=per_gb[0],
         per_gb_ci95=per_gb[1],
         smallest_effect=(interval[1] - interval[0]) / 2,
@@ -140,24 +142,24 @@ def concluded(line: Coefficient, n: int, a_round: float, interval: Ends, per_gb:
     )
 
 
-def estimated(
+def trend_estimate(
     line: Coefficient, interval: Ends, shows_after: int | None, rounds: int, family: int = 1
-) -> rule.Estimate:
+) -> rule.EffectEstimate:
     """For the rule. The change over all rounds at the level of `CALLED_AT`; none is told by the one a round.
 
     `interval`: of the change a round, in fractions; family: of how many such lines together the level is shared.
     """
     total, half = ((rounds - 1) * x for x in (line.value, line.half_width(CALLED_AT / family)))
-    edge = rule.margin_edge(LEAST_TOTAL)
+    edge = rule.margin_edge(MIN_TOTAL_CHANGE)
     sure = abs(total) > max(
         half, edge
     )  # something is there: whether clearly more than the least says the rule
     telling = shows_after is not None and shows_after <= rounds and not sure
-    within = rule.Within(*interval, MATTERS_A_ROUND, telling)
-    return rule.Estimate(total, total - half, total + half, edge, within=within)
+    within = rule.IntervalWithin(*interval, MATTERS_A_ROUND, telling)
+    return rule.EffectEstimate(total, total - half, total + half, edge, within=within)
 
 
-def gigabytes(written: Sequence[float] | None, rounds: int) -> list[float] | None:
+def gigabytes_written(written: Sequence[float] | None, rounds: int) -> list[float] | None:
     """Written since the first round; None where it is not known of each, or nothing was."""
     if written is None or len(written) != rounds or written[-1] <= written[0]:
         return None
@@ -165,21 +167,24 @@ def gigabytes(written: Sequence[float] | None, rounds: int) -> list[float] | Non
 
 
 def _per_gb(ys: Sequence[float], written: Sequence[float] | None, correlation: float) -> PerGB:
-    xs = gigabytes(written, len(ys))
+    xs = gigabytes_written(written, len(ys))
     if xs is None:
         return None, None
     line = fit_line(xs, ys, correlation)
-    low, high = line.ci95
-    return _a_round(line.value, xs[-1]), (_a_round(low, xs[-1]), _a_round(high, xs[-1]))
+    low, high = line.interval_95
+    return _change_per_round(line.value, xs[-1]), (
+        _change_per_round(low, xs[-1]),
+        _change_per_round(high, xs[-1]),
+    )
 
 
-def explain_trend(found: Trend, total: float) -> str:
+def explain_trend(trend: Trend, total: float) -> str:
     """`total`: the change over all rounds, as a share."""
-    n, slope, interval, shows_after = found.rounds, found.slope_per_round, found.ci95, found.shows_after
+    n, slope, interval, shows_after = trend.rounds, trend.slope_per_round, trend.ci95, trend.shows_after
     if slope is None or interval is None:
-        return found.reason or ""
+        return trend.reason or ""
     low, high = interval
-    if found.differs:
+    if trend.is_different:
         verb = "lost" if slope < 0 else "gained"
         inner, outer = sorted(map(abs, interval))
         return (
@@ -188,7 +193,7 @@ def explain_trend(found: Trend, total: float) -> str:
         )
     shown = f"{low * 100:+.1f} to {high * 100:+.1f} % a round"
     matters = f"{percent(MATTERS_A_ROUND)} a round"
-    if found.equal:
+    if trend.is_equal:
         return f"No degradation seen in {n} rounds ({shown}): {matters} would have been visible after {shows_after}"
     if shows_after is None:
         return f"Inconclusive after {n} rounds ({shown}): the noise is too large for {matters}"

@@ -8,56 +8,56 @@ from collections.abc import Sequence
 
 from probes import units
 from scenarios import events as ev
-from scenarios.experiment.places import Scatter
+from scenarios.experiment.places import PlaceScatter
 from scenarios.experiment.statistics.drift import Drift
 from scenarios.experiment.statistics.stats import Spread
 
 FARTHEST = 10  # times what was measured
 
 
-def titled(title: str, *, control: bool) -> str:
+def title_of_workload(title: str, *, control: bool) -> str:
     """A workload's title; the negative control is named as such wherever it stands among others."""
     return f"{title} (control)" if control else title
 
 
-def not_measured(what: str, why: str | None = None) -> str:
-    return f"{what}: not measured" + (f": {why}" if why else "")
+def not_measured_text(subject: str, why: str | None = None) -> str:
+    return f"{subject}: not measured" + (f": {why}" if why else "")
 
 
-def effect_words(verdict: ev.Verdict) -> str:
+def effect_words(verdict: ev.RunVerdict) -> str:
     """`27 % slower (95 % CI 24 to 30 %)`, `no material difference (95 % CI 2 % slower to 3 % faster)`."""
     size, interval = effect_cells(verdict)
     return f"{size} (95 % CI {interval})" if interval else size
 
 
-def effect_cells(verdict: ev.Verdict) -> tuple[str, str]:
+def effect_cells(verdict: ev.RunVerdict) -> tuple[str, str]:
     """Size and interval, for a table whose head says what they are: `27 % slower`, `24 to 30 %`."""
-    decided = verdict.differs and verdict.ratio is not None
+    decided = verdict.is_different and verdict.ratio is not None
     size = units.effect(verdict.ratio) if decided else verdict.verdict
     if verdict.ci95 is None:
         return size, ""
     if decided:
         return size, units.between(*verdict.ci95, verdict.ratio)
-    return size, _possible(*verdict.ci95)
+    return size, _possible_range(*verdict.ci95)
 
 
-def _possible(low: float, high: float) -> str:
+def _possible_range(low: float, high: float) -> str:
     """An undecided estimate has no direction of its own: its interval says what is possible."""
     words = units.between(low, high)
     return words if low < 1 < high else f"{words} {units.direction(low)}"
 
 
-def groups_words(verdict: ev.Verdict) -> str:
+def groups_words(verdict: ev.RunVerdict) -> str:
     """`B was slower in 10 of 10 groups`; empty without groups."""
     if not verdict.groups:
         return ""
     groups = units.counted(verdict.groups, "group")
-    if verdict.faster:
+    if verdict.is_faster:
         return f"{verdict.variant} was faster in {verdict.groups - verdict.slower_in} of {groups}"
     return f"{verdict.variant} was slower in {verdict.slower_in} of {groups}"
 
 
-def reckoned_s(verdict: ev.Verdict) -> float | None:
+def reckoned_s(verdict: ev.RunVerdict) -> float | None:
     """The seconds that would decide it, where what was measured reaches so far: what a few groups scatter says nothing
     about hours."""
     seconds = verdict.seconds_to_decide
@@ -65,9 +65,9 @@ def reckoned_s(verdict: ev.Verdict) -> float | None:
     return seconds if seconds is not None and seconds <= most else None
 
 
-def resolution_words(verdict: ev.Verdict) -> str:
+def resolution_words(verdict: ev.RunVerdict) -> str:
     """What was too small to be decided, and how long it would take; empty where it was decided."""
-    if not verdict.undecided:
+    if not verdict.is_undecided:
         return ""
     parts = []
     if verdict.smallest_effect is not None:
@@ -80,12 +80,12 @@ def resolution_words(verdict: ev.Verdict) -> str:
     return "; ".join(parts)
 
 
-def explanation(verdict: ev.Verdict) -> str:
+def explain_verdict(verdict: ev.RunVerdict) -> str:
     """How the verdict came about, in one line: a scenario's own words where it has some."""
     if verdict.explain:
         return verdict.explain
     parts = [groups_words(verdict)]
-    if verdict.equal:
+    if verdict.is_equal:
         parts.append(f"the interval lies within the margin of {units.percent(verdict.margin)}")
     if verdict.batch > 1 and not verdict.pairs:
         parts.append(
@@ -109,7 +109,7 @@ def scatter_words(pairs: int, place: float, within: float) -> str:
     )
 
 
-def places_text(scatter: Scatter) -> str:
+def places_text(scatter: PlaceScatter) -> str:
     """Why no further group would decide it."""
     differ = f"the places of one directory differ by ±{100 * math.expm1(scatter.place):.1f} %"
     return f"{differ}, and {scatter.all_pairs} pairs of them allow no narrower interval"
@@ -118,21 +118,24 @@ def places_text(scatter: Scatter) -> str:
 def drift_text(drifting: Sequence[Drift], unit: str) -> str:
     """`A falls from 340 k to 56 k IOPS while it is measured; the other side does not follow, ...`."""
     alone = "; the other side does not" if len(drifting) == 1 else ""
-    return f"{_courses(drifting, unit)}{alone}, so the effect depends on the moment of measuring"
+    return f"{_drift_courses(drifting, unit)}{alone}, so the effect depends on the moment of measuring"
 
 
 def moves_text(moving: Sequence[Drift], unit: str) -> str:
     """`A rises from 10 k to 200 k ops/s while it is measured, as the other side does ...`."""
-    return f"{_courses(moving, unit)}, the sides alike: the effect holds, the levels depend on the moment of measuring"
+    return (
+        f"{_drift_courses(moving, unit)}, the sides alike: the effect holds, the levels depend on the "
+        "moment of measuring"
+    )
 
 
-def _courses(drifting: Sequence[Drift], unit: str) -> str:
-    told = " and ".join(
+def _drift_courses(drifting: Sequence[Drift], unit: str) -> str:
+    courses = " and ".join(
         f"{d.variant} {'falls' if d.last < d.first else 'rises'} "
         f"from {units.prefixed(d.first).strip()} to {units.prefixed(d.last).strip()} {unit}".rstrip()
         for d in drifting
     )
-    return f"{told} while it is measured"
+    return f"{courses} while it is measured"
 
 
 def carry_over_text(bias: Spread, block_s: float | None) -> str:
@@ -141,8 +144,8 @@ def carry_over_text(bias: Spread, block_s: float | None) -> str:
     Without `block_s` it was seen in shorter slices, and the time did not suffice to see whether it has gone.
     """
     low, high = sorted(abs(math.expm1(edge)) for edge in (bias.low, bias.high))
-    where = "slices, and whether it still does in longer ones takes more groups"
+    extent = "slices, and whether it still does in longer ones takes more groups"
     if block_s is not None:
-        where = f"blocks of {block_s:g} s, though each was flushed and waited for"
+        extent = f"blocks of {block_s:g} s, though each was flushed and waited for"
     size = f"it shifts the ratio by {units.percent(low)} to {units.percent(high)}"
-    return f"work of one side continues into the other's {where}: {size}"
+    return f"work of one side continues into the other's {extent}: {size}"

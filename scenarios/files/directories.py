@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from probes.bench.disk.refusals import Suitability, suitability
+from probes.bench.disk.refusals import Suitability, check_suitability
 from probes.host import Host
 from probes.system.disk.topology import Placement, placement
-from scenarios.model import Options, Usage
+from scenarios.model import Options, UsageError
 
 
 def default_directories(host: Host) -> tuple[str, ...]:
@@ -21,13 +21,13 @@ def default_directories(host: Host) -> tuple[str, ...]:
     return tuple(chosen.values())
 
 
-def holding(host: Host, directory: str) -> str:
+def file_system_of(host: Host, directory: str) -> str:
     """The file system that a directory is on: its device number, or where it is mounted."""
     place = placement(host, directory)
     return place.mount.devno or place.mount.mountpoint if isinstance(place, Placement) else directory
 
 
-class OwnDirectory:
+class TestDirectory:
     """Where a scenario of one directory makes its test files: the named one, or the first usual one that fits.
 
     Without one `fit` is None and `refusal` says why.
@@ -35,18 +35,20 @@ class OwnDirectory:
 
     def __init__(self, host: Host, options: Options, default_bytes: int, workloads: Sequence[str]) -> None:
         """Raises Usage where several are named."""
-        named = options.strings("dir")
-        if len(named) > 1:
-            raise Usage("give --dir once here, or run storage to compare several directories")
-        self.explicit = bool(named)
+        named_directories = options.as_strings("dir")
+        if len(named_directories) > 1:
+            raise UsageError("give --dir once here, or run storage to compare several directories")
+        self.explicit = bool(named_directories)
         self.fit: Suitability | None = None
         self.refusal = ""
-        directories = named or default_directories(host)
+        directories = named_directories or default_directories(host)
         if not directories:
             self.refusal = "neither $TMPDIR nor /var/tmp is there: name a directory"
         for directory in directories:
-            asked = options.integer("size") or None
-            fit = suitability(host, directory, explicit=self.explicit, size_bytes=asked, workloads=workloads)
+            asked = options.as_integer("size") or None
+            fit = check_suitability(
+                host, directory, explicit=self.explicit, size_bytes=asked, workloads=workloads
+            )
             if not fit.refusal:
                 least = fit.size_bytes if asked else min(fit.size_bytes, default_bytes)
                 self.fit, self.refusal = msgspec.structs.replace(fit, size_bytes=least), ""
@@ -54,7 +56,7 @@ class OwnDirectory:
             self.refusal = fit.refusal
 
     @property
-    def directory(self) -> str:
+    def directory_path(self) -> str:
         return self.fit.directory if self.fit is not None else ""
 
     @property
@@ -62,12 +64,12 @@ class OwnDirectory:
         return self.fit.size_bytes if self.fit is not None else 0
 
     @property
-    def leaves(self) -> tuple[str, ...]:
+    def leaf_devices(self) -> tuple[str, ...]:
         return self.fit.placement.leaves if self.fit is not None and self.fit.placement is not None else ()
 
     @property
-    def device(self) -> str:
+    def device_name(self) -> str:
         """The leaves' names; the source where no device is known (a network file system)."""
         if self.fit is None or self.fit.placement is None:
             return ""
-        return ", ".join(self.leaves) or self.fit.placement.mount.source
+        return ", ".join(self.leaf_devices) or self.fit.placement.mount.source

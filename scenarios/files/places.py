@@ -2,7 +2,7 @@
 
 import msgspec
 
-from probes.bench.disk.refusals import suitability
+from probes.bench.disk.refusals import check_suitability
 from probes.host import Host
 from probes.system.disk.block import BlockDevice, Devices, block_devices
 from probes.system.disk.mounts import mounts
@@ -26,7 +26,7 @@ class ComparedDirectory(msgspec.Struct, frozen=True, kw_only=True):
     devices: tuple[BlockDevice, ...]
 
     @property
-    def device(self) -> BlockDevice | None:
+    def single_device(self) -> BlockDevice | None:
         """Where it is a single one: of several nothing can be said as of one disk."""
         return self.devices[0] if len(self.devices) == 1 else None
 
@@ -37,9 +37,11 @@ class ComparedDirectory(msgspec.Struct, frozen=True, kw_only=True):
         return self.place.mount.source
 
 
-def target(known: Devices, letter: str, directory: str, place: Placement) -> ComparedDirectory:
+def compared_directory(
+    known_devices: Devices, letter: str, directory: str, place: Placement
+) -> ComparedDirectory:
     """`known`: the host's block devices."""
-    devices = tuple(known[name] for name in place.leaves if name in known)
+    devices = tuple(known_devices[name] for name in place.leaves if name in known_devices)
     return ComparedDirectory(letter=letter, directory=directory, place=place, devices=devices)
 
 
@@ -61,38 +63,38 @@ class DirectoryChoice(msgspec.Struct, frozen=True, kw_only=True):
     refusal: str = ""
 
 
-def places(host: Host) -> tuple[DirectoryChoice, ...]:
+def list_directory_choices(host: Host) -> tuple[DirectoryChoice, ...]:
     """What may be written to without being named first, then the other mounts; what cannot be measured last."""
     table = mounts(host)
     paths = list(default_directories(host))
-    taken = set()
+    taken_devices = set()
     for path in paths:
-        fit = suitability(host, path, explicit=True)
+        fit = check_suitability(host, path, explicit=True)
         if isinstance(fit.placement, Placement):
-            taken.add(fit.placement.mount.devno)
+            taken_devices.add(fit.placement.mount.devno)
     for mount in () if isinstance(table, Absent) else table:
-        if mount.fstype in NO_DATA or mount.devno in taken or mount.mountpoint.startswith(_NEVER):
+        if mount.fstype in NO_DATA or mount.devno in taken_devices or mount.mountpoint.startswith(_NEVER):
             continue
-        taken.add(mount.devno)
+        taken_devices.add(mount.devno)
         paths.append(mount.mountpoint)
-    found = [place(host, path) for path in paths]
-    return tuple(sorted(found, key=lambda one: bool(one.refusal)))
+    choices = [directory_choice(host, path) for path in paths]
+    return tuple(sorted(choices, key=lambda choice: bool(choice.refusal)))
 
 
-def place(host: Host, path: str) -> DirectoryChoice:
-    fit = suitability(host, path, explicit=True)
+def directory_choice(host: Host, path: str) -> DirectoryChoice:
+    fit = check_suitability(host, path, explicit=True)
     there = fit.placement or placement(host, path)
     if isinstance(there, Absent):
         return DirectoryChoice(
             path=path, device="", model="", fstype="", free_bytes=None, refusal=fit.refusal or there.reason
         )
-    known, state = target(block_devices(host), "A", path, there), host.statvfs(path)
-    leaf = known.devices[0] if known.devices else None
+    compared, state = compared_directory(block_devices(host), "A", path, there), host.statvfs(path)
+    leaf = compared.devices[0] if compared.devices else None
     return DirectoryChoice(
         path=path,
-        device=known.leaf_names,
+        device=compared.leaf_names,
         model=text(leaf.model) if leaf is not None else "",
-        fstype=known.place.mount.fstype,
+        fstype=compared.place.mount.fstype,
         free_bytes=None if isinstance(state, Absent) else state.f_bavail * state.f_frsize,
         refusal=fit.refusal,
     )

@@ -5,9 +5,9 @@ from contextlib import suppress
 from probes.bench.disk.cache import cache_check
 from probes.bench.disk.storage import StorageBench
 from probes.bench.measured import Measured, NotApplicable
-from probes.bench.workloads import Load, fio_equivalent, load_of
+from probes.bench.workloads import EngineLoad, fio_equivalent, load_of
 from scenarios.experiment.schedule.blocks import VariantBench
-from scenarios.experiment.schedule.slices import LEAST_S
+from scenarios.experiment.schedule.slices import MIN_SLICE_S
 from scenarios.plan import Metric, Workload
 
 
@@ -21,13 +21,13 @@ class StorageVariantBench(VariantBench):
         self.remarks: set[str] = set()
         self.unfit = ""  # why nothing that was measured counts
 
-    async def ready(self) -> None:
+    async def start_workers(self) -> None:
         """Starts the workers this load needs, so that their start is nobody's switching time."""
         with suppress(NotApplicable):  # said by the first block that counts
-            await self.bench.ready(self.workload.id)
+            await self.bench.start_workers(self.workload.id)
 
-    async def block(self, seconds: float) -> Measured:
-        measured = await self.bench.block(self.workload.id, seconds)
+    async def measure_block(self, seconds: float) -> Measured:
+        measured = await self.bench.measure_block(self.workload.id, seconds)
         if load_of(self.workload.id).kind == "read" and (served := cache_check(measured)):
             self.unfit = served
             raise NotApplicable(served)
@@ -35,11 +35,11 @@ class StorageVariantBench(VariantBench):
             self.remarks.add(measured.remark)
         return measured
 
-    async def quiesce(self) -> None:
-        await self.bench.quiesce()
+    async def wait_until_idle(self) -> None:
+        await self.bench.wait_until_idle()
 
 
-def workload(load: Load, size_bytes: int, directory: str, *, slices: bool) -> Workload:
+def engine_workload(load: EngineLoad, size_bytes: int, directory: str, *, slices: bool) -> Workload:
     """The engine's load as a workload of an experiment: in slices where several sides are measured in turn."""
     return Workload(
         id=load.id,
@@ -48,7 +48,7 @@ def workload(load: Load, size_bytes: int, directory: str, *, slices: bool) -> Wo
         block_s=load.block_s,
         max_block_s=load.max_block_s,
         min_operations=load.min_operations,
-        slice_s=(load.slice_s or LEAST_S) if slices else 0.0,
+        slice_s=(load.slice_s or MIN_SLICE_S) if slices else 0.0,
         slice_operations=load.slice_operations * load.workers,
         control=load.control,
         equivalent=fio_equivalent(load.id, size_bytes, directory) if directory else "",

@@ -55,10 +55,10 @@ def effect(
     doubts: Sequence[str],
     undecided: str = "",
 ) -> Finding:
-    """What the trim did to the speed of new files; `undecided`: why it is not known, where it is not."""
-    moved = control.differs
+    """What the trim did to the speed of new files; `is_undecided`: why it is not known, where it is not."""
+    moved = control.is_different
     measured = SAYS.evidence("write-speed", change=change.explain(TREATMENT))
-    hidden = change.undecided and undecided != ""
+    hidden = change.is_undecided and undecided != ""
     # A wide interval is no evidence to begin with: first why it is wide.
     evidence = [Evidence(undecided, source="new files")] if hidden else [measured]
     if control.ratio is not None:
@@ -69,12 +69,12 @@ def effect(
     severity: Severity = "notice"
     todo: tuple[Remedy, ...] = (SAYS.remedy("rounds", directory=layout.directory),)
     title, smallest = "", ""
-    if change.faster:
+    if change.is_faster:
         title, todo = "better-and-moved" if moved else "better", remedies(host, layout, timer)
         severity = "notice" if moved else "warning"
-    elif change.equal:
+    elif change.is_equal:
         title, severity, todo = "equal", "ok", ()
-    elif change.slower:
+    elif change.is_slower:
         title = "worse"
     elif seen := change.smallest_effect:
         smallest = f" (smallest detectable effect here: {units.smallest_effect(seen)})"
@@ -145,16 +145,16 @@ def degradation(
         evidence.append(SAYS.evidence("a-gigabyte", change=change, low=low, high=high))
     severity: Severity = "notice"
     todo: tuple[Remedy, ...] = ()
-    if trend.slower:
+    if trend.is_slower:
         title, severity, todo = "gets-worse", "warning", remedies(host, layout, timer)
         weekly = "weekly" in str(timer.schedule) if present(timer.schedule) else True
         a_week = abs(trend.slope_per_round or 0.0) * 7 * (daily_rounds or 0.0)
         if weekly and a_week > MATTERS and timer.exists:
             todo = (*todo, daily())
-    elif trend.equal:
+    elif trend.is_equal:
         title, severity = "no-degradation", "ok"
     else:
-        title = "got-better" if trend.faster else "undecided"
+        title = "got-better" if trend.is_faster else "undecided"
     fields = {
         "device": layout.device,
         "each": abs(trend.slope_per_round or 0),

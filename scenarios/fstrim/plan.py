@@ -8,21 +8,21 @@ import msgspec
 
 from probes import units
 from probes.action import Action
-from probes.bench.command_line import fio_directory, pasted
+from probes.bench.command_line import fio_directory, shell_line
 from probes.bench.disk.ageing import CHURN
 from probes.bench.workloads import fio_equivalent, load_of
 from probes.host import Host
 from probes.system.software.kernel import kernel
 from probes.types import present
 from probes.units import counted
-from scenarios.experiment.before_after import LEAST_BLOCKS
+from scenarios.experiment.before_after import MIN_BLOCKS
 from scenarios.fstrim.measurement.load import CHURN_ID, COMMAND_ID, COMMAND_METRIC, REFERENCE_ID
 from scenarios.fstrim.measurement.trim import Pattern
 from scenarios.fstrim.trim_setup import TrimSetup
 from scenarios.guards.foreign_latency import STOPS_ITSELF
 from scenarios.knowledge.disks import endurance_share, fill_s
 from scenarios.knowledge.trims import trim_of
-from scenarios.model import Options, Usage, directory_action
+from scenarios.model import Options, UsageError, directory_action
 from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
 
 TRIM_AT_MOST_S = 1800.0
@@ -51,26 +51,26 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 def request(options: Options) -> Request:
     """Raises Usage."""
-    directories = options.strings("dir")
+    directories = options.as_strings("dir")
     if len(directories) != 1:
-        raise Usage("it writes and deletes files: name one directory on the disk with --dir")
+        raise UsageError("it writes and deletes files: name one directory on the disk with --dir")
     asked = Request(
         directory=directories[0],
-        round=options.flag("round"),
-        again=options.flag("again"),
-        command=options.string("workload"),
-        state=options.string("state"),
+        round=options.is_set("round"),
+        again=options.is_set("again"),
+        command=options.as_string("workload"),
+        state=options.as_string("state"),
     )
     try:
         words = shlex.split(asked.command)
     except ValueError as error:
-        raise Usage(f"--workload cannot be split into words: {error}; check its quotes") from None
+        raise UsageError(f"--workload cannot be split into words: {error}; check its quotes") from None
     if asked.command and not words:
-        raise Usage("--workload is empty; give a command with its arguments")
+        raise UsageError("--workload is empty; give a command with its arguments")
     if asked.round and asked.again:
-        raise Usage("--round does not trim, so --again makes no sense with it")
+        raise UsageError("--round does not trim, so --again makes no sense with it")
     if asked.round and not asked.state:
-        raise Usage("--round needs a place for its rounds: --state")
+        raise UsageError("--round needs a place for its rounds: --state")
     return asked
 
 
@@ -135,7 +135,7 @@ def workloads(asked: Request, layout: TrimSetup, pattern: Pattern) -> tuple[Work
             title="your own command",
             metrics=(Metric(name=COMMAND_METRIC, unit=COMMAND_METRIC),),
             equivalent=asked.command,
-            min_groups=LEAST_BLOCKS,
+            min_groups=MIN_BLOCKS,
             why="what you want to know about",
         )
     else:
@@ -144,8 +144,8 @@ def workloads(asked: Request, layout: TrimSetup, pattern: Pattern) -> tuple[Work
             title=CHURN.title,
             metrics=(Metric(name=CHURN.metric, unit=CHURN.unit),),
             block_s=pattern.block_s,
-            min_groups=LEAST_BLOCKS,
-            equivalent=pasted(
+            min_groups=MIN_BLOCKS,
+            equivalent=shell_line(
                 ["fio", "--name=churn", fio_directory(layout.directory), "--rw=write", "--bs=64k", "--direct=1",
                  "--ioengine=psync", f"--numjobs={CHURN.workers}", f"--filesize={layout.file_bytes}",
                  f"--nrfiles={max(1, layout.block_bytes // CHURN.workers // max(1, layout.file_bytes))}",
@@ -158,7 +158,7 @@ def workloads(asked: Request, layout: TrimSetup, pattern: Pattern) -> tuple[Work
         title=f"{reads.title}, of an untouched file" + (" (reference)" if asked.round else ""),
         metrics=(Metric(name=reads.metric, unit=reads.unit),),
         block_s=pattern.reference_s,
-        min_groups=LEAST_BLOCKS,
+        min_groups=MIN_BLOCKS,
         control=True,
         equivalent=fio_equivalent(REFERENCE_ID, layout.fixed_bytes, layout.directory),
         why="a trim does not touch this file: if its reads change too, the host changed and not the disk",
@@ -170,11 +170,11 @@ def make(
     host: Host, options: Options, pattern: Pattern, planned: Callable[..., Plan]
 ) -> tuple[Plan, TrimSetup, Request, Pattern]:
     asked = request(options)
-    budget_s = options.number("budget")
+    budget_s = options.as_number("budget")
     if budget_s:
         pattern = pattern.for_budget(budget_s, asked.phases)
     if "idle" in options.values and options.values["idle"] is not None:
-        pattern = pattern.for_idle(options.number("idle"))
+        pattern = pattern.for_idle(options.as_number("idle"))
     layout = TrimSetup(host, asked.directory, blocks=pattern.blocks, phases=asked.phases)
     refused = refusal(asked, layout)
     loads = workloads(asked, layout, pattern)

@@ -6,7 +6,7 @@ import msgspec
 
 from probes import units
 from scenarios import ranges as of
-from scenarios.results.document import Bullets, Part, Table, say
+from scenarios.results.document import Bullets, Part, Table, paragraph_of
 from scenarios.results.result import Result
 
 _COLUMNS = (
@@ -60,7 +60,7 @@ class TrimLedger(Result, frozen=True, tag="fstrim.ledger/1"):
         explained = tuple((f"{row.step}: {row.explained}",) for row in self.value if row.explained)
         if not explained:
             return (table,) if table.header else ()
-        return (table, say("What the numbers of the trims mean:"), Bullets(explained))
+        return (table, paragraph_of("What the numbers of the trims mean:"), Bullets(explained))
 
 
 def _cell(value: str | float | None, unit: str) -> str:

@@ -22,7 +22,7 @@ from probes.system.disk.trim.discard import own_devices
 from probes.system.disk.trim.trim_timer import TrimTimer, stamp_time
 from probes.system.software.kernel import kernel
 from probes.types import Absent, present
-from scenarios.experiment.before_after import LEAST_BLOCKS
+from scenarios.experiment.before_after import MIN_BLOCKS
 from scenarios.experiment.treated_trend import TreatedTrend, treated_trend
 from scenarios.fstrim.findings import degradation
 from scenarios.fstrim.measurement.phase import Blocks, Phase
@@ -30,7 +30,7 @@ from scenarios.fstrim.measurement.trim import Discards, discards
 from scenarios.fstrim.plan import ROUND, Request
 from scenarios.fstrim.results import Round, Rounds
 from scenarios.fstrim.trim_setup import TrimSetup
-from scenarios.model import Refused, Run
+from scenarios.model import Run, RunRefused
 
 SOURCE = "hostdx"
 COUNTERS, TIMER = "the kernel's counters of discards", "fstrim.timer"
@@ -191,21 +191,21 @@ async def one_round(run: Run, layout: TrimSetup, asked: Request, blocks: Blocks,
     try:
         kept = read(path)
     except OSError as error:
-        raise Refused(f"{path}: the series cannot be read: {error.strerror}") from None
+        raise RunRefused(f"{path}: the series cannot be read: {error.strerror}") from None
     if kept.bad:
-        run.note(f"{path}: unreadable lines left out: {kept.bad}")
+        run.emit_note(f"{path}: unreadable lines left out: {kept.bad}")
     behind = since(run.host, layout, kept.rounds)
-    with run.step(ROUND, "measure one round"):
+    with run.begin_step(ROUND, "measure one round"):
         phase = await blocks.phase(ROUND, "steady")
         deleted = await blocks.engine.delete()
-        if len(phase.values) < LEAST_BLOCKS:
-            raise Refused(
+        if len(phase.values) < MIN_BLOCKS:
+            raise RunRefused(
                 f"{layout.directory}: the round has only {len(phase.values)} blocks: {phase.reason}"
             )
         if blocks.cached:
-            run.note(f"the reference reads are {blocks.cached}")
+            run.emit_note(f"the reference reads are {blocks.cached}")
         if blocks.too_short:
-            run.note(blocks.too_short)
+            run.emit_note(blocks.too_short)
         now = msgspec.structs.replace(finished(asked, blocks, phase, behind), deleted_bytes=deleted)
         _tell_trim(run, layout, now)
         lost = ""
@@ -218,7 +218,7 @@ async def one_round(run: Run, layout: TrimSetup, asked: Request, blocks: Blocks,
     run.emit(Rounds(t=run.time(), value=tuple(rounds)))
     judge(run, layout, blocks, rounds, timer)
     if lost:
-        raise Refused(lost)
+        raise RunRefused(lost)
 
 
 def _tell_trim(run: Run, layout: TrimSetup, now: Round) -> None:
@@ -231,7 +231,7 @@ def _tell_trim(run: Run, layout: TrimSetup, now: Round) -> None:
         said += ", which need not have included this file system"
     elif now.discards_of == ", ".join(layout.leaves) and shared_disk(layout):
         said += "; other file systems share that disk, so one of those may have been trimmed instead"
-    run.note(f"{layout.mountpoint} was {said}")
+    run.emit_note(f"{layout.mountpoint} was {said}")
 
 
 def shared_disk(layout: TrimSetup) -> bool:
@@ -275,15 +275,15 @@ def course_of(rounds: Sequence[Round]) -> TreatedTrend:
 
 def judge(run: Run, layout: TrimSetup, blocks: Blocks, rounds: Sequence[Round], timer: TrimTimer) -> None:
     found = course_of(rounds)
-    run.emit(found.verdict(run.time(), blocks.load.id))
+    run.emit(found.series_verdict(run.time(), blocks.load.id))
     if layout.chain is not None and layout.chain.online:
         text = (
             f"{layout.mountpoint} is mounted with {layout.chain.online}: deletions discard too, so only a "
             "trim of at least half of its free space can be distinguished from them"
         )
-        run.note(text)
+        run.emit_note(text)
     finding = degradation(run.host, layout, timer, found, len(rounds), rounds_a_day(rounds))
-    run.found(finding)
+    run.emit_finding(finding)
 
 
 def rounds_a_day(rounds: Sequence[Round]) -> float | None:

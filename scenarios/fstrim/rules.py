@@ -12,7 +12,7 @@ from probes.system.disk.trim.trim_timer import trim_timer, untrimmed_because
 from probes.types import Absent, present
 from scenarios.finding import Evidence, Finding
 from scenarios.fstrim.remedies import remedies
-from scenarios.rule import Inapplicable, Rule, Unreadable, readable
+from scenarios.rule import HostRule, Inapplicable, Unreadable, require_readable
 from scenarios.rules.texts import texts
 
 SAYS = texts("fstrim")
@@ -23,7 +23,7 @@ _LAYERS = frozenset({"crypt", "md"})  # with a remedy of that name
 
 
 def chains(host: Host) -> tuple[DiscardChain, ...]:
-    found = readable(host.once(discard_chains), "mounted file systems")
+    found = require_readable(host.once(discard_chains), "mounted file systems")
     if not found:
         raise Inapplicable("no mounted file system that can trim")
     return found
@@ -152,8 +152,8 @@ def online_unqueued(host: Host) -> Iterator[Finding]:
         )
 
 
-RULES: tuple[Rule, ...] = (
-    Rule("fstrim.never", "fstrim", "SSDs that are never trimmed", untrimmed),
-    Rule("fstrim.swallowed", "fstrim", "layers that drop discards", swallowed),
-    Rule("fstrim.online-unqueued", "fstrim", "online discard without queued TRIM", online_unqueued),
+RULES: tuple[HostRule, ...] = (
+    HostRule("fstrim.never", "fstrim", "SSDs that are never trimmed", untrimmed),
+    HostRule("fstrim.swallowed", "fstrim", "layers that drop discards", swallowed),
+    HostRule("fstrim.online-unqueued", "fstrim", "online discard without queued TRIM", online_unqueued),
 )

@@ -15,7 +15,7 @@ from probes.system.disk.trim.trim_timer import trim_timer
 from probes.system.software.kernel import kernel
 from probes.types import present
 from scenarios import events as ev
-from scenarios.declared_options import described
+from scenarios.declared_options import apply_declaration
 from scenarios.fstrim.glance import of_chain, timer_entry
 from scenarios.fstrim.ledger import Ledger
 from scenarios.fstrim.measurement.load import BuiltIn, Ground, OwnCommand
@@ -26,8 +26,8 @@ from scenarios.fstrim.rounds import one_round
 from scenarios.fstrim.rules import RULES
 from scenarios.fstrim.session import Session
 from scenarios.fstrim.trim_setup import TrimSetup
-from scenarios.guards.watch import Watch, watch_for
-from scenarios.model import Options, Prepared, Refused, Run, Scenario, own_directory
+from scenarios.guards.watch import InterferenceWatch, watch_for
+from scenarios.model import Options, Prepared, Run, RunRefused, Scenario, own_directory
 from scenarios.plan import Plan
 from scenarios.triage import apply_rule
 
@@ -41,13 +41,13 @@ def built_in(
     return OwnCommand(ground, asked.command) if asked.command else BuiltIn(ground)
 
 
-@described(__file__)
+@apply_declaration(__file__)
 class Fstrim(Scenario):
     def __init__(
         self,
         pattern: Pattern | None = None,
         engine: EngineMaker = built_in,
-        watch: Callable[[Run, TrimSetup], Watch | None] | None = None,
+        watch: Callable[[Run, TrimSetup], InterferenceWatch | None] | None = None,
     ) -> None:
         """Another pattern and engine are for tests, not for users."""
         self.pattern = pattern or Pattern()
@@ -55,17 +55,17 @@ class Fstrim(Scenario):
         self.watch = watch or _watch
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        plan, layout, asked, pattern = make(host, options, self.pattern, self.planned)
+        plan, layout, asked, pattern = make(host, options, self.pattern, self.make_plan)
         return Prepared(plan, partial(self._run, layout, asked, pattern))
 
     async def _run(self, layout: TrimSetup, asked: Request, pattern: Pattern, run: Run) -> None:
         plan = run.plan
         if layout.no_trim and not asked.round:
-            run.note(untrimmed(layout))
+            run.emit_note(untrimmed(layout))
         timer = trim_timer(run.host)
         if layout.chain is not None:
             for entry in (timer_entry(timer), *of_chain(run.host, timer, layout.chain)):
-                run.emit(ev.fact(entry, run.time()))
+                run.emit(ev.fact_event(entry, run.time()))
         for rule in RULES:
             for event in apply_rule(rule, run.host, run.time):
                 if not isinstance(event, ev.Found) or event.finding.subject == layout.mountpoint:
@@ -80,7 +80,7 @@ class Fstrim(Scenario):
                 else:
                     await Session(run, plan, layout, pattern, blocks, ledger, timer).conduct()
         except Stopped as why:
-            raise Refused(f"stopped: {why}") from None
+            raise RunRefused(f"stopped: {why}") from None
 
     async def _prepare(
         self,
@@ -93,24 +93,24 @@ class Fstrim(Scenario):
         ledger: Ledger,
     ) -> Blocks:
         """The private directory, the fixed file and a block that does not count."""
-        with run.step("prepare", "write the reference file") as step:
+        with run.begin_step("prepare", "write the reference file") as step:
             ledger.begin()
             budget = WriteBudget(layout.most_bytes)
             private = await stack.enter_async_context(own_directory(run, layout.directory))
             engine = self.engine(run.host, layout, asked, private, run.seed, budget)
             stack.push_async_callback(engine.close)
-            await engine.prepare(step.wrote)
+            await engine.prepare(step.report_written)
             blocks = Blocks(run, engine, plan.workloads, pattern, layout.block_bytes, self.watch(run, layout))
             written = await blocks.warm_up()
             if blocks.bytes_per_s:
                 made = after_warm_up(layout, budget, pattern, asked.phases, blocks.bytes_per_s)
                 blocks.pattern, blocks.block_bytes = made.pattern, made.bytes
                 if made.text:
-                    run.note(made.text)
+                    run.emit_note(made.text)
             deleted = await engine.delete()
             ledger.end("prepare", written=written + layout.fixed_bytes, deleted=deleted)
             return blocks
 
 
-def _watch(run: Run, layout: TrimSetup) -> Watch:
+def _watch(run: Run, layout: TrimSetup) -> InterferenceWatch:
     return watch_for(run, layout.leaves, directories=[layout.directory])

@@ -8,8 +8,8 @@ import msgspec
 from probes.host import Host
 from probes.system.disk.trim.trim_timer import TrimTimer
 from scenarios import events as ev
-from scenarios.experiment.before_after import BeforeAfter, before_after
-from scenarios.experiment.reference import change_beside
+from scenarios.experiment.before_after import BeforeAfter, judge_before_after
+from scenarios.experiment.reference import judge_beside_reference
 from scenarios.fstrim.findings import TREATMENT, effect, idling, number
 from scenarios.fstrim.ledger import Ledger
 from scenarios.fstrim.measurement.phase import Blocks, Phase
@@ -19,7 +19,7 @@ from scenarios.fstrim.results import TrimLedger
 from scenarios.fstrim.trim_setup import TrimSetup
 from scenarios.model import Run
 from scenarios.plan import Plan, Workload
-from scenarios.verdict.verdict import OPEN, not_applicable, with_figures
+from scenarios.verdict.verdict import OPEN, as_not_applicable, with_figures
 
 TICK_S = 1.0
 
@@ -52,8 +52,8 @@ class Session:
             await self._idle()
             await self._phase(IDLE, "idle", "measure after idling")
             if self.layout.no_trim:
-                with self.run.step("trim", "trim") as step:
-                    step.skip(self.layout.no_trim)
+                with self.run.begin_step("trim", "trim") as step:
+                    step.skip_step(self.layout.no_trim)
             else:
                 await self._trim("trim", "trim, and wait until the disk is idle", self.pattern.idle_s)
                 await self._phase(AFTER, "after", "measure after the trim")
@@ -64,7 +64,7 @@ class Session:
         self._conclude()
 
     async def _phase(self, name: str, label: ev.Phase, title: str) -> None:
-        with self.run.step(name, title) as step:
+        with self.run.begin_step(name, title) as step:
             self.ledger.begin()
             phase = await self.blocks.phase(name, label)
             deleted = await self.blocks.engine.delete()
@@ -74,17 +74,17 @@ class Session:
                 self.doubts.append(f"the reference reads are {self.blocks.cached}")
             if phase.reason:
                 self.doubts.append(f"{title}: {phase.reason}")
-            step.done(phase.reason)
+            step.finish_with_remark(phase.reason)
 
     async def _idle(self) -> None:
         """The control: as long as the trim with its settling is given."""
-        with self.run.step("waiting", "idle (control)"):
+        with self.run.begin_step("waiting", "idle (control)"):
             self.ledger.begin()
             await self._wait(self.pattern.idle_s, "idling, to see what time alone gives")
             self.ledger.end("idle")
 
     async def _trim(self, step: str, title: str, pad_to_s: float) -> None:
-        with self.run.step(step, title):
+        with self.run.begin_step(step, title):
             self.ledger.begin()
             began = self.run.clock.now()
             found = await trim(self.run, trim_action(self.layout), self.layout.leaves, self.pattern)
@@ -102,12 +102,12 @@ class Session:
 
     def _said(self, found: Trimmed, explained: str) -> None:
         said = found.said.splitlines()[-1] if found.said else "(nothing)"
-        self.run.note(f"fstrim -v: {said}: {explained}")
+        self.run.emit_note(f"fstrim -v: {said}: {explained}")
 
     async def _wait(self, seconds: float, text: str) -> None:
         until = self.run.clock.now() + seconds
         while (left := until - self.run.clock.now()) > 1e-6:
-            self.run.progress("waiting", text, left)
+            self.run.emit_progress("waiting", text, left)
             await self.run.clock.sleep(min(TICK_S, left))
 
     def _conclude(self) -> None:
@@ -117,37 +117,37 @@ class Session:
         if self.layout.no_trim:
             self._verdict(load, None, self.layout.no_trim)
             before, idle = self.phases
-            self.run.found(idling(self.layout, before, idle, self.doubts))
+            self.run.emit_finding(idling(self.layout, before, idle, self.doubts))
             return
-        margin = self.run.options.number("margin", 0.05)
+        margin = self.run.options.as_number("margin", 0.05)
         before, idle, after = self.phases
-        change = change_beside(
+        change = judge_beside_reference(
             (before.values, idle.values, after.values),
             (before.references, idle.references, after.references),
             margin,
             self.longer,
         )
         # The control has no reference: it is the one. It says whether the host changed, not whether the disk did.
-        still = before_after(before.references, idle.references, after.references, margin=margin)
+        still = judge_before_after(before.references, idle.references, after.references, margin=margin)
         self._verdict(load, change)
         self._verdict(control, still)
-        if still.differs:
+        if still.is_different:
             changed = f"the control ({control.title}) changed too ({still.explain(TREATMENT)})"
             text = f"{changed}: the trim is not the only cause"
             self.run.emit(ev.Guard(t=self.run.time(), kind="control", text=text, severity="warning"))
         why = change.reason or self._why_undecided(change) or ""
         found = effect(self.host, self.layout, self.timer, change, still, self.doubts, why)
-        self.run.found(found)
-        self.run.found(number(self.ledger, self.layout))
+        self.run.emit_finding(found)
+        self.run.emit_finding(number(self.ledger, self.layout))
 
     def _verdict(self, load: Workload, change: BeforeAfter | None, reason: str = "") -> None:
         metric = load.metrics[0]
-        event = ev.Verdict(
+        event = ev.RunVerdict(
             t=self.run.time(), workload=load.id, metric=metric.name, baseline=IDLE, variant=AFTER,
             verdict=OPEN, delta_unit=metric.unit, control=load.control,
         )  # fmt: skip
         if change is None:
-            self.run.emit(not_applicable(event, reason))
+            self.run.emit(as_not_applicable(event, reason))
             return
         idle, after = self.phases[1], self.phases[2]
         delta = None
@@ -162,10 +162,10 @@ class Session:
         )  # fmt: skip
 
     def _why_undecided(self, change: BeforeAfter) -> str | None:
-        if not change.undecided:
+        if not change.is_undecided:
             return None
         wandered = abs((change.idle_ratio or 1.0) - 1)
         if wandered >= 0.05:
             return f"idling alone changed it by {100 * wandered:.0f} %"
-        blame = self.blocks.watch.blame(self.blocks.load.id) if self.blocks.watch is not None else ""
+        blame = self.blocks.watch.blame_text(self.blocks.load.id) if self.blocks.watch is not None else ""
         return blame or "the blocks differ too much among themselves"

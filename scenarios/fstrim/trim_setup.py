@@ -2,7 +2,7 @@
 
 from probes import units
 from probes.bench.disk.ageing import LARGEST_FILE, STEP_BYTES, WORKERS, least_bytes
-from probes.bench.disk.refusals import suitability
+from probes.bench.disk.refusals import check_suitability
 from probes.bench.disk.size import SHARE_OF_FREE
 from probes.bench.workloads import UNIT
 from probes.command import tool
@@ -38,7 +38,7 @@ class TrimSetup:
         self.chain: DiscardChain | None = None
         self.devices: tuple[BlockDevice, ...] = ()
         self.most_bytes = self.fixed_bytes = self.block_bytes = 0
-        fit = suitability(host, directory, explicit=True, workloads=("cpu",))
+        fit = check_suitability(host, directory, explicit=True, workloads=("cpu",))
         if fit.refusal or fit.placement is None:
             self.refusal = fit.refusal
             return

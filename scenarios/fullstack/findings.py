@@ -17,7 +17,9 @@ from scenarios.rules.texts import texts
 SAYS = texts("fullstack")
 
 
-def findings(measured: FullstackFigures, verdicts: Sequence[ev.Verdict], found: Machine) -> Iterator[Finding]:
+def findings(
+    measured: FullstackFigures, verdicts: Sequence[ev.RunVerdict], found: Machine
+) -> Iterator[Finding]:
     for one in measured.limits:
         yield _limit(one, measured)
     yield from _losses(measured, verdicts, found)
@@ -55,11 +57,13 @@ def _limit(one: Limit, measured: FullstackFigures) -> Finding:
     return SAYS.finding("limit", what=WORDS[one.what], **told)
 
 
-def _losses(measured: FullstackFigures, verdicts: Sequence[ev.Verdict], found: Machine) -> Iterator[Finding]:
+def _losses(
+    measured: FullstackFigures, verdicts: Sequence[ev.RunVerdict], found: Machine
+) -> Iterator[Finding]:
     """What each loses to the other, where that is beyond doubt."""
     titles = {id: title for ways in BESIDE.values() for id, title, _, _ in ways}
     for verdict in verdicts:
-        if verdict.workload in titles and verdict.slower and verdict.ratio and verdict.ci95:
+        if verdict.workload in titles and verdict.is_slower and verdict.ratio and verdict.ci95:
             low, high = verdict.ci95
             yield SAYS.finding(
                 "loses", id=f"fullstack.loses.{verdict.workload}", subject=measured.directory,
@@ -68,10 +72,10 @@ def _losses(measured: FullstackFigures, verdicts: Sequence[ev.Verdict], found: M
             )  # fmt: skip
 
 
-def _ways(measured: FullstackFigures, verdicts: Sequence[ev.Verdict]) -> Iterator[Finding]:
+def _ways(measured: FullstackFigures, verdicts: Sequence[ev.RunVerdict]) -> Iterator[Finding]:
     """A way that is faster than a copy through the page cache."""
     for verdict in verdicts:
-        if verdict.baseline == "copy" and verdict.faster and verdict.ratio and verdict.ci95:
+        if verdict.baseline == "copy" and verdict.is_faster and verdict.ratio and verdict.ci95:
             here, there = (measured.level(verdict.workload, side) for side in ("copy", verdict.variant))
             low, high = verdict.ci95
             yield SAYS.finding(
@@ -82,9 +86,9 @@ def _ways(measured: FullstackFigures, verdicts: Sequence[ev.Verdict]) -> Iterato
             )  # fmt: skip
 
 
-def _placement(measured: FullstackFigures, verdicts: Sequence[ev.Verdict]) -> Iterator[Finding]:
+def _placement(measured: FullstackFigures, verdicts: Sequence[ev.RunVerdict]) -> Iterator[Finding]:
     for verdict in verdicts:
-        if verdict.workload == "placement" and verdict.slower and verdict.ci95:
+        if verdict.workload == "placement" and verdict.is_slower and verdict.ci95:
             low, high = verdict.ci95
             yield SAYS.finding(
                 "placement",
@@ -95,11 +99,13 @@ def _placement(measured: FullstackFigures, verdicts: Sequence[ev.Verdict]) -> It
             )
 
 
-def _varied(measured: FullstackFigures, verdicts: Sequence[ev.Verdict], found: Machine) -> Iterator[Finding]:
+def _varied(
+    measured: FullstackFigures, verdicts: Sequence[ev.RunVerdict], found: Machine
+) -> Iterator[Finding]:
     """What a setting of a link of our own changes: a hint for a card, whose own is only read; sends without a copy."""
     lent = measured.level("out", "zerocopy")
     for verdict in verdicts:
-        if verdict.workload in ("mtu", "rfs", "xps", "zerocopy") and verdict.differs and verdict.ci95:
+        if verdict.workload in ("mtu", "rfs", "xps", "zerocopy") and verdict.is_different and verdict.ci95:
             low, high = verdict.ci95
             copied = lent.copied if lent is not None and lent.copied is not None else 0.0
             yield SAYS.finding(

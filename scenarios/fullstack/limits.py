@@ -20,7 +20,7 @@ OURS = 0.80  # of the CPUs' busy time: below it others take them, and no limit o
 class _Held(NamedTuple):
     """A way against one part alone."""
 
-    verdict: ev.Verdict | None
+    verdict: ev.RunVerdict | None
 
     @property
     def near(self) -> bool:
@@ -31,7 +31,7 @@ class _Held(NamedTuple):
     def far(self) -> bool:
         """Slower beyond doubt, and by more than what counts as near."""
         v = self.verdict
-        return v is not None and v.slower and v.ratio is not None and v.ratio < NEAR
+        return v is not None and v.is_slower and v.ratio is not None and v.ratio < NEAR
 
     @property
     def shown(self) -> tuple[float | None, tuple[float, float] | None]:
@@ -43,7 +43,7 @@ class _Held(NamedTuple):
 def limit(
     direction: Direction,
     levels: Iterable[SideRate],
-    verdicts: Sequence[ev.Verdict],
+    verdicts: Sequence[ev.RunVerdict],
     found: Machine,
     *,
     private: bool,

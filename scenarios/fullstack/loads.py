@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from probes.bench.streams.bench import METRIC
-from probes.bench.streams.messages import PATHS, Direction, Link, Side
+from probes.bench.streams.messages import PATHS, Direction, OwnLink, Side
 from scenarios.experiment.groups import Pair
 from scenarios.plan import Metric, Variant, Workload
 
@@ -16,7 +16,7 @@ SLICE_S, LEAST_SLICE_S = 0.3, 0.02
 LEAST_GROUPS = 8
 GROUPS = 14  # of the widest load, for which its seconds should do, with what lies between its slices
 OPERATIONS = 10  # of CHUNK in a slice, for each stream
-LINKS = (Link(), Link(mtu=9000), Link(spread="rfs"), Link(spread="xps"))
+LINKS = (OwnLink(), OwnLink(mtu=9000), OwnLink(spread="rfs"), OwnLink(spread="xps"))
 # of a link of our own: which load varies it, its title, the side that is as the first link is, the other one
 VARIED = {
     1: ("mtu", "MTU of the private link", "mtu1500", "mtu9000"),
@@ -62,7 +62,7 @@ class Load(NamedTuple):
 
     @property
     def writes(self) -> bool:
-        return any(side.writes for side in self.sides.values())
+        return any(side.does_write for side in self.sides.values())
 
     @property
     def weight(self) -> int:

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator
 
 from probes import units
 from probes.action import Action
-from probes.bench.disk.budget import GIB, MOST_WRITTEN_A_RUN
+from probes.bench.disk.budget import GIB, MAX_WRITTEN_BYTES
 from probes.bench.streams.messages import Direction, Where
-from probes.bench.streams.remote import unfit
+from probes.bench.streams.remote import unfit_reason
 from probes.host import Host
-from scenarios.files.directories import OwnDirectory
+from scenarios.files.directories import TestDirectory
 from scenarios.fullstack.loads import LABELS, Load, loads, slice_s
 from scenarios.fullstack.machine import Machine, machine
 from scenarios.guards.foreign_latency import STOPS_ITSELF
 from scenarios.knowledge.disks import fill_s
-from scenarios.model import Options, Usage, directory_action
+from scenarios.model import Options, UsageError, directory_action
 from scenarios.plan import Plan, PlannedStep, Written
 
 BUDGET_S, LEAST_BUDGET_S = 240.0, 10.0
@@ -41,27 +41,27 @@ class FullstackSetup:
 
     def __init__(self, host: Host, options: Options) -> None:
         """Raises Usage."""
-        self.place = OwnDirectory(host, options, MOST_FILES_BYTES, (READS,))
-        self.peer, self.token = options.string("peer"), options.string("token")
-        if self.peer and (why := unfit(self.peer, self.token)):
-            raise Usage(why)
+        self.place = TestDirectory(host, options, MOST_FILES_BYTES, (READS,))
+        self.peer, self.token = options.as_string("peer"), options.as_string("token")
+        if self.peer and (why := unfit_reason(self.peer, self.token)):
+            raise UsageError(why)
         if self.token and not self.peer:
-            raise Usage("--token belongs to --peer HOST:PORT")
-        self.streams = options.integer("streams", 4)
-        asked = options.string("direction", "both")
+            raise UsageError("--token belongs to --peer HOST:PORT")
+        self.streams = options.as_integer("streams", 4)
+        asked = options.as_string("direction", "both")
         self.directions: tuple[Direction, ...] = tuple(w for w in ("out", "in") if asked in ("both", w))
-        self.only_streams = options.string("only", "all") == "streams"
-        self.budget_s = options.number("budget") or BUDGET_S
+        self.only_streams = options.as_string("only", "all") == "streams"
+        self.budget_s = options.as_number("budget") or BUDGET_S
         if self.budget_s < LEAST_BUDGET_S:
-            raise Usage(f"--budget {self.budget_s:g} is too short; give {LEAST_BUDGET_S:g} or more")
-        self.most_bytes = options.integer("most-bytes") or MOST_WRITTEN_A_RUN
+            raise UsageError(f"--budget {self.budget_s:g} is too short; give {LEAST_BUDGET_S:g} or more")
+        self.most_bytes = options.as_integer("most-bytes") or MAX_WRITTEN_BYTES
         self.where: Where
         self.where = "peer" if self.peer else "namespaces" if os.geteuid() == 0 else "loopback"
-        self.machine: Machine = machine(host, self.place.leaves)
+        self.machine: Machine = machine(host, self.place.leaf_devices)
 
     @property
     def directory(self) -> str:
-        return self.place.directory
+        return self.place.directory_path
 
     def loads(self, *, direct: bool = True) -> tuple[Load, ...]:
         own = self.where == "namespaces"
@@ -104,7 +104,7 @@ def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Pl
         directory_action(host, layout.directory) if layout.directory else None,
         NAMESPACES if layout.where == "namespaces" else None,
     )
-    written = Written(device=layout.place.device, bytes=layout.most_bytes, where=layout.directory)
+    written = Written(device=layout.place.device_name, bytes=layout.most_bytes, where=layout.directory)
     prepare_s = fill_s(layout.place.size_bytes) + 2.0
     plan = planned(
         options=dict(options.values),

@@ -9,7 +9,7 @@ import msgspec
 from probes import units
 from scenarios import ranges as of
 from scenarios.fullstack.loads import DISK, LABELS, NETWORK, STREAMS
-from scenarios.results.document import Part, Section, Table, say
+from scenarios.results.document import Part, ReportSection, Table, paragraph_of
 from scenarios.results.result import Result
 
 WORDS: dict[str, str] = {
@@ -105,7 +105,7 @@ class Streams(Result, frozen=True, tag="fullstack.streams/1"):
         table = Table(header, rows, frozenset(range(2, 10))).without_empty_columns()
         lent = (f"{_label(one.side)}: the kernel copied {units.percent(one.copied)} of the sends all the same"
                 for one in value.levels if one.copied is not None)  # fmt: skip
-        return (_limits(value), table, *map(say, (f"network: {value.network}", *lent)))
+        return (_limits(value), table, *map(paragraph_of, (f"network: {value.network}", *lent)))
 
     @property
     def line_rates(self) -> dict[str, str]:
@@ -117,8 +117,8 @@ class Streams(Result, frozen=True, tag="fullstack.streams/1"):
                 found[device] = f"alone it gave {', '.join(words)}"
         return found
 
-    def on_top(self, now: float) -> Section | None:
-        return Section("what limits the streams", (_limits(self.value),)) if self.value.limits else None
+    def on_top(self, now: float) -> ReportSection | None:
+        return ReportSection("what limits the streams", (_limits(self.value),)) if self.value.limits else None
 
 
 def _limits(value: FullstackFigures) -> Table:

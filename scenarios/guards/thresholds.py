@@ -26,11 +26,11 @@ class Threshold(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 THRESHOLDS = own_data(__file__, "thresholds.toml", dict[str, tuple[Threshold, ...]])["threshold"]
 
 CPUS_PER_READY_TASK = 8
-LEAST_OPERATIONS_A_SECOND = 50.0  # of others on our device
+MIN_OPERATIONS_PER_S = 50.0  # of others on our device
 # What a write of ours may move on the devices until more is known: three copies of it (mirrors, parity, journalled
 # data), and this for the journal and the trees (a 4 KiB fdatasync moved 148 KiB on btrfs).
-MOST_COPIES = 3
-MOST_CAUSED_BYTES = 256 << 10
+MAX_WRITE_COPIES = 3
+MAX_CAUSED_BYTES = 256 << 10
 PAGE_BYTES = 4096  # up to there a read is one request on the device; larger ones are split and merged
 TAIL = 8  # looks, in which the kernel has written what lay in the page cache
 LOUDER = 1.5  # times as much as the run's quiet level: less is how a neighbour who is always there varies
@@ -65,5 +65,5 @@ SETTLE_S = 0.5  # the look at the host before the first block, while nothing of 
 PLACES_EVERY_S = 5.0  # free space and file system type
 
 
-def threshold(kind: Kind) -> Threshold:
+def threshold_of(kind: Kind) -> Threshold:
     return next(t for t in THRESHOLDS if t.kind == kind)

@@ -21,14 +21,14 @@ from probes.system.running.culprit import (
 from probes.system.running.processes import ProcessTable, family_of, io_bytes, look, own_family
 from probes.system.running.tasks import tasks_hidden
 from scenarios import events as ev
-from scenarios.disturbance import Culprit
-from scenarios.guards.interference import Others
+from scenarios.disturbance import InterferenceCulprit
+from scenarios.guards.interference import OthersUse
 from scenarios.guards.thresholds import LOOK_SHARE, NAMED_CPUS, NAMED_SHARE
 from scenarios.model import Run
 
 
-class Culprits:
-    """`in_gap` before every block, `name` after a disturbed one; at most LOOK_SHARE of the time is spent.
+class CulpritSearch:
+    """`in_gap` before every block, `culprit_of_kind` after a disturbed one; at most LOOK_SHARE of the time is spent.
 
     loops  loop devices of ours: the kernel's threads that work for them are nobody else.
     """
@@ -40,51 +40,59 @@ class Culprits:
         self._last: ProcessTable | None = None
         self._at = 0.0
         self._took_s: list[float] = []
-        self._told = False
+        self._has_said_whose = False
         self._began: ProcessTable | None = None  # the looks before and after the block under way
         self._ended: ProcessTable | None = None
 
     def in_gap(self) -> None:
         """Where there are so many processes that it takes long, not in every gap."""
         self._ended = None
-        if self._affordable:
-            self._look()
+        if self._is_affordable:
+            self._take_look()
         self._began = self._last
 
-    def after(self, *, suspected: bool = False) -> Others | None:
+    def use_after_block(self, *, suspected: bool = False) -> OthersUse | None:
         """Right after the block: what other processes used in it, or since the last look before; None where there are
         so many that it takes long, unless the block is `suspected`.
         """
-        if self._began is None or not (suspected or self._affordable):
+        if self._began is None or not (suspected or self._is_affordable):
             return None
-        self._ended = self._look()
-        workers = self._workers(self._began, self._ended)
-        cpus, io = used_by_others(self._began, self._ended, self._ours())
+        self._ended = self._take_look()
+        workers = self._our_kernel_workers(self._began, self._ended)
+        cpus, io = used_by_others(self._began, self._ended, self._our_processes())
         for_us = io_for_us = 0.0
         if workers:
             not_for_us = frozenset(self._ended.processes.keys() - workers)
-            for_us = sum((one.rate for one in ranking(self._began, self._ended, "cpu", not_for_us)), 0.0)
-            io_for_us = sum((one.rate for one in ranking(self._began, self._ended, "io", not_for_us)), 0.0)
+            for_us = sum(
+                (process.rate for process in ranking(self._began, self._ended, "cpu", not_for_us)), 0.0
+            )
+            io_for_us = sum(
+                (process.rate for process in ranking(self._began, self._ended, "io", not_for_us)), 0.0
+            )
         hidden = tasks_hidden(self._run.host) is not None
-        return Others(cpus, (io or None) if hidden else io, hidden, for_us, io_for_us)
+        return OthersUse(cpus, (io or None) if hidden else io, hidden, for_us, io_for_us)
 
-    def _workers(self, before: ProcessTable, after: ProcessTable) -> frozenset[int]:
+    def _our_kernel_workers(self, before: ProcessTable, after: ProcessTable) -> frozenset[int]:
         """The kernel's threads that work for us: for our loop devices, and those that end our own I/O."""
-        return loop_workers(self._loops, before, after) | completion_workers(before, after, self._ours())
+        return loop_workers(self._loops, before, after) | completion_workers(
+            before, after, self._our_processes()
+        )
 
-    def _ours(self) -> frozenset[int]:
+    def _our_processes(self) -> frozenset[int]:
         return frozenset(own_family(self._run.host)) if self._run.host.live else frozenset()
 
     @property
-    def _affordable(self) -> bool:
+    def _is_affordable(self) -> bool:
         # The shortest of the last three: a look that had to wait for a CPU took long for another reason.
         cost_s = min(self._took_s[-3:], default=0.0)
         return self._last is None or self._run.clock.now() - self._at >= cost_s / LOOK_SHARE
 
-    def name(self, kind: str, cpu_share: float = 0.0) -> Culprit | None:
-        return self.names([kind], cpu_share).get(kind)
+    def culprit_of_kind(self, kind: str, cpu_share: float = 0.0) -> InterferenceCulprit | None:
+        return self.culprits_by_kind([kind], cpu_share).get(kind)
 
-    def names(self, kinds: Sequence[str], cpu_share: float = 0.0) -> dict[str, Culprit]:
+    def culprits_by_kind(
+        self, kinds: Sequence[str], cpu_share: float = 0.0
+    ) -> dict[str, InterferenceCulprit]:
         """By kind ("cpu", "device") the process that used most since the last look, else the device's name.
 
         cpu_share  of all CPUs, that others used: who used little of it is not named.
@@ -93,32 +101,36 @@ class Culprits:
         before = self._last if self._ended is None else self._began
         if not wanted or before is None:
             return {}
-        now = self._ended or self._look()
-        ours = self._ours() | self._workers(before, now)
-        named: dict[str, Culprit] = {}
+        now = self._ended or self._take_look()
+        excluded_pids = self._our_processes() | self._our_kernel_workers(before, now)
+        culprits: dict[str, InterferenceCulprit] = {}
         for kind in wanted:
             resource: Resource = "cpu" if kind == "cpu" else "io"
             least = min(NAMED_CPUS, NAMED_SHARE * cpu_share * now.cpus) if resource == "cpu" else None
-            found = busiest(before, now, resource, ours, least)
+            process = busiest(before, now, resource, excluded_pids, least)
             # Whom this user may read can be named beside somebody busier whom only root may: root need not be told.
-            if resource == "io" and now.unreadable and (found is None or os.geteuid()):
-                self._tell(now)
-            if found is not None:
+            if resource == "io" and now.unreadable and (process is None or os.geteuid()):
+                self._say_whose_io(now)
+            if process is not None:
                 unit: Literal["CPUs", "B/s"] = "CPUs" if resource == "cpu" else "B/s"
-                named[kind] = Culprit(name=found.name, pid=found.pid, rate=found.rate, unit=unit)
+                culprits[kind] = InterferenceCulprit(
+                    name=process.name, pid=process.pid, rate=process.rate, unit=unit
+                )
             elif resource == "io":
-                named[kind] = Culprit(devices=self._devices, unnamed=self._unnamed(now))
-        return named
+                culprits[kind] = InterferenceCulprit(devices=self._devices, unnamed=self._why_unnamed(now))
+        return culprits
 
-    def _unnamed(self, seen: ProcessTable) -> Literal["another user's", "unreadable", "contained", "ended"]:
+    def _why_unnamed(
+        self, table: ProcessTable
+    ) -> Literal["another user's", "unreadable", "contained", "ended"]:
         hidden = tasks_hidden(self._run.host)
         if hidden is not None and hidden.kind == "container":
             return "contained"  # root there sees no more
-        if not seen.unreadable and hidden is None:
+        if not table.unreadable and hidden is None:
             return "ended"
         return "another user's" if os.geteuid() else "unreadable"
 
-    def _look(self) -> ProcessTable:
+    def _take_look(self) -> ProcessTable:
         began = self._run.clock.now()
         waiting = self._last is None or not self._last.hung
         self._last = look(self._run.host, io=bool(self._devices), waiting=waiting)
@@ -126,16 +138,16 @@ class Culprits:
         self._took_s = [*self._took_s[-2:], self._at - began]
         return self._last
 
-    def _tell(self, seen: ProcessTable) -> None:
+    def _say_whose_io(self, table: ProcessTable) -> None:
         """Once a run: among whom the culprit was sought, and how to see the others."""
-        if self._told:
+        if self._has_said_whose:
             return
-        self._told = True
-        of_all = f"{len(seen.processes) - seen.unreadable} of {len(seen.processes)} processes"
+        self._has_said_whose = True
+        of_all = f"{len(table.processes) - table.unreadable} of {len(table.processes)} processes"
         if os.geteuid():
             text = (
                 f"I/O can be attributed for {of_all}, those of this user; run as root (sudo hostdx ...) to "
-                f"name the other {seen.unreadable} too: only root may read their /proc/PID/io"
+                f"name the other {table.unreadable} too: only root may read their /proc/PID/io"
             )
         else:
             text = (
@@ -160,8 +172,8 @@ class PulseSource:
         self._host = host
         self._before: Counters = read_counters(host)
         # A plan names the leaves of an array together: "sda, sdb".
-        named = {name.strip() for device in devices for name in device.split(",")}
-        self._devices = frozenset(named & self._before.disks.keys())
+        device_names = {name.strip() for device in devices for name in device.split(",")}
+        self._devices = frozenset(device_names & self._before.disks.keys())
         self._ours_before = self._our_bytes()
 
     def next(self, t: float) -> ev.Pulse:
@@ -177,23 +189,25 @@ class PulseSource:
             if name in self._devices or not name.startswith(_NEVER)
         }
         ours_before, self._ours_before = self._ours_before, self._our_bytes()
-        ours: dict[str, tuple[float, float]] = {}
+        our_rates: dict[str, tuple[float, float]] = {}
         if len(self._devices) == 1:
             read, written = (
                 max(0, after - before) for after, before in zip(self._ours_before, ours_before, strict=True)
             )
-            ours = {next(iter(self._devices)): (round(read / rates.seconds), round(written / rates.seconds))}
+            our_rates = {
+                next(iter(self._devices)): (round(read / rates.seconds), round(written / rates.seconds))
+            }
         return ev.Pulse(
             t=t,
             load1=rates.load1,
             cpu=round(rates.cpu, 4),
             steal=round(rates.steal, 4),
             iowait=round(rates.iowait, 4),
-            psi_cpu=_rounded(rates.psi_cpu),
-            psi_io=_rounded(rates.psi_io),
-            psi_memory=_rounded(rates.psi_memory),
+            psi_cpu=_round_share(rates.psi_cpu),
+            psi_io=_round_share(rates.psi_io),
+            psi_memory=_round_share(rates.psi_memory),
             devices={**idle, **busy},
-            ours=ours,
+            ours=our_rates,
         )
 
     def _our_bytes(self) -> tuple[int, int]:
@@ -203,5 +217,5 @@ class PulseSource:
         return sum(read for read, _ in used), sum(written for _, written in used)
 
 
-def _rounded(share: float | None) -> float | None:
+def _round_share(share: float | None) -> float | None:
     return None if share is None else round(share, 4)

@@ -40,38 +40,38 @@ class BusyThread(msgspec.Struct, frozen=True):
 
 def busy_kernel_threads(host: Host) -> Iterator[Finding]:
     """One finding a thread; those that poll by design are left out."""
-    table = host.once(_processes)
-    listed = _in_top(host)
+    table = host.once(_read_processes)
+    listed = _threads_in_top(host)
     if not table.processes and not listed:
         raise Unreadable("no process can be seen")
-    found = {thread.name: thread for thread in (*_since_start(table), *listed)}
-    for thread in sorted(found.values(), key=lambda one: -one.share)[:MAX_SHOWN]:
-        known = kernel_thread(thread.name)
-        if known is not None and known.by_design:
+    threads_by_name = {thread.name: thread for thread in (*_busy_since_start(table), *listed)}
+    for thread in sorted(threads_by_name.values(), key=lambda busy_thread: -busy_thread.share)[:MAX_SHOWN]:
+        thread_kind = kernel_thread(thread.name)
+        if thread_kind is not None and thread_kind.by_design:
             continue
         yield SAYS.finding(
             "kernel-thread",
-            severity="warning" if known is not None and known.fault else "notice",
+            severity="warning" if thread_kind is not None and thread_kind.fault else "notice",
             subject=thread.name,
             name=thread.name,
             share=percent(thread.share),
             over=thread.over,
-            work=f": it {known.work}" if known is not None else _queue_of(thread.name),
+            work=f": it {thread_kind.work}" if thread_kind is not None else _queue_of(thread.name),
             evidence=(
                 SAYS.evidence("thread-time", name=thread.name, pid=thread.pid, share=percent(thread.share),
                               over=thread.over, source=thread.source),
-                *_doing(host, thread),
+                *_stack_evidence(host, thread),
             ),
-            remedy=_advice(host, thread, known),
-            references=(known.source,) if known is not None else (),
+            remedy=_advise(host, thread, thread_kind),
+            references=(thread_kind.source,) if thread_kind is not None else (),
         )  # fmt: skip
 
 
-def _processes(host: Host) -> ProcessTable:
+def _read_processes(host: Host) -> ProcessTable:
     return look(host, io=False)
 
 
-def _since_start(table: ProcessTable) -> Iterator[BusyThread]:
+def _busy_since_start(table: ProcessTable) -> Iterator[BusyThread]:
     for process in table.processes.values():
         life_s = table.uptime_s - process.start_ticks / TICKS_PER_S
         if process.kernel_thread and life_s >= MIN_LIFE_S and process.own_s / life_s >= MIN_SHARE:
@@ -79,24 +79,24 @@ def _since_start(table: ProcessTable) -> Iterator[BusyThread]:
                 process.pid,
                 process.name,
                 process.own_s / life_s,
-                _since(process),
+                _since_words(process),
                 f"/proc/{process.pid}/stat",
             )
 
 
-def _since(process: Process) -> str:
+def _since_words(process: Process) -> str:
     return "since boot" if process.start_ticks < MIN_LIFE_S * TICKS_PER_S else "since it started"
 
 
-def _in_top(host: Host) -> list[BusyThread]:
+def _threads_in_top(host: Host) -> list[BusyThread]:
     """By the `top` that a sosreport keeps: what ran at that moment."""
-    found = []
+    threads = []
     for path in host.glob("/sos_commands/process/top_*") if not host.live else ():
         text = host.text(path, 4 << 20)
         for pid, share, name in _TOP.findall(text) if present(text) else ():
             if float(share) >= MIN_SHARE * 100:
-                found.append(BusyThread(int(pid), name, float(share) / 100, "when top looked", path))
-    return found
+                threads.append(BusyThread(int(pid), name, float(share) / 100, "when top looked", path))
+    return threads
 
 
 def _queue_of(name: str) -> str:
@@ -105,16 +105,25 @@ def _queue_of(name: str) -> str:
     return f": it does the work that is queued on {queue[1]}" if queue else ""
 
 
-def _doing(host: Host, thread: BusyThread) -> Iterator[Evidence]:
+def _stack_evidence(host: Host, thread: BusyThread) -> Iterator[Evidence]:
     stack = kernel_stack(host, thread.pid, thread.pid)
     if present(stack):
         yield SAYS.evidence("thread-stack", stack=" <- ".join(stack.functions[:5]), source=stack.source)
 
 
-def _advice(host: Host, thread: BusyThread, known: KernelThread | None) -> tuple[Remedy, ...]:
-    looks = priority.of_kernel_thread(thread.pid, thread.name)
-    made = settings.lines(host, known.set, "kernel-thread") if known is not None and known.set else None
-    if known is None or made is None or not made.commands:
+def _advise(host: Host, thread: BusyThread, thread_kind: KernelThread | None) -> tuple[Remedy, ...]:
+    looks = priority.kernel_thread_remedy(thread.pid, thread.name)
+    setting_lines = (
+        settings.lines(host, thread_kind.set, "kernel-thread")
+        if thread_kind is not None and thread_kind.set
+        else None
+    )
+    if thread_kind is None or setting_lines is None or not setting_lines.commands:
         return (looks,)
-    told = Remedy(title=known.advice, commands=made.commands, verify=made.verify, undo=made.undo)
-    return (told, looks)
+    setting_remedy = Remedy(
+        title=thread_kind.advice,
+        commands=setting_lines.commands,
+        verify=setting_lines.verify,
+        undo=setting_lines.undo,
+    )
+    return (setting_remedy, looks)

@@ -13,23 +13,23 @@ from probes.system.running.quota_groups import DEEPEST, MOST_GROUPS, QuotaGroup,
 from probes.types import Absent, present
 from probes.units import counted, cpus, listed, number, percent
 from scenarios.cpus import priority
-from scenarios.cpus.quota import PERIODS_SPEAK, Quota, less_tight, stopped_by
-from scenarios.finding import MOST_SHOWN, Evidence, Finding, Remedy
+from scenarios.cpus.quota import MIN_THROTTLED_SHARE, SessionQuota, raise_quota_remedy, throttling_sentence
+from scenarios.finding import MAX_SHOWN_SUBJECTS, Evidence, Finding, Remedy
 from scenarios.host.kernel_threads import busy_kernel_threads
-from scenarios.host.top_users import User, last_look, top_users, unseen
+from scenarios.host.top_users import TopUser, last_look, nobody_named, top_users
 from scenarios.knowledge.waits import kernel_thread
-from scenarios.rule import Inapplicable, Rule, Unreadable, readable
+from scenarios.rule import HostRule, Inapplicable, Unreadable, require_readable
 from scenarios.rules.texts import texts
 
 SAYS = texts("host")
 
 # Shares of time (0..1 of the last minute) in which somebody waited, from which on triage speaks. Ten per cent of the
 # wall time of at least one task is what a person feels; idle servers show under one.
-PRESSURE_SPEAKS = 0.10
-LEAST_PERIODS = 100  # ten seconds of work: fewer tell little of a group that is not our own
+MIN_PRESSURE_SHARE = 0.10
+MIN_PERIODS = 100  # ten seconds of work: fewer tell little of a group that is not our own
 
 
-def pressure(host: Host) -> Iterator[Finding]:
+def check_pressure(host: Host) -> Iterator[Finding]:
     """Pressure stall information of the last minute (Documentation/accounting/psi.rst)."""
     read = {kind: host.text(f"/proc/pressure/{kind}") for kind in ("cpu", "io", "memory")}
     reasons = [v.reason for v in read.values() if isinstance(v, Absent)]
@@ -38,13 +38,15 @@ def pressure(host: Host) -> Iterator[Finding]:
     for kind, text in read.items():
         if not present(text):
             continue
-        share = average(text)
-        if share is None or share < PRESSURE_SPEAKS:
+        share = one_minute_share(text)
+        if share is None or share < MIN_PRESSURE_SHARE:
             continue
         users = top_users(host, kind) if host.live else ()
         first = users[0] if users else None
-        nobody = unseen(host, kind, last_look(host)) if host.live and first is None else None
-        most = f"; {first.name} [{first.pid}]{_what(first)} uses the most {_USED[kind]}" if first else ""
+        nobody = nobody_named(host, kind, last_look(host)) if host.live and first is None else None
+        most = (
+            f"; {first.name} [{first.pid}]{_thread_words(first)} uses the most {_USED[kind]}" if first else ""
+        )
         is_thread = first is not None and first.kernel_thread
         yield SAYS.finding(
             "pressure",
@@ -53,18 +55,18 @@ def pressure(host: Host) -> Iterator[Finding]:
             kind=kind,
             resource=_WAITED_FOR[kind],
             share=f"{share * 100:.0f}",
-            least=f"{PRESSURE_SPEAKS * 100:.0f}",
-            most=most + (f"; {nobody.sentence}" if nobody else ""),
+            least=f"{MIN_PRESSURE_SHARE * 100:.0f}",
+            most=most + (f"; {nobody.reason_sentence}" if nobody else ""),
             evidence=[
                 Evidence(
-                    f"{user.name} [{user.pid}]{_whose(user)}: {user.words}",
+                    f"{user.name} [{user.pid}]{_owner_words(user)}: {user.words}",
                     f"/proc/{user.pid}/{_FILES[kind]}",
                 )
                 for user in users
             ],
-            remedy=(_relief(kind, first),)
+            remedy=(_relief_remedy(kind, first),)
             if first
-            else (nobody.remedy if nobody else SAYS.remedy(f"captured-{kind}"),),
+            else (nobody.next_remedy if nobody else SAYS.remedy(f"captured-{kind}"),),
             proof="process" if kind == "cpu" and not is_thread else kind,
             prove_options=("--pid", str(first.pid)) if first and kind == "cpu" and not is_thread else (),
         )
@@ -75,51 +77,51 @@ _FILES = {"cpu": "stat", "io": "io", "memory": "statm"}  # of a process, in /pro
 _USED = {"cpu": "CPU", "io": "I/O", "memory": "memory"}
 
 
-def _whose(user: User) -> str:
+def _owner_words(user: TopUser) -> str:
     return ", a kernel thread" if user.kernel_thread else f" of {user.owner}"
 
 
-def _what(user: User) -> str:
+def _thread_words(user: TopUser) -> str:
     """`, a kernel thread that ...`: few know them by their names; empty for a process."""
     if not user.kernel_thread:
         return ""
-    known = kernel_thread(user.name)
-    return ", a kernel thread" + (f" that {known.work}" if known is not None else "")
+    thread_kind = kernel_thread(user.name)
+    return ", a kernel thread" + (f" that {thread_kind.work}" if thread_kind is not None else "")
 
 
-def _relief(kind: str, first: User) -> Remedy:
+def _relief_remedy(kind: str, first: TopUser) -> Remedy:
     """What the process that uses most does now: its average since it started is too little to change its priority."""
     if first.kernel_thread:
-        return priority.of_kernel_thread(first.pid, first.name)
+        return priority.kernel_thread_remedy(first.pid, first.name)
     return SAYS.remedy("memory" if kind == "memory" else "look", name=first.name, pid=first.pid)
 
 
-def average(text: str) -> float | None:
+def one_minute_share(text: str) -> float | None:
     """The `some avg60` share (0..1) of a pressure file."""
     for field in text.split("\n", 1)[0].split():
         if field.startswith("avg60="):
-            found = real(field[6:])
-            return None if found is None else found / 100
+            percent_value = real(field[6:])
+            return None if percent_value is None else percent_value / 100
     return None
 
 
-def offline(host: Host) -> Iterator[Finding]:
+def check_offline_cpus(host: Host) -> Iterator[Finding]:
     """CPUs that are there but switched off: fewer cores than were paid for. Siblings of SMT that was switched off
     by choice are none (Documentation/admin-guide/hw-vuln/l1tf.rst, smt/control), nor is what cannot be plugged in.
     """
-    it = topology(host)
-    if not it.known:
+    cpus = topology(host)
+    if not cpus.known:
         raise Unreadable("no CPU is listed")
-    if isinstance(off := host.text(f"{ROOT}/offline"), Absent) and not it.offline:
+    if isinstance(off := host.text(f"{ROOT}/offline"), Absent) and not cpus.offline:
         raise Unreadable(f"{ROOT}/offline: {off.reason}")
     control = host.text(f"{ROOT}/smt/control")
     by_choice = present(control) and control.strip() in ("off", "forceoff")
     # On s390 what is not configured is spare, kept aside for this machine (admin-guide/s390, cpu/cpuN/configure).
-    missing = frozenset(n for n in it.offline if host.text(f"{ROOT}/cpu{n}/configure", 64) != "0")
+    missing = frozenset(n for n in cpus.offline if host.text(f"{ROOT}/cpu{n}/configure", 64) != "0")
     # With SMT off each online core has one thread, and its siblings, one or three a core, are the others.
-    if by_choice and len(missing) <= 3 * len(it.online):
+    if by_choice and len(missing) <= 3 * len(cpus.online):
         return
-    if _first_threads(host, it):
+    if _are_first_threads_on(host, cpus):
         return
     if missing:
         count = len(missing)
@@ -127,36 +129,37 @@ def offline(host: Host) -> Iterator[Finding]:
             "cpu-offline",
             cpus=f"{count} CPU{' is' if count == 1 else 's are'}",
             missing=as_list(missing),
-            present=len(it.present),
+            present=len(cpus.present),
             source=f"{ROOT}/offline" if present(off) else f"{ROOT}/cpu*/online",
             evidence=(SAYS.evidence("smt", control=control.strip()),) if present(control) else (),
         )
 
 
-def _first_threads(host: Host, it: Topology) -> bool:
+def _are_first_threads_on(host: Host, cpus: Topology) -> bool:
     """POWER with fewer threads a core than it could run (ppc64_cpu --smt=off, usual under KVM): the first ones of
     each are on. Its kernels tell that by nothing else before 6.6, and number a core's threads one after the other.
     """
     if not any(entry.get("cpu", "").startswith("POWER") for entry in cpuinfo(host)[:1]):
         return False
     for threads in (8, 4, 2):
-        counts = Counter(n // threads for n in it.online)
+        counts = Counter(n // threads for n in cpus.online)
         used = next(iter(counts.values()), 0)
-        as_usual = all(n % threads < used for n in it.online) and len(set(counts.values())) == 1
-        if 0 < used < threads and as_usual and {n // threads for n in it.offline} <= set(counts):
+        as_usual = all(n % threads < used for n in cpus.online) and len(set(counts.values())) == 1
+        if 0 < used < threads and as_usual and {n // threads for n in cpus.offline} <= set(counts):
             return True
     return False
 
 
-def stopped_groups(host: Host, groups: Sequence[QuotaGroup]) -> Finding | None:
+def stopped_groups_finding(host: Host, groups: Sequence[QuotaGroup]) -> Finding | None:
     """One finding for all groups that their own quota stops; the group that is stopped most often is named first."""
     stopped = sorted(
-        (g for g in groups if g.periods >= LEAST_PERIODS and g.share > PERIODS_SPEAK), key=lambda g: -g.share
+        (g for g in groups if g.periods >= MIN_PERIODS and g.share > MIN_THROTTLED_SHARE),
+        key=lambda g: -g.share,
     )
     if not stopped:
         return None
     first = stopped[0]
-    title = stopped_by(first)
+    title = throttling_sentence(first)
     if len(stopped) > 1:
         others = [f"{g.name} ({cpus(g.cores)}, {percent(g.share)})" for g in stopped[1:]]
         title += f"; {counted(len(others), 'other group')} too: {listed(others, 3)}"
@@ -174,37 +177,37 @@ def stopped_groups(host: Host, groups: Sequence[QuotaGroup]) -> Finding | None:
                 periods=g.periods,
                 folder=g.folder,
             )
-            for g in stopped[:MOST_SHOWN]
+            for g in stopped[:MAX_SHOWN_SUBJECTS]
         ],
-        remedy=(less_tight(host, first.folder),),
+        remedy=(raise_quota_remedy(host, first.folder),),
         prove_options=("--cgroup", first.folder),
     )
 
 
-def quota(host: Host) -> Iterator[Finding]:
+def check_quota(host: Host) -> Iterator[Finding]:
     """A CPU quota that stops tasks, of our own group, of one above it or of any other (admin-guide/cgroup-v2.rst,
     cpu.stat).
     """
-    group = readable(host.once(cgroup), "control group")
+    group = require_readable(host.once(cgroup), "control group")
     if isinstance(group.cpu_cores, Absent) and not quota_files(host):
         raise Unreadable(f"CPU quota: {group.cpu_cores.reason}")
-    it = topology(host)
-    cpus = len(it.online) if it.known else 0
-    seen = False
+    cpu_topology = topology(host)
+    cpus = len(cpu_topology.online) if cpu_topology.known else 0
+    has_counts = False
     for path in quota_files(host):
         folder = path.rsplit("/", 1)[0]
         if (counts := quota_counts(host, folder)) is None:
             continue
         throttled, periods = counts
-        seen = True
+        has_counts = True
         limit = cpu_quota(host, folder)
         # Periods in which nothing of the group ran are not counted (kernel/sched/fair.c, do_sched_cfs_period_timer).
-        stops = periods > 0 and throttled / periods > PERIODS_SPEAK
-        found = Quota(cores=limit, cpus=cpus) if limit is not None else None
-        limits = found is not None and found.limits
+        stops = periods > 0 and throttled / periods > MIN_THROTTLED_SHARE
+        session_quota = SessionQuota(cores=limit, cpus=cpus) if limit is not None else None
+        limits = session_quota is not None and session_quota.is_below_host
         if not stops and not limits:
             continue
-        sentence = found.sentence if found is not None and limits else ""
+        sentence = session_quota.quota_sentence if session_quota is not None and limits else ""
         yield SAYS.finding(
             "cpu-quota",
             severity="warning" if stops else "notice",  # a container may be meant to have it
@@ -217,17 +220,17 @@ def quota(host: Host) -> Iterator[Finding]:
             evidence=(SAYS.evidence("limit", limit=number(limit), folder=folder),)
             if limit is not None
             else (),
-            remedy=(less_tight(host, folder),),
+            remedy=(raise_quota_remedy(host, folder),),
         )
     own = frozenset(path.rpartition("/")[0] for path in quota_files(host))
     groups, complete = quota_groups(host, own)
-    if (others := stopped_groups(host, groups)) is not None:
+    if (others := stopped_groups_finding(host, groups)) is not None:
         yield others
     if not complete:
         raise Unreadable(f"CPU quota: of more than {MOST_GROUPS} control groups only so many were read")
-    if not seen and isinstance(group.cpu_cores, float):
+    if not has_counts and isinstance(group.cpu_cores, float):
         raise Unreadable("a CPU quota is set, but no cpu.stat shows whether it stops tasks")
-    if not seen and not groups:
+    if not has_counts and not groups:
         raise Inapplicable("no CPU quota is set for our control group, one above it or another one")
 
 
@@ -236,19 +239,22 @@ def busy_threads(host: Host) -> Iterator[Finding]:
     return busy_kernel_threads(host)
 
 
-RULES: tuple[Rule, ...] = (
-    Rule("host.kernel-thread", "host", "kernel threads that use more than half a CPU", busy_threads),
-    Rule("host.pressure", "host", "tasks that waited for CPU, I/O or memory in the last minute", pressure),
-    Rule("host.cpu-offline", "host", "CPUs switched off", offline),
-    Rule(
+RULES: tuple[HostRule, ...] = (
+    HostRule("host.kernel-thread", "host", "kernel threads that use more than half a CPU", busy_threads),
+    HostRule(
+        "host.pressure", "host", "tasks that waited for CPU, I/O or memory in the last minute", check_pressure
+    ),
+    HostRule("host.cpu-offline", "host", "CPUs switched off", check_offline_cpus),
+    HostRule(
         "host.cpu-quota",
         "host",
         "CPU quotas of the control groups",
-        quota,
+        check_quota,
         detail=(
             f"Reads cpu.max (version 1: cpu.cfs_quota_us) and cpu.stat of hostdx's own group, those above it, and "
             f"all others down to {DEEPEST} levels, at most {MOST_GROUPS} groups. Speaks of a group that its quota "
-            f"stopped in more than {percent(PERIODS_SPEAK)} of its periods (of another group: of {LEAST_PERIODS} at "
+            f"stopped in more than {percent(MIN_THROTTLED_SHARE)} of its periods (of another group: of "
+            f"{MIN_PERIODS} at "
             f"least), and of a quota of the own group that is less than the host.",
         ),
     ),

@@ -20,11 +20,11 @@ from probes.types import Absent
 from scenarios.finding import Remedy
 from scenarios.rules.texts import texts
 
-MOST = 3
+MAX_USERS = 3
 MIN_LIFE_S = 2.0  # a younger process has no figure yet
 
 
-class User(msgspec.Struct, frozen=True):
+class TopUser(msgspec.Struct, frozen=True):
     """`words`: what it uses, with its unit."""
 
     pid: int
@@ -34,11 +34,11 @@ class User(msgspec.Struct, frozen=True):
     kernel_thread: bool = False
 
 
-def top_users(host: Host, kind: str) -> tuple[User, ...]:
+def top_users(host: Host, kind: str) -> tuple[TopUser, ...]:
     """The processes outside our own family that use most, at most MOST; `kind`: cpu, io (nobody) or memory."""
     if kind == "memory":
-        return _by_memory(host)
-    return _by_cpu(host) if kind == "cpu" else ()
+        return _top_by_memory(host)
+    return _top_by_cpu(host) if kind == "cpu" else ()
 
 
 def last_look(host: Host) -> ProcessTable:
@@ -50,28 +50,32 @@ def _one_look(host: Host) -> ProcessTable:
     return look(host, io=True)
 
 
-def _by_cpu(host: Host) -> tuple[User, ...]:
+def _top_by_cpu(host: Host) -> tuple[TopUser, ...]:
     """Over its own life a process had at most all CPUs: a quarter of them is a quarter of what others used, or more."""
-    seen = last_look(host)
-    ours = own_family(host)
-    found = []
-    for pid, process in seen.processes.items():
-        life_s = seen.uptime_s - process.start_ticks / TICKS_PER_S
-        if pid not in ours and life_s >= MIN_LIFE_S and process.own_s >= NAMED_SHARE * seen.cpus * life_s > 0:
-            found.append((process.own_s / life_s, life_s, process))
+    table = last_look(host)
+    our_pids = own_family(host)
+    heavy_processes = []
+    for pid, process in table.processes.items():
+        life_s = table.uptime_s - process.start_ticks / TICKS_PER_S
+        if (
+            pid not in our_pids
+            and life_s >= MIN_LIFE_S
+            and process.own_s >= NAMED_SHARE * table.cpus * life_s > 0
+        ):
+            heavy_processes.append((process.own_s / life_s, life_s, process))
     return tuple(
-        User(
+        TopUser(
             process.pid,
             process.name,
             owner_of(process.pid) or "no longer known",
             f"{rate:.1f} CPUs on average since it started {units.duration(life_s)} ago",
             process.kernel_thread,
         )
-        for rate, life_s, process in sorted(found, key=lambda each: -each[0])[:MOST]
+        for rate, life_s, process in sorted(heavy_processes, key=lambda each: -each[0])[:MAX_USERS]
     )
 
 
-def _by_memory(host: Host) -> tuple[User, ...]:
+def _top_by_memory(host: Host) -> tuple[TopUser, ...]:
     """Resident pages, /proc/PID/statm field 2 (proc_pid_statm(5)); from a quarter of all memory on."""
     page = os.sysconf("SC_PAGE_SIZE")
     all_pages = os.sysconf("SC_PHYS_PAGES")
@@ -83,8 +87,8 @@ def _by_memory(host: Host) -> tuple[User, ...]:
         if resident is not None and resident >= NAMED_SHARE * all_pages:
             sizes.append((resident, pid, process.name))
     return tuple(
-        User(pid, name, owner_of(pid) or "no longer known", f"{units.size(pages * page)} of memory")
-        for pages, pid, name in sorted(sizes, reverse=True)[:MOST]
+        TopUser(pid, name, owner_of(pid) or "no longer known", f"{units.size(pages * page)} of memory")
+        for pages, pid, name in sorted(sizes, reverse=True)[:MAX_USERS]
     )
 
 
@@ -93,18 +97,18 @@ SAYS = texts("host")
 Cause: TypeAlias = Literal["namespace", "hidden", "unreadable", "quiet"]
 
 
-class Unseen(msgspec.Struct, frozen=True):
+class NobodyNamed(msgspec.Struct, frozen=True):
     """`quiet`: all can be seen, and none is named by what it used since it started."""
 
     cause: Cause
     kind: str = "cpu"
 
     @property
-    def sentence(self) -> str:
+    def reason_sentence(self) -> str:
         return SAYS.text(f"quiet-{self.kind}" if self.cause == "quiet" else self.cause)
 
     @property
-    def remedy(self) -> Remedy:
+    def next_remedy(self) -> Remedy:
         match self.cause:
             case "namespace":
                 return SAYS.remedy("namespace")
@@ -113,11 +117,13 @@ class Unseen(msgspec.Struct, frozen=True):
         return SAYS.remedy(f"look-on-{self.kind}")
 
 
-def unseen(host: Host, kind: str, seen: ProcessTable) -> Unseen:
-    return Unseen(cause(tasks_hidden(host), kind, seen.unreadable, root=os.geteuid() == 0), kind)
+def nobody_named(host: Host, kind: str, table: ProcessTable) -> NobodyNamed:
+    return NobodyNamed(
+        unnamed_cause(tasks_hidden(host), kind, table.unreadable, root=os.geteuid() == 0), kind
+    )
 
 
-def cause(hidden: Absent | None, kind: str, unreadable: int, *, root: bool) -> Cause:
+def unnamed_cause(hidden: Absent | None, kind: str, unreadable: int, *, root: bool) -> Cause:
     """`hidden`: why other tasks may not show; `unreadable`: processes whose I/O we may not read."""
     if hidden is not None:
         return "namespace" if hidden.kind == "container" else "hidden"

@@ -12,7 +12,7 @@ from scenarios.compare.effects import interval_of_metric, of_metric
 from scenarios.compare.odd import Apart, FactApart, OddLoad, OddRuns
 from scenarios.compare.placing import placing, title_of
 from scenarios.compare.snapshot import Snapshot
-from scenarios.experiment.trend import LEAST_ROUNDS
+from scenarios.experiment.trend import MIN_ROUNDS
 from scenarios.finding import Evidence, Finding
 from scenarios.imported.findings import said
 from scenarios.imported.results import History
@@ -209,7 +209,7 @@ def _values(h: History) -> str:
 
 
 def _scatters(h: History) -> bool:
-    undecided = h.undecided and not h.steps and len(h.values) >= LEAST_ROUNDS
+    undecided = h.is_undecided and not h.steps and len(h.values) >= MIN_ROUNDS
     return undecided and max(h.values) >= _SCATTER * min(h.values)
 
 
@@ -221,8 +221,8 @@ def _scatter(h: History) -> Finding:
 
 def _overview(leading: Sequence[History], results: int) -> Finding:
     worse = [h for h in leading if h.degrades]
-    better = [h for h in leading if not h.degrades and (h.faster or h.steps)]
-    same = [h for h in leading if not h.steps and h.equal]
+    better = [h for h in leading if not h.degrades and (h.is_faster or h.steps)]
+    same = [h for h in leading if not h.steps and h.is_equal]
     rest = len(leading) - len(worse) - len(better) - len(same)
     parts = [f"{len(worse)} of {len(leading)} workloads degrade over {results} results"]
     parts += [f"{len(better)} gained"] if better else []

@@ -15,7 +15,7 @@ from statistics import fmean
 
 from scenarios.compare.snapshot import Snapshot
 from scenarios.experiment.statistics.distributions import t_tail
-from scenarios.experiment.trend import trend
+from scenarios.experiment.trend import fit_rounds
 from scenarios.imported.results import History, Step
 
 LEAST_SIDE = 3
@@ -37,7 +37,7 @@ def histories(found: Sequence[Snapshot]) -> list[History]:
         first = tables[0][key]
         values = tuple(table[key].value for table in tables)
         sign = 1.0 if first.better == "more" else -1.0
-        line = trend(values, [1.0] * len(values), None, first.better)
+        line = fit_rounds(values, [1.0] * len(values), None, first.better)
         made.append(
             History(
                 workload=key[0], metric=key[1], unit=first.unit, better=first.better, values=values,

@@ -61,7 +61,7 @@ def events(pile: Pile, began: ev.Began) -> list[ev.AnyEvent]:
     last += [ev.Found(t=end, finding=f) for f in _findings(pile)]
     fatal = next((f for f in files if f.result.fatal), None) if len(files) == 1 else None
     reason = "the file holds no measurement" if fatal is not None else None
-    last.append(ev.Ended(t=end, status="done", reason=reason))
+    last.append(ev.RunEnded(t=end, status="done", reason=reason))
     plan = ev.Planned(t=0.0, plan=_plan(files, order))
     return [began, plan, *sorted(body, key=lambda e: e.t), *last]
 

@@ -80,7 +80,7 @@ class History(msgspec.Struct, Judged, frozen=True, kw_only=True):
 
     @property
     def degrades(self) -> bool:
-        return self.slower or any(s.ratio < 1 for s in self.steps)
+        return self.is_slower or any(s.ratio < 1 for s in self.steps)
 
 
 class Histories(msgspec.Struct, frozen=True):

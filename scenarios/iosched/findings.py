@@ -14,7 +14,7 @@ from probes.system.disk.scheduler_origin import why
 from probes.types import present
 from probes.units import amount, counted, duration
 from scenarios import events as ev
-from scenarios.experiment.wording import effect_words, reckoned_s, titled
+from scenarios.experiment.wording import effect_words, reckoned_s, title_of_workload
 from scenarios.finding import Evidence, Finding, Remedy, Severity
 from scenarios.iosched.remedies import throughput_of_bfq, use
 from scenarios.iosched.scheduler_setup import PairLoad
@@ -41,15 +41,15 @@ class Phase(msgspec.Struct, frozen=True):
 
 
 def verdict_finding(
-    host: Host, target: ScheduledDisks, variant: str, verdicts: Sequence[ev.Verdict]
+    host: Host, target: ScheduledDisks, variant: str, verdicts: Sequence[ev.RunVerdict]
 ) -> Finding:
     """One pair of schedulers over all its loads."""
     judged = [v for v in verdicts if not v.control]
-    faster = [v for v in judged if v.faster]
-    slower = [v for v in judged if v.slower]
-    moved = [v for v in verdicts if v.control and v.differs]
-    open_ones = [v for v in judged if v.undecided]
-    equal = [v for v in judged if v.equal]
+    faster = [v for v in judged if v.is_faster]
+    slower = [v for v in judged if v.is_slower]
+    moved = [v for v in verdicts if v.control and v.is_different]
+    open_ones = [v for v in judged if v.is_undecided]
+    equal = [v for v in judged if v.is_equal]
     fields: dict[str, Any] = {
         "variant": variant,
         "current": target.current,
@@ -81,19 +81,19 @@ def verdict_finding(
     )
 
 
-def _loads(verdicts: Sequence[ev.Verdict]) -> str:
+def _loads(verdicts: Sequence[ev.RunVerdict]) -> str:
     """What was loaded, in words: "eight random readers, four sequential readers"."""
     titles = {mix.id: mix.title for mix in MIXES}
     known = (next((t for i, t in titles.items() if v.workload.startswith(i)), v.workload) for v in verdicts)
     return ", ".join(dict.fromkeys(known))
 
 
-def _line(verdict: ev.Verdict) -> str:
-    title = titled(_loads([verdict]), control=verdict.control)
+def _line(verdict: ev.RunVerdict) -> str:
+    title = title_of_workload(_loads([verdict]), control=verdict.control)
     text = f"{title}, {verdict.metric}: {effect_words(verdict)}, {counted(verdict.groups, 'group')}"
     seconds = reckoned_s(verdict)
     mix = next((m.id for m in MIXES if verdict.workload in (m.id, f"{m.id}-{verdict.variant}")), "")
-    if not verdict.undecided or seconds is None or not mix:
+    if not verdict.is_undecided or seconds is None or not mix:
         return text
     alone = f"--scheduler {verdict.variant} --load {mix} --budget {math.ceil(seconds / 10) * 10}"
     return f"{text}; to decide it, in about {duration(seconds)}: {alone}"
@@ -138,7 +138,7 @@ def held_finding(device: str, job: PairLoad, written: Sequence[Sequence[float]])
 
     `written` is MB/s of all writers together, a block each, by scheduler. Then nobody had to wait for them.
     """
-    at_most = job.write_rate * job.mix.writers / 1e6
+    at_most = job.write_rate * job.mix.writer_count / 1e6
     bound = amount(at_most, "MB/s")
     if not at_most or not all(written) or min(median(w) for w in written) < HELD * at_most:
         return None

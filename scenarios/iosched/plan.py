@@ -23,7 +23,7 @@ def make(host: Host, found: SchedulerSetup, options: Options, planned: Callable[
     on = found.target
     files = sum(files_bytes(found.size_bytes, found.mixes).values())
     prepare_s = fill_s(files) + 3.0
-    writes = any(mix.writes for mix in found.mixes)
+    writes = any(mix.has_writers for mix in found.mixes)
     bound = found.most_written if writes else files
     kind = class_of(on.devices[0]) if on.devices else None
     schedulers = (on.current, *found.variants)
@@ -111,7 +111,7 @@ def _sentences(found: SchedulerSetup, on: ScheduledDisks, why: str) -> tuple[str
         "the test files are unnamed, so that nothing is left after a crash; large effects end the run earlier",
         *_seconds(found),
     ]
-    total = next((job.write_rate * job.mix.writers for job in found.jobs if job.write_rate), 0)
+    total = next((job.write_rate * job.mix.writer_count for job in found.jobs if job.write_rate), 0)
     if total:
         lines.append(
             f"the writers write at most {units.rate(total)} together, within the limit of --most-written "

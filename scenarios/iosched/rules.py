@@ -15,7 +15,7 @@ from scenarios.finding import Evidence, Finding
 from scenarios.iosched.remedies import throughput_of_bfq, use
 from scenarios.knowledge.kernels import KernelFault, faults_here
 from scenarios.knowledge.schedulers import class_of, named_here
-from scenarios.rule import Inapplicable, Rule, Unreadable, readable
+from scenarios.rule import HostRule, Inapplicable, Unreadable, require_readable
 from scenarios.rules.texts import texts
 
 SAYS = texts("iosched")
@@ -93,7 +93,7 @@ def choice(host: Host) -> Iterator[Finding]:
 
 
 def _faults(host: Host) -> tuple[str, tuple[KernelFault, ...]]:
-    return readable(kernel(host).release, "the kernel's release"), faults_here(host)
+    return require_readable(kernel(host).release, "the kernel's release"), faults_here(host)
 
 
 def known_stall(host: Host) -> Iterator[Finding]:
@@ -189,7 +189,7 @@ def ignored_priorities(host: Host) -> Iterator[Finding]:
     deaf = [s.device for s in states if s.active in ("none", "kyber")]
     if len(deaf) < len(states):
         return  # before every process is asked
-    found = readable(priorities(host))
+    found = require_readable(priorities(host))
     if not found:
         return
     names = ", ".join(sorted({f"{p.comm} ({p.kind})" for p in found})[:5])
@@ -200,11 +200,13 @@ def _lower(title: str) -> str:
     return title if title.startswith("BFQ") else title[:1].lower() + title[1:]
 
 
-RULES: tuple[Rule, ...] = (
-    Rule("iosched.choice", "iosched", "scheduler by class of device", choice),
-    Rule("iosched.known-stall", "iosched", "kernel known to stall with the scheduler", known_stall),
-    Rule("iosched.known-crash", "iosched", "kernel known to crash in the block layer", known_crash),
-    Rule("iosched.wbt", "iosched", "write-back throttling set by hand", throttling),
-    Rule("iosched.conflict", "iosched", "udev rules and tuned profiles that are not in effect", conflict),
-    Rule("iosched.priorities", "iosched", "I/O priorities that the scheduler ignores", ignored_priorities),
+RULES: tuple[HostRule, ...] = (
+    HostRule("iosched.choice", "iosched", "scheduler by class of device", choice),
+    HostRule("iosched.known-stall", "iosched", "kernel known to stall with the scheduler", known_stall),
+    HostRule("iosched.known-crash", "iosched", "kernel known to crash in the block layer", known_crash),
+    HostRule("iosched.wbt", "iosched", "write-back throttling set by hand", throttling),
+    HostRule("iosched.conflict", "iosched", "udev rules and tuned profiles that are not in effect", conflict),
+    HostRule(
+        "iosched.priorities", "iosched", "I/O priorities that the scheduler ignores", ignored_priorities
+    ),
 )

@@ -14,10 +14,10 @@ from probes.system.disk.scheduler import scheduling
 from probes.system.running.tasks import still, tasks_in_d
 from probes.types import present
 from scenarios import events as ev
-from scenarios.declared_options import described
-from scenarios.experiment.budget import Budget, share
-from scenarios.experiment.load_schedule import compare
-from scenarios.experiment.schedule.guarded import values_of
+from scenarios.declared_options import apply_declaration
+from scenarios.experiment.budget import Budget, seconds_for_first
+from scenarios.experiment.load_schedule import measure_workload
+from scenarios.experiment.schedule.guarded import metric_values
 from scenarios.finding import Finding
 from scenarios.iosched.findings import (
     Phase,
@@ -39,7 +39,7 @@ from scenarios.iosched.scheduler_setup import (
 )
 from scenarios.iosched.switch import MixedVariantBench, MixedWatch, Switcher
 from scenarios.iosched.target import ScheduledDisks
-from scenarios.model import Options, Prepared, Refused, Run, Scenario, own_directory
+from scenarios.model import Options, Prepared, Run, RunRefused, Scenario, own_directory
 
 # On a host with a storm of hanging tasks a switch hangs as well, and makes it worse.
 STORM = 3
@@ -51,7 +51,7 @@ def _root() -> bool:
     return os.geteuid() == 0
 
 
-@described(__file__, loads=", ".join(ORDER))
+@apply_declaration(__file__, loads=", ".join(ORDER))
 class Iosched(Scenario):
     """Current scheduler against those that the class of device suggests, one pair after the other."""
 
@@ -69,7 +69,7 @@ class Iosched(Scenario):
 
     def prepare(self, host: Host, options: Options) -> Prepared:
         found = layout(host, options, has_root=_root())
-        return Prepared(make(host, found, options, self.planned), partial(self._run, found))
+        return Prepared(make(host, found, options, self.make_plan), partial(self._run, found))
 
     async def _run(self, found: SchedulerSetup, run: Run) -> None:
         target = found.target
@@ -104,31 +104,31 @@ class Iosched(Scenario):
         await run.clock.sleep(STORM_LOOK_S)
         hanging = still(first, await asyncio.to_thread(tasks_in_d, run.host))
         if len(hanging) >= STORM:
-            raise Refused(
+            raise RunRefused(
                 f"{len(hanging)} tasks hang in D (the first one is {hanging[0].comm}): a switch could hang "
                 "too; see `hostdx run dstate`"
             )
 
     async def _prepare(self, run: Run, bench: MixedBench, found: SchedulerSetup) -> None:
-        with run.step("prepare", "write the test files") as step:
-            await bench.prepare(found.mixes, step.wrote)
-            await bench.settle()
+        with run.begin_step("prepare", "write the test files") as step:
+            await bench.prepare_files(found.mixes, step.report_written)
+            await bench.wait_until_settled()
 
     async def _measure(
         self, run: Run, bench: MixedBench, found: SchedulerSetup, target: ScheduledDisks, switcher: Switcher
     ) -> None:
         budget = Budget(found.budget_s, run.clock)
         watch = MixedWatch(run, bench, target.leaves, (target.directory,))
-        by_variant: dict[str, list[ev.Verdict]] = {}
+        by_variant: dict[str, list[ev.RunVerdict]] = {}
         held_back: list[Finding] = []
         for number, job in enumerate(found.jobs):
-            with run.step(job.workload.id, job.workload.title):
+            with run.begin_step(job.workload.id, job.workload.title):
                 bench.write_rate = job.write_rate or None
                 compared = [
                     MixedVariantBench(name, switcher, bench, job.mix, job.workload)
                     for name in (target.current, job.variant)
                 ]
-                verdicts, blocks = await compare(
+                verdicts, blocks = await measure_workload(
                     run,
                     job.workload,
                     compared,
@@ -146,43 +146,45 @@ class Iosched(Scenario):
         await switcher.back()
         self._findings(run, target, by_variant, switcher)
         for held in held_back:
-            run.found(held)
+            run.emit_finding(held)
 
     @staticmethod
     def _share(budget: Budget, waiting_jobs: Sequence[PairLoad], bench: MixedBench) -> float:
         """What it needs for its fewest groups comes first; the writers' seconds are bounded by their bytes."""
         job = waiting_jobs[0]
-        seconds = share(budget.left_s, [need(j) for j in waiting_jobs])
-        if not job.mix.writes:
+        seconds = seconds_for_first(budget.left_s, [need(j) for j in waiting_jobs])
+        if not job.mix.has_writers:
             return seconds
         # What the budget does not reach to has no bytes planned either.
         own = needed_seconds(job.workload)
-        later = sum(needed_seconds(j.workload) for j in waiting_jobs[1:] if j.mix.writes and j.allotted_s)
+        later = sum(
+            needed_seconds(j.workload) for j in waiting_jobs[1:] if j.mix.has_writers and j.allotted_s
+        )
         bytes_for_it = bench.budget.left_bytes * own / (own + later)
-        return min(seconds, bytes_for_it / (job.write_rate * job.mix.writers))
+        return min(seconds, bytes_for_it / (job.write_rate * job.mix.writer_count))
 
     def _onset(
         self, run: Run, target: ScheduledDisks, job: PairLoad, variant: str, blocks: list[ev.Block]
     ) -> None:
         lead = job.workload.metrics[0]
         name = f"{job.mix.title}, {lead.name}"
-        onsets, steadies = (values_of(blocks, variant, lead.name, phase) for phase in ("onset", "steady"))
+        onsets, steadies = (metric_values(blocks, variant, lead.name, phase) for phase in ("onset", "steady"))
         phase = Phase(name, variant, tuple(onsets), tuple(steadies), lead.unit)
         finding = onset_finding(target.names, phase)
         if finding is not None:
-            run.found(finding)
+            run.emit_finding(finding)
 
     def _findings(
-        self, run: Run, target: ScheduledDisks, by_variant: dict[str, list[ev.Verdict]], switcher: Switcher
+        self, run: Run, target: ScheduledDisks, by_variant: dict[str, list[ev.RunVerdict]], switcher: Switcher
     ) -> None:
         for variant, verdicts in by_variant.items():
             finding = verdict_finding(run.host, target, variant, verdicts)
-            run.found(finding)
+            run.emit_finding(finding)
         for extra in (throttling_finding(switcher.seen, target.current), advice(target)):
             if extra is not None:
-                run.found(extra)
+                run.emit_finding(extra)
 
     def _restored(self, run: Run, switcher: Switcher) -> None:
-        with run.step("restore", "check the queue"):
+        with run.begin_step("restore", "check the queue"):
             for finding in switcher.untouched.findings():
-                run.found(finding)
+                run.emit_finding(finding)

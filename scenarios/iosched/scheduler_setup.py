@@ -5,16 +5,16 @@ from collections.abc import Sequence
 
 import msgspec
 
-from probes.bench.disk.budget import GIB, MOST_WRITTEN_A_RUN
+from probes.bench.disk.budget import GIB, MAX_WRITTEN_BYTES
 from probes.bench.disk.mixes import MIXES, Mix, files_bytes, fio_equivalent
-from probes.bench.disk.refusals import suitability
+from probes.bench.disk.refusals import check_suitability
 from probes.host import Host
 from probes.types import Absent, present
 from scenarios import events as ev
-from scenarios.experiment.budget import Need, allotted, group_seconds, least_seconds
+from scenarios.experiment.budget import Need, allotted_seconds, group_seconds, minimum_seconds
 from scenarios.iosched.target import ScheduledDisks, refusal, target
 from scenarios.knowledge.schedulers import worth_trying
-from scenarios.model import Options, Usage
+from scenarios.model import Options, UsageError
 from scenarios.plan import Metric, Workload
 
 DEFAULT_BUDGET_S = 480.0
@@ -57,7 +57,7 @@ class SchedulerSetup(msgspec.Struct, frozen=True, kw_only=True):
     jobs: tuple[PairLoad, ...] = ()
     mixes: tuple[Mix, ...] = ()
     size_bytes: int = 0
-    most_written: int = MOST_WRITTEN_A_RUN
+    most_written: int = MAX_WRITTEN_BYTES
     needed_s: float = 0.0
     budget_s: float = DEFAULT_BUDGET_S
     refusal: str = ""
@@ -71,17 +71,17 @@ class SchedulerSetup(msgspec.Struct, frozen=True, kw_only=True):
 
 def layout(host: Host, options: Options, *, has_root: bool) -> SchedulerSetup:
     """Raises Usage for a wrong request; what the host refuses is in `refusal`."""
-    directory = options.string("dir")
+    directory = options.as_string("dir")
     if not directory:
-        raise Usage("name a directory on the device with --dir")
-    fit = suitability(host, directory, explicit=True, size_bytes=options.integer("size") or None)
+        raise UsageError("name a directory on the device with --dir")
+    fit = check_suitability(host, directory, explicit=True, size_bytes=options.as_integer("size") or None)
     if fit.refusal or fit.placement is None:
         return SchedulerSetup(target=None, refusal=fit.refusal)
     found = target(host, directory, fit.placement)
     if isinstance(found, Absent):
         return SchedulerSetup(target=None, refusal=found.reason)
-    why_not = refusal(host, found, system_disk=options.flag("system-disk"), has_root=has_root)
-    variants = _variants(found, options.strings("scheduler"))
+    why_not = refusal(host, found, system_disk=options.is_set("system-disk"), has_root=has_root)
+    variants = _variants(found, options.as_strings("scheduler"))
     if not why_not and not variants:
         why_not = (
             f"{found.names}: no other scheduler to compare {found.current} with "
@@ -95,11 +95,11 @@ def layout(host: Host, options: Options, *, has_root: bool) -> SchedulerSetup:
         for m in mixes
     )
     needed = sum(needed_seconds(job.workload) for job in jobs)
-    budget = options.number("budget") or default_budget(needed)
+    budget = options.as_number("budget") or default_budget(needed)
     if jobs and not why_not:
         _check(budget, [job.workload for job in jobs if job.variant == variants[0]], needed)
     jobs = _with_seconds(jobs, budget)
-    most = options.integer("most-written") or _default_bound(jobs, files)
+    most = options.as_integer("most-written") or _default_bound(jobs, files)
     rate = _rate(jobs, most - files)
     return SchedulerSetup(
         target=found,
@@ -123,7 +123,7 @@ def default_budget(needed_s: float) -> float:
 def _check(budget_s: float, first_pair: Sequence[Workload], needed_s: float) -> None:
     least = least_budget(first_pair)
     if budget_s < least:
-        raise Usage(
+        raise UsageError(
             f"a budget of {budget_s:.0f} s is too short for {first_pair[0].title}; give --budget "
             f"{math.ceil(least)} or more (for that load and the control; {math.ceil(needed_s)} for all loads)"
         )
@@ -135,21 +135,21 @@ def need(job: PairLoad) -> Need:
 
 def _with_seconds(jobs: Sequence[PairLoad], budget_s: float) -> tuple[PairLoad, ...]:
     """Each with its wall seconds at most, as the run gives them out."""
-    given = allotted(budget_s, [need(job) for job in jobs])
+    given = allotted_seconds(budget_s, [need(job) for job in jobs])
     return tuple(
         msgspec.structs.replace(job, allotted_s=seconds) for job, seconds in zip(jobs, given, strict=True)
     )
 
 
 def _writing(jobs: Sequence[PairLoad]) -> list[PairLoad]:
-    return [job for job in jobs if job.mix.writes and job.allotted_s]
+    return [job for job in jobs if job.mix.has_writers and job.allotted_s]
 
 
 def _default_bound(jobs: Sequence[PairLoad], files: int) -> int:
     """Enough to press for the fewest groups, in whole GiB; never less than for any run, never above 64 GiB."""
     pressing = PRESSING_RATE * sum(needed_seconds(j.workload) for j in _writing(jobs)) / SPARE_BYTES
     wanted = math.ceil((files + pressing) / GIB) * GIB
-    return min(MOST_FOR_PRESSING, max(MOST_WRITTEN_A_RUN, wanted))
+    return min(MOST_FOR_PRESSING, max(MAX_WRITTEN_BYTES, wanted))
 
 
 def _rate(jobs: Sequence[PairLoad], bytes_left: int) -> int:
@@ -164,9 +164,9 @@ def _rate(jobs: Sequence[PairLoad], bytes_left: int) -> int:
 
 def _held(job: PairLoad, rate: int, pairs: int, size: int, directory: str) -> PairLoad:
     """With the rate of each of its writers, in the command that would measure the same as well."""
-    if not job.mix.writers:
+    if not job.mix.writer_count:
         return job
-    own = max(1, rate // job.mix.writers)
+    own = max(1, rate // job.mix.writer_count)
     made = workload(job.mix, job.variant, pairs, size, directory, own)
     return msgspec.structs.replace(job, write_rate=own, workload=made)
 
@@ -177,7 +177,7 @@ def needed_seconds(workload: Workload) -> float:
     A tenth on top, as for any workload, is too little where a block is hardly longer than a switch.
     """
     blocks_s = MIN_GROUPS * group_seconds(workload, 2) + 2 * workload.block_s
-    return max(least_seconds(workload, 2), blocks_s + (2 * MIN_GROUPS + 2) * SWITCH_S)
+    return max(minimum_seconds(workload, 2), blocks_s + (2 * MIN_GROUPS + 2) * SWITCH_S)
 
 
 def least_budget(workloads: Sequence[Workload]) -> float:
@@ -192,7 +192,7 @@ def _variants(found: ScheduledDisks, asked: Sequence[str]) -> tuple[str, ...]:
         unknown = [s for s in asked if s not in found.offered]
         if unknown:
             offered = ", ".join(found.offered)
-            raise Usage(f"{found.names} does not offer {', '.join(unknown)} (it offers {offered})")
+            raise UsageError(f"{found.names} does not offer {', '.join(unknown)} (it offers {offered})")
         return tuple(dict.fromkeys(s for s in asked if s != found.current))
     if not found.devices:
         return tuple(s for s in found.offered if s != found.current)
@@ -207,12 +207,12 @@ def seeks(found: ScheduledDisks) -> bool:
 def _mixes(options: Options, found: ScheduledDisks) -> tuple[Mix, ...]:
     """The chosen mixes in their order; shorter blocks only where a test asks for them."""
     by_id = {mix.id: mix for mix in MIXES}
-    asked = {"ioprio": options.flag("ioprio"), "write-streams": seeks(found)}
-    chosen = options.strings("load") or tuple(n for n in ORDER if asked.get(n, True))
+    asked = {"ioprio": options.is_set("ioprio"), "write-streams": seeks(found)}
+    chosen = options.as_strings("load") or tuple(n for n in ORDER if asked.get(n, True))
     unknown = [name for name in chosen if name not in by_id]
     if unknown:
-        raise Usage(f"no load {', '.join(unknown)} (there are {', '.join(ORDER)})")
-    factor = options.number("scale", 1.0) or 1.0
+        raise UsageError(f"no load {', '.join(unknown)} (there are {', '.join(ORDER)})")
+    factor = options.as_number("scale", 1.0) or 1.0
     mixes = [by_id[name] for name in ORDER if name in chosen]
     if factor == 1.0:
         return tuple(mixes)
@@ -227,7 +227,7 @@ def workload(mix: Mix, variant: str, pairs: int, size: int, directory: str, rate
     if mix.advantage:
         apart = [msgspec.structs.replace(m, judged=False) for m in metrics]
         metrics = [Metric(name=mix.advantage, unit="x"), *apart]
-    elif mix.writes and len(metrics) > 1:
+    elif mix.has_writers and len(metrics) > 1:
         # The writers are held to a rate for the write bound: what they reach is shown, the reader is judged.
         metrics = [metrics[0], *(msgspec.structs.replace(m, judged=False) for m in metrics[1:])]
     return Workload(

@@ -10,9 +10,9 @@ from probes.system.disk.scheduler import Scheduling, queue_path, scheduling
 from probes.types import present
 from scenarios.disturbance import Disturbance
 from scenarios.experiment.schedule.switch import scheduler_change
-from scenarios.guards.watch import Watch
+from scenarios.guards.watch import InterferenceWatch
 from scenarios.iosched.restoration import Untouched
-from scenarios.model import Applied, Refused, Run
+from scenarios.model import Applied, Run, RunRefused
 from scenarios.plan import Workload
 
 # Others' bytes on the device in a block: beyond this share of ours, and this rate, the group is measured again.
@@ -49,7 +49,7 @@ class Switcher:
             change = self.run.change(scheduler_change(leaf, self.current, scheduler))
             try:
                 self._stays.append((leaf, await self._stay.enter_async_context(change)))
-            except Refused:  # then nothing is changed
+            except RunRefused:  # then nothing is changed
                 raise
             except Exception as why:
                 self.untouched.ended(leaf, [("failed", str(why))])
@@ -77,7 +77,7 @@ class Switcher:
         for leaf, state in zip(self.leaves, states, strict=True):
             now = state.active if present(state) and present(state.active) else "not readable"
             if now != scheduler:
-                raise Refused(
+                raise RunRefused(
                     f"{leaf}: the scheduler is {now} where {scheduler} was set: another program changes it "
                     "(a udev rule, tuned); stop that, then run again"
                 )
@@ -90,10 +90,10 @@ class Switcher:
         """What comes along with a scheduler: its settings, the depth, write-back throttling."""
         subject, base = f"disk:{state.device}", queue_path(state.device)
         for name, value in (("nr_requests", state.nr_requests), ("wbt_lat_usec", state.wbt_lat_usec)):
-            self.run.fact(subject, f"{name} with {scheduler}", value, source=f"{base}/{name}")
+            self.run.emit_fact(subject, f"{name} with {scheduler}", value, source=f"{base}/{name}")
         if state.tunables:
             text = " ".join(f"{k}={v}" for k, v in state.tunables.items())
-            self.run.fact(subject, f"tunables of {scheduler}", text, source=f"{base}/iosched")
+            self.run.emit_fact(subject, f"tunables of {scheduler}", text, source=f"{base}/iosched")
 
 
 class MixedVariantBench:
@@ -108,19 +108,19 @@ class MixedVariantBench:
         self.mix = mix
         self.workload = workload
 
-    async def activate(self) -> None:
+    async def make_active(self) -> None:
         await self.switcher.to(self.variant)
 
-    async def block(self, seconds: float) -> Measured:
-        measured = await self.bench.block(self.mix, seconds, self.workload.onset_s)
+    async def measure_block(self, seconds: float) -> Measured:
+        measured = await self.bench.measure_block(self.mix, seconds, self.workload.onset_s)
         self.switcher.check(self.variant)
         return measured
 
-    async def quiesce(self) -> None:
-        await self.bench.settle()
+    async def wait_until_idle(self) -> None:
+        await self.bench.wait_until_settled()
 
 
-class MixedWatch(Watch):
+class MixedWatch(InterferenceWatch):
     """The guards, with others' I/O told by the bench: readers' and writers' bytes do not go by one count."""
 
     def __init__(
@@ -139,5 +139,5 @@ class MixedWatch(Watch):
             return found
         ours, theirs, seconds = self.bench.last
         if theirs > FOREIGN_SHARE * ours and theirs / max(seconds, 0.1) > FOREIGN_RATE:
-            return Disturbance("device", self._name("device"), theirs, ours, "B")
+            return Disturbance("device", self._culprit_of_kind("device"), theirs, ours, "B")
         return None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from probes.bench.battery_loads import Slot
 from probes.bench.measured import Measured
 from probes.units import counted, number, percent, prefixed, times
-from scenarios.experiment.statistics.stats import deviation
+from scenarios.experiment.statistics.stats import sample_deviation
 from scenarios.finding import Evidence, Finding
 from scenarios.plan import Plan
 from scenarios.rules.texts import texts
@@ -44,7 +44,7 @@ class Figures:
         mean = self.mean(load, slot)
         if len(values) < 2 or not mean:
             return None
-        return deviation(values) / math.sqrt(len(values)) / mean
+        return sample_deviation(values) / math.sqrt(len(values)) / mean
 
 
 def findings(plan: Plan, figures: Figures) -> list[Finding]:

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 
 from probes.bench.battery import own_affinity
-from probes.bench.battery_loads import CALLS, FILES, SLOTS, TURNS, Call, Slot, disk_loads
-from probes.bench.workloads import Load, prepared_bytes
+from probes.bench.battery_loads import CALLS, FILES, SLOTS, TURNS, CallLoad, Slot, disk_loads
+from probes.bench.workloads import EngineLoad, prepared_bytes
 from probes.host import Host
 from probes.units import size
-from scenarios.files.directories import OwnDirectory
+from scenarios.files.directories import TestDirectory
 from scenarios.guards.foreign_latency import STOPS_ITSELF
 from scenarios.knowledge.disks import fill_s
-from scenarios.model import Options, Usage, directory_action
+from scenarios.model import Options, UsageError, directory_action
 from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
 
 DEFAULT_BUDGET_S = 60.0
@@ -26,7 +26,7 @@ ONE, ALL = SLOTS
 TITLES: dict[Slot, str] = {"one": "one CPU", "all": "all CPUs"}
 
 
-class KernelSetup(OwnDirectory):
+class KernelSetup(TestDirectory):
     """What is measured where. Without a suitable directory neither disk nor files are.
 
     `turns`: loads that are measured one right after the other stand together. `round_s`: what a round of them takes.
@@ -35,8 +35,8 @@ class KernelSetup(OwnDirectory):
     def __init__(self, host: Host, options: Options) -> None:
         super().__init__(host, options, SIZE_BYTES, FILES_OF)
         self.cpus = own_affinity()
-        self.most_bytes = options.integer("writes") or MOST_WRITTEN_BYTES
-        only = frozenset(options.strings("only"))
+        self.most_bytes = options.as_integer("writes") or MOST_WRITTEN_BYTES
+        only = frozenset(options.as_strings("only"))
         turns = (*TURNS, *((load.id,) for load in disk_loads(1)))
         asked = tuple(turn for turn in turns if not only or only & set(turn))
         of_calls = {call.id for call in CALLS if call.call not in FILES}
@@ -46,11 +46,11 @@ class KernelSetup(OwnDirectory):
         share = sum(map(len, self.turns)) / len(LOADS) if only else 1.0
         self.round_s = ROUND_S * share
         least = FEWEST_ROUNDS * self.round_s
-        self.budget_s = options.number("budget") or DEFAULT_BUDGET_S * share
+        self.budget_s = options.as_number("budget") or DEFAULT_BUDGET_S * share
         if only:
             self.budget_s = max(self.budget_s, least)
         elif self.budget_s < least:
-            raise Usage(
+            raise UsageError(
                 f"kernel: a budget of {self.budget_s:.0f} s is too short for {FEWEST_ROUNDS} rounds of all loads; "
                 f"give --budget {least:.0f} or more"
             )
@@ -58,7 +58,9 @@ class KernelSetup(OwnDirectory):
     @property
     def workloads(self) -> tuple[Workload, ...]:
         there = {load for turn in self.turns for load in turn}
-        calls: list[tuple[Call | Load, str, bool]] = [(call, call.unit, call.control) for call in CALLS]
+        calls: list[tuple[CallLoad | EngineLoad, str, bool]] = [
+            (call, call.unit, call.control) for call in CALLS
+        ]
         return tuple(
             Workload(
                 id=one.id,
@@ -113,11 +115,11 @@ def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Pl
         variants=it.variants,
         workloads=it.workloads,
         steps=tuple(steps),
-        actions=(directory_action(host, it.directory),) if it.fit is not None else (),
-        writes=(Written(device=it.device, bytes=it.most_bytes, where=it.directory),)
+        actions=(directory_action(host, it.directory_path),) if it.fit is not None else (),
+        writes=(Written(device=it.device_name, bytes=it.most_bytes, where=it.directory_path),)
         if it.fit is not None
         else (),
-        rights=(f"write permission in {it.directory}",) if it.fit is not None else (),
+        rights=(f"write permission in {it.directory_path}",) if it.fit is not None else (),
         seconds=it.budget_s + it.prepare_s + FINGERPRINT_S,
         measuring_s=it.budget_s,
         sentences=it.sentences(),

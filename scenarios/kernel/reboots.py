@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from scenarios.model import Earlier, Options, SoFar, Usage
+from scenarios.model import Earlier, Options, SoFar, UsageError
 
 Letter: TypeAlias = Literal["A", "B"]  # before, after
 OPTION: dict[Letter, str] = {"A": "--before", "B": "--after"}
@@ -85,9 +85,9 @@ def open_series(runs: Sequence[Boot]) -> Series | None:
 
 def side_of(options: Options) -> Letter | None:
     """The side that a run is asked to be. Raises Usage for both."""
-    before, after = options.flag("before"), options.flag("after")
+    before, after = options.is_set("before"), options.is_set("after")
     if before and after:
-        raise Usage("--before and --after exclude each other")
+        raise UsageError("--before and --after exclude each other")
     return "A" if before else "B" if after else None
 
 
@@ -113,11 +113,11 @@ def check(side: Letter, boot_id: str, earlier: Sequence[Earlier]) -> None:
     last = found[-1] if found else None
     if last is None:
         if side == "B":
-            raise Usage("--after: no run of this host was recorded with --before; begin with that one")
+            raise UsageError("--after: no run of this host was recorded with --before; begin with that one")
         return
     other = last.side_of(boot_id)
     if other is not None and other != side and last.left:
-        raise Usage(f"{OPTION[side]}: this boot was measured with {OPTION[other]} already; reboot first")
+        raise UsageError(f"{OPTION[side]}: this boot was measured with {OPTION[other]} already; reboot first")
 
 
 def so_far(earlier: Sequence[Earlier]) -> SoFar:

@@ -9,7 +9,7 @@ from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.kernel.symptoms import NEEDS, SYMPTOMS, first_look
 from scenarios.knowledge.hardware import faults_of_module, module_faults
 from scenarios.knowledge.kernels import KernelFault, faults_here
-from scenarios.rule import Inapplicable, Rule, readable
+from scenarios.rule import HostRule, Inapplicable, require_readable
 from scenarios.rules.texts import texts
 
 SAYS = texts("kernel")
@@ -18,7 +18,7 @@ SAYS = texts("kernel")
 def known(host: Host) -> Iterator[Finding]:
     """The running kernel's entries of knowledge/kernels.toml that can matter on this host."""
     running = kernel(host)
-    release = readable(running.release, "the kernel's release")
+    release = require_readable(running.release, "the kernel's release")
     said: set[str] = set()
     for fault in faults_here(host):
         if fault.scheduler or fault.of != "kernel" or fault.id in said:
@@ -97,7 +97,9 @@ def modules(host: Host) -> Iterator[Finding]:
             )
 
 
-RULES: tuple[Rule, ...] = (
-    Rule("kernel.known-faults", "kernel", "kernels with known faults", known, first_look=first_look),
-    Rule("kernel.module-faults", "kernel", "modules from outside of the kernel with known faults", modules),
+RULES: tuple[HostRule, ...] = (
+    HostRule("kernel.known-faults", "kernel", "kernels with known faults", known, first_look=first_look),
+    HostRule(
+        "kernel.module-faults", "kernel", "modules from outside of the kernel with known faults", modules
+    ),
 )

@@ -11,14 +11,14 @@ from functools import partial
 from typing import ClassVar
 
 from probes import units
-from probes.bench.battery import Battery
+from probes.bench.battery import BenchmarkSet
 from probes.bench.battery_loads import SLOTS, Slot
 from probes.bench.disk.budget import WriteBudget
 from probes.bench.measured import Measured, NotApplicable
 from probes.host import Host
 from scenarios import events as ev
-from scenarios.declared_options import described
-from scenarios.guards.watch import Watch, told, watch_for
+from scenarios.declared_options import apply_declaration
+from scenarios.guards.watch import InterferenceWatch, emit_disturbance, watch_for
 from scenarios.kernel import reboots
 from scenarios.kernel.findings import Figures, findings
 from scenarios.kernel.fingerprint import fingerprint
@@ -34,10 +34,10 @@ from scenarios.kernel.plan import (
 )
 from scenarios.model import Earlier, Options, Prepared, Run, Scenario, SoFar, own_directory
 from scenarios.plan import Plan
-from scenarios.triage import suspects
+from scenarios.triage import examine_live_host
 
 
-@described(
+@apply_declaration(
     __file__,
     size=units.size(SIZE_BYTES),
     writes=units.size(MOST_WRITTEN_BYTES),
@@ -53,7 +53,7 @@ class Kernel(Scenario):
         self.stretch = stretch
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        plan, layout = make(host, options, self.planned)
+        plan, layout = make(host, options, self.make_plan)
         return Prepared(plan, partial(self._run, layout))
 
     def one_of_several(self, options: Options) -> bool:
@@ -63,40 +63,40 @@ class Kernel(Scenario):
         if (side := reboots.side_of(options)) is not None:
             reboots.check(side, boot_id, earlier)
 
-    def so_far(self, earlier: Sequence[Earlier]) -> SoFar:
+    def describe_series(self, earlier: Sequence[Earlier]) -> SoFar:
         return reboots.so_far(earlier)
 
     async def _run(self, layout: KernelSetup, run: Run) -> None:
         plan = run.plan
-        with run.step("fingerprint", FINGERPRINT):
+        with run.begin_step("fingerprint", FINGERPRINT):
             place = layout.fit.placement if layout.fit is not None else None
             for trait in fingerprint(run.host, place):
-                run.emit(ev.fact(trait, run.time()))
-            _, known = await asyncio.to_thread(suspects, run.time)
+                run.emit(ev.fact_event(trait, run.time()))
+            _, known = await asyncio.to_thread(examine_live_host, run.time)
             for finding in known:
-                run.found(finding)
+                run.emit_finding(finding)
         if layout.refusal:
-            run.note(f"disk and files are not measured: {layout.refusal}")
+            run.emit_note(f"disk and files are not measured: {layout.refusal}")
         async with AsyncExitStack() as stack:
             battery = await self._prepared(run, layout, stack)
-            directories = [layout.directory] if layout.fit is not None else []
-            watch = watch_for(run, layout.leaves, directories=directories)
-            await watch.settle()
+            directories = [layout.directory_path] if layout.fit is not None else []
+            watch = watch_for(run, layout.leaf_devices, directories=directories)
+            await watch.look_before_first_block()
             figures = await _Rounds(run, plan, layout, battery, watch).measure()
         for finding in findings(plan, figures):
-            run.found(finding)
+            run.emit_finding(finding)
 
-    async def _prepared(self, run: Run, layout: KernelSetup, stack: AsyncExitStack) -> Battery:
+    async def _prepared(self, run: Run, layout: KernelSetup, stack: AsyncExitStack) -> BenchmarkSet:
         private = None
         if layout.fit is not None:
-            private = await stack.enter_async_context(own_directory(run, layout.directory))
-        battery = Battery(
+            private = await stack.enter_async_context(own_directory(run, layout.directory_path))
+        battery = BenchmarkSet(
             run.host,
-            layout.directory or None,
+            layout.directory_path or None,
             private,
             layout.size_bytes,
             run.seed,
-            layout.leaves,
+            layout.leaf_devices,
             layout.cpus,
             budget=WriteBudget(layout.most_bytes),
             stretch=self.stretch,
@@ -104,17 +104,19 @@ class Kernel(Scenario):
         stack.push_async_callback(battery.close)
         if layout.fit is None:
             return battery
-        with run.step("prepare", "write the test files") as step:
-            await battery.prepare(step.wrote)
-        for note in battery.notes:
-            run.note(f"{layout.directory}: {note}")
+        with run.begin_step("prepare", "write the test files") as step:
+            await battery.prepare_files(step.report_written)
+        for note in battery.disk_notes:
+            run.emit_note(f"{layout.directory_path}: {note}")
         return battery
 
 
 class _Rounds:
     """Round after round of all loads, each round in a new random order, until the budget is spent."""
 
-    def __init__(self, run: Run, plan: Plan, layout: KernelSetup, battery: Battery, watch: Watch) -> None:
+    def __init__(
+        self, run: Run, plan: Plan, layout: KernelSetup, battery: BenchmarkSet, watch: InterferenceWatch
+    ) -> None:
         self.run = run
         self.plan = plan
         self.battery = battery
@@ -127,7 +129,7 @@ class _Rounds:
 
     async def measure(self) -> Figures:
         began = self.run.clock.now()
-        with self.run.step("rounds", f"{len(self.plan.workloads)} loads in turn") as step:
+        with self.run.begin_step("rounds", f"{len(self.plan.workloads)} loads in turn") as step:
             await self._round(-1)  # buffers, workers and partners are made in it: it never counts
             rounds = itertools.count()
             longest = 0.0
@@ -137,7 +139,7 @@ class _Rounds:
                     break
                 # also where the budget is used up
                 owed = (FEWEST_ROUNDS - number) * (longest or self.round_s)
-                step.progress(f"round {number + 1} of all loads", max(left, owed, 0.0))
+                step.report_progress(f"round {number + 1} of all loads", max(left, owed, 0.0))
                 at = self.run.clock.now()
                 await self._round(number)
                 longest = max(longest, self.run.clock.now() - at)
@@ -156,7 +158,7 @@ class _Rounds:
                 if (load, slot) in self.figures.gone:
                     continue
                 try:
-                    slice_ = await self.battery.slice(load, slot)
+                    slice_ = await self.battery.measure_slice(load, slot)
                 except NotApplicable as why:
                     self._drop(load, slot, str(why))
                     continue
@@ -169,10 +171,10 @@ class _Rounds:
             operations=sum(m.operations for _, _, m in measured if m.device_bytes is not None),
         )
         found = self.watch.end("rounds", "", whole)
-        await self.watch.spare()
+        await self.watch.spare_others()
         disturbed = (found,) if found is not None and number >= 0 else ()
         for one in disturbed:
-            told(one, self.run, "rounds", number)
+            emit_disturbance(one, self.run, "rounds", number)
         if number < 0:
             return
         for load in dict.fromkeys(load for load, _, _ in measured):
@@ -183,7 +185,7 @@ class _Rounds:
 
     def _drop(self, load: str, slot: Slot, why: str) -> None:
         self.figures.gone[load, slot] = why
-        self.run.note(f"{self.titles[load]} ({slot}) is no longer measured: {why}")
+        self.run.emit_note(f"{self.titles[load]} ({slot}) is no longer measured: {why}")
 
     def _emit(self, number: int, load: str, slot: Slot, measured: Measured) -> None:
         self.run.emit(

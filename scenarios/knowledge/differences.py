@@ -30,7 +30,7 @@ class Mover(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     sources: tuple[str, ...]
     moves: dict[str, float] = {}
 
-    def fits(self, fact: str) -> bool:
+    def fits_fact(self, fact: str) -> bool:
         return any(fnmatchcase(fact, pattern) for pattern in self.facts)
 
 
@@ -46,45 +46,49 @@ class Rounded(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @lru_cache(maxsize=1)
-def components() -> Loaded[Component]:
+def load_components() -> Loaded[Component]:
     return load("differences", "component", Component)
 
 
 @lru_cache(maxsize=1)
-def movers() -> Loaded[Mover]:
+def load_movers() -> Loaded[Mover]:
     return load("differences", "difference", Mover)
 
 
 @lru_cache(maxsize=1)
-def _ignored() -> tuple[str, ...]:
+def _ignored_patterns() -> tuple[str, ...]:
     return tuple(p for entry in load("differences", "ignored", Ignored).entries for p in entry.facts)
 
 
 def mover_of(fact: str) -> Mover | None:
     """The first entry, a site's own before ours; None where nothing is known."""
-    return next((m for m in movers().entries if m.fits(fact)), None)
+    return next((m for m in load_movers().entries if m.fits_fact(fact)), None)
 
 
-def ignored(fact: str) -> bool:
-    return any(fnmatchcase(fact, pattern) for pattern in _ignored())
+def is_ignored(fact: str) -> bool:
+    return any(fnmatchcase(fact, pattern) for pattern in _ignored_patterns())
 
 
 @lru_cache(maxsize=1)
-def _rounded() -> tuple[Rounded, ...]:
+def _rounded_entries() -> tuple[Rounded, ...]:
     return tuple(load("differences", "rounded", Rounded).entries)
 
 
-def tolerance(fact: str) -> float:
+def tolerance_share(fact: str) -> float:
     """The share within which two values of this fact are the same; 0 for most facts."""
-    fitting = (one.share for one in _rounded() if any(fnmatchcase(fact, pattern) for pattern in one.facts))
+    fitting = (
+        entry.share
+        for entry in _rounded_entries()
+        if any(fnmatchcase(fact, pattern) for pattern in entry.facts)
+    )
     return next(fitting, 0.0)
 
 
 def component_of(name: str) -> Component | None:
-    return next((c for c in components().entries if c.name == name), None)
+    return next((c for c in load_components().entries if c.name == name), None)
 
 
-class Pattern(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class DifferencePattern(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What the groups of loads say together."""
 
     slower: tuple[str, ...]
@@ -96,5 +100,5 @@ class Pattern(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 @lru_cache(maxsize=1)
-def patterns() -> Loaded[Pattern]:
-    return load("differences", "pattern", Pattern)
+def load_patterns() -> Loaded[DifferencePattern]:
+    return load("differences", "pattern", DifferencePattern)

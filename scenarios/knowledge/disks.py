@@ -29,7 +29,7 @@ class DiskClass(msgspec.Struct, frozen=True):
     fastest_sync_us: float = 0.0  # of a synced write; 0: not known
 
 
-class Scale(msgspec.Struct, frozen=True):
+class VolumeScale(msgspec.Struct, frozen=True):
     """A cap by the volume's size: max(least, base + per_gib * GiB), at most `most`."""
 
     most: float
@@ -38,26 +38,26 @@ class Scale(msgspec.Struct, frozen=True):
     least: float = 0.0
 
 
-class Offer(msgspec.Struct, frozen=True):
+class CloudDisk(msgspec.Struct, frozen=True):
     """A cloud's virtual disk with its published caps. `gib`: sizes above the first and up to the second have them."""
 
     title: str
     machine: str
     model: str
-    iops: Scale
-    mb_s: Scale
+    iops: VolumeScale
+    mb_s: VolumeScale
     source: str
     dated: datetime.date
     gib: tuple[float, float] = (0.0, float("inf"))
     burst: str = ""
     recalled: bool = False
 
-    def caps(self, device: BlockDevice) -> dict[str, float]:
+    def unit_caps(self, device: BlockDevice) -> dict[str, float]:
         """By unit, IOPS and MB/s, for a volume of its size."""
-        gib = _gib(device)
+        gib = _size_gib(device)
         return {
-            unit: min(one.most, max(one.least, one.base + one.per_gib * gib))
-            for unit, one in (("IOPS", self.iops), ("MB/s", self.mb_s))
+            unit: min(scale.most, max(scale.least, scale.base + scale.per_gib * gib))
+            for unit, scale in (("IOPS", self.iops), ("MB/s", self.mb_s))
         }
 
 
@@ -102,25 +102,31 @@ def disk_class(device: BlockDevice) -> DiskClass | None:
     return None
 
 
-def offers(host: Host, device: BlockDevice) -> tuple[Offer, ...]:
+def cloud_disks(host: Host, device: BlockDevice) -> tuple[CloudDisk, ...]:
     """The disks that this one can be of the cloud that the firmware names; none where it names none."""
     texts = [host.text(f"{DMI}/{name}") for name in TELLS_THE_CLOUD]
     machine = "\n".join(text for text in texts if present(text))
     model = device.model.strip() if present(device.model) else ""
     return tuple(
-        one
-        for one in offers_of_size(device)
-        if machine and matches(one.machine, machine) and matches(one.model, model)
+        cloud_disk
+        for cloud_disk in cloud_disks_of_size(device)
+        if machine
+        and matches_pattern(cloud_disk.machine, machine)
+        and matches_pattern(cloud_disk.model, model)
     )
 
 
-def offers_of_size(device: BlockDevice) -> tuple[Offer, ...]:
+def cloud_disks_of_size(device: BlockDevice) -> tuple[CloudDisk, ...]:
     """What any cloud sells in this size; none for what is no virtual disk."""
-    gib = _gib(device) if virtual(device.transport, device.model) else 0.0
-    return tuple(one for one in load("storage", "offer", Offer).entries if one.gib[0] < gib <= one.gib[1])
+    gib = _size_gib(device) if virtual(device.transport, device.model) else 0.0
+    return tuple(
+        cloud_disk
+        for cloud_disk in load("storage", "offer", CloudDisk).entries
+        if cloud_disk.gib[0] < gib <= cloud_disk.gib[1]
+    )
 
 
-def _gib(device: BlockDevice) -> float:
+def _size_gib(device: BlockDevice) -> float:
     return device.size_bytes / 2**30 if present(device.size_bytes) else 0.0
 
 
@@ -129,7 +135,7 @@ def job_kinds() -> tuple[JobKind, ...]:
     return load("storage", "job", JobKind).entries
 
 
-def matches(pattern: str, text: str) -> bool:
+def matches_pattern(pattern: str, text: str) -> bool:
     """False where a site's own pattern is none."""
     try:
         return re.search(pattern, text) is not None
@@ -142,7 +148,7 @@ def endurance_share(device: BlockDevice, written_bytes: int) -> float | None:
     if not present(device.model) or not present(device.size_bytes) or not device.size_bytes:
         return None
     for entry in load("storage", "endurance", Endurance).entries:
-        if matches(entry.model, device.model):
+        if matches_pattern(entry.model, device.model):
             rated = entry.tbw_per_tb * device.size_bytes
             return written_bytes / rated
     return None

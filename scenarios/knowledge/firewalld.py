@@ -42,41 +42,43 @@ class Meaning(msgspec.Struct, frozen=True, kw_only=True):
         return self.mode in ("strict", "loose")
 
 
-def numbers(version: str) -> tuple[int, ...]:
+def version_numbers(version: str) -> tuple[int, ...]:
     return tuple(int(n) for n in re.findall(r"[0-9]{1,9}", version)[:4])
 
 
 @lru_cache(maxsize=1)
-def vocabularies() -> tuple[Vocabulary, ...]:
+def load_vocabularies() -> tuple[Vocabulary, ...]:
     return load("firewalld", "firewalld", Vocabulary).entries
 
 
-def vocabulary(version: str) -> Vocabulary | Absent:
+def vocabulary_of(version: str) -> Vocabulary | Absent:
     """The range that holds a version."""
-    wanted = numbers(version)
-    for entry in vocabularies():
-        if numbers(entry.since) <= wanted and (entry.before is None or wanted < numbers(entry.before)):
+    wanted = version_numbers(version)
+    for entry in load_vocabularies():
+        if version_numbers(entry.since) <= wanted and (
+            entry.before is None or wanted < version_numbers(entry.before)
+        ):
             return entry
     return Absent(
         f"nothing is known of firewalld {version}", "unsupported", "scenarios/knowledge/firewalld.toml"
     )
 
 
-def meaning(read: Firewalld) -> Meaning | Absent:
+def configured_meaning(read: Firewalld) -> Meaning | Absent:
     """The check that this configuration asks for. A missing key is the default, and so is a word it does not know."""
     if isinstance(read.version, Absent):
         return read.version
-    known = vocabulary(read.version)
-    if isinstance(known, Absent):
-        return known
+    vocabulary = vocabulary_of(read.version)
+    if isinstance(vocabulary, Absent):
+        return vocabulary
     written = "" if isinstance(read.ipv6_rpfilter, Absent) else read.ipv6_rpfilter
-    mode = known.values.get(written.lower()) if written else known.default
+    mode = vocabulary.values.get(written.lower()) if written else vocabulary.default
     problem = ""
     if mode is None:
         unknown = f"firewalld {read.version} does not know IPv6_rpfilter={written}"
-        problem = f"{unknown}; it uses its default, {known.default}"
-        mode = known.default
+        problem = f"{unknown}; it uses its default, {vocabulary.default}"
+        mode = vocabulary.default
     elif mode.endswith("-forward") and read.backend == "iptables":
         both = f"IPv6_rpfilter={written} with FirewallBackend=iptables"
         problem = f"{both}: firewalld refuses to start (INVALID_VALUE)"
-    return Meaning(mode=mode, written=written, vocabulary=known, problem=problem)
+    return Meaning(mode=mode, written=written, vocabulary=vocabulary, problem=problem)

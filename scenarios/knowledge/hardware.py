@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from scenarios.knowledge.kernels import numbers
+from scenarios.knowledge.kernels import release_numbers
 from scenarios.knowledge.load import load
 
 
@@ -78,11 +78,13 @@ def module_faults() -> tuple[ModuleFault, ...]:
 
 def faults_of_module(module: str, version: str) -> tuple[ModuleFault, ...]:
     """Of this version; none where it cannot be told."""
-    own = numbers(version)
+    own = release_numbers(version)
     return tuple(
         fault
         for fault in module_faults()
-        if fault.module == module and own and numbers(fault.since) <= own < numbers(fault.before)
+        if fault.module == module
+        and own
+        and release_numbers(fault.since) <= own < release_numbers(fault.before)
     )
 
 
@@ -96,10 +98,10 @@ def emulated_device(kind: str, driver: str) -> EmulatedDevice | None:
 
 
 @lru_cache(maxsize=1)
-def clouds() -> tuple[Cloud, ...]:
+def load_clouds() -> tuple[Cloud, ...]:
     return load("clouds", "cloud", Cloud).entries
 
 
 def cloud_of(texts: tuple[str, ...]) -> Cloud | None:
     """By what the firmware says of vendor, product, BIOS and asset tag."""
-    return next((cloud for cloud in clouds() for text in texts if re.search(cloud.vendor, text)), None)
+    return next((cloud for cloud in load_clouds() for text in texts if re.search(cloud.vendor, text)), None)

@@ -42,16 +42,16 @@ def harmless_lines() -> tuple[HarmlessLine, ...]:
 
 def is_harmless(message: str) -> bool:
     small = message.lower()
-    return any(_meets(entry, message, small) for entry in harmless_lines())
+    return any(_matches_line(entry, message, small) for entry in harmless_lines())
 
 
 def speaks_of(message: str, *kinds: str) -> bool:
     """True where the line has words of one of these kinds."""
     small = message.lower()
-    return any(_meets(entry, message, small) for entry in line_words() if entry.kind in kinds)
+    return any(_matches_line(entry, message, small) for entry in line_words() if entry.kind in kinds)
 
 
-def _meets(entry: LineWords | HarmlessLine, message: str, small: str) -> bool:
+def _matches_line(entry: LineWords | HarmlessLine, message: str, small: str) -> bool:
     """The pattern is asked only of lines that have one of the words that it needs."""
     words = entry.pattern_words
     if words and not any(word in small for word in words):

@@ -19,7 +19,7 @@ from probes.types import Json
 HERE = Path(__file__).parent
 PACKAGE = HERE.parent
 SITE = Path("/etc/hostdx/knowledge.d")
-MOST_BYTES = 1 << 20  # a knowledge file is written by hand; anything longer is not one
+MAX_FILE_BYTES = 1 << 20  # a knowledge file is written by hand; anything longer is not one
 
 T = TypeVar("T")
 
@@ -31,14 +31,14 @@ class Loaded(msgspec.Struct, Generic[T], frozen=True):
     problems: tuple[str, ...] = ()
 
 
-def tables(path: Path) -> dict[str, Json]:
+def read_tables(path: Path) -> dict[str, Json]:
     """One file's content. Raises ValueError with one line that names the file."""
     own = path.is_relative_to(PACKAGE)
     try:
         # our own files lie beside our code: whoever may put a link there may change the code
-        data = read_regular(str(path), MOST_BYTES) if own else read_named(path, MOST_BYTES)
+        data = read_regular(str(path), MAX_FILE_BYTES) if own else read_named(path, MAX_FILE_BYTES)
     except TooLarge:
-        raise ValueError(f"{path}: longer than {MOST_BYTES} bytes") from None
+        raise ValueError(f"{path}: longer than {MAX_FILE_BYTES} bytes") from None
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror}") from None
     try:
@@ -48,17 +48,17 @@ def tables(path: Path) -> dict[str, Json]:
     return read
 
 
-def entries(path: Path, key: str, kind: type[T]) -> Loaded[T]:
+def read_entries(path: Path, key: str, kind: type[T]) -> Loaded[T]:
     """The entries under `key` in one file; one that does not fit its type is a problem, not a failure."""
     try:
-        found = tables(path).get(key, [])
+        rows = read_tables(path).get(key, [])
     except ValueError as error:
         return Loaded((), (str(error),))
-    if not isinstance(found, list):
+    if not isinstance(rows, list):
         return Loaded((), (f"{path}: {key} must be an array of tables, [[{key}]]",))
     good: list[T] = []
     problems: list[str] = []
-    for number, entry in enumerate(found, 1):
+    for number, entry in enumerate(rows, 1):
         try:
             good.append(msgspec.convert(entry, kind))
         except msgspec.ValidationError as error:
@@ -71,24 +71,24 @@ def load(name: str, key: str, kind: type[T], site: Path = SITE) -> Loaded[T]:
 
     Raises ValueError where our own file is wrong; a site's mistakes are returned as problems.
     """
-    own = entries(HERE / f"{name}.toml", key, kind)
+    own = read_entries(HERE / f"{name}.toml", key, kind)
     if own.problems:
         raise ValueError(own.problems[0])
-    theirs, distrusted = believed(site)
-    parts = [entries(path, key, kind) for path in theirs]
+    site_files, distrusted = trusted_files(site)
+    parts = [read_entries(path, key, kind) for path in site_files]
     return Loaded(
         tuple(e for part in parts for e in part.entries) + own.entries,
         distrusted + tuple(p for part in parts for p in part.problems),
     )
 
 
-def believed(site: Path) -> tuple[tuple[Path, ...], tuple[str, ...]]:
+def trusted_files(site: Path) -> tuple[tuple[Path, ...], tuple[str, ...]]:
     """A site's files, and a line for each that root leaves out because others could write it: rules name commands."""
     good: list[Path] = []
     problems: list[str] = []
     for path in sorted(site.glob("*.toml")):
-        if who := not_roots_alone(str(path)):
-            problems.append(f"{path}: not read as root: {who}")
+        if writer := not_roots_alone(str(path)):
+            problems.append(f"{path}: not read as root: {writer}")
         else:
             good.append(path)
     return tuple(good), tuple(problems)

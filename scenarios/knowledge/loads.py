@@ -19,12 +19,12 @@ class LoadGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     dated: datetime.date
     sources: tuple[str, ...]
 
-    def deviation(self, *, guest: bool) -> float:
+    def run_deviation(self, *, guest: bool) -> float:
         """Of a single run, as a share."""
         return self.in_guest if guest and self.in_guest is not None else self.run_to_run
 
 
-class Score(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class CompositeScore(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The geometric mean of `parts`, each the geometric mean of its loads. Only where every load is there.
 
     `scale`: what the mean in hostdx's units (B/s, operations a second) is divided by to give the score's own.
@@ -43,13 +43,13 @@ def load_groups() -> Loaded[LoadGroup]:
 
 
 @lru_cache(maxsize=1)
-def scores() -> Loaded[Score]:
-    return load("loads", "score", Score)
+def load_scores() -> Loaded[CompositeScore]:
+    return load("loads", "score", CompositeScore)
 
 
 @lru_cache(maxsize=1024)
 def group_of(workload: str) -> LoadGroup:
     """By a load's id, or by the group's own name."""
     groups = load_groups().entries
-    named = next((g for g in groups if g.name == workload), None)
-    return named or next(g for g in groups if any(fnmatchcase(workload, p) for p in g.loads))
+    named_group = next((g for g in groups if g.name == workload), None)
+    return named_group or next(g for g in groups if any(fnmatchcase(workload, p) for p in g.loads))

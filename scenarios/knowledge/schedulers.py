@@ -26,9 +26,9 @@ class DeviceClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     transports: tuple[str, ...] = ()
     rotational: bool | None = None
 
-    def meets(self, device: BlockDevice) -> bool:
-        known = device.transport if present(device.transport) else ""
-        if self.transports and known not in self.transports:
+    def fits_device(self, device: BlockDevice) -> bool:
+        transport = device.transport if present(device.transport) else ""
+        if self.transports and transport not in self.transports:
             return False
         if self.rotational is None:
             return True
@@ -42,7 +42,7 @@ def device_classes() -> tuple[DeviceClass, ...]:
 
 def class_of(device: BlockDevice) -> DeviceClass:
     """The first class that meets the device; the last entry meets every one."""
-    return next(c for c in device_classes() if c.meets(device))
+    return next(c for c in device_classes() if c.fits_device(device))
 
 
 def worth_trying(device: BlockDevice, active: str, offered: tuple[str, ...]) -> tuple[str, ...]:

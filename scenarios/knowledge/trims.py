@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import msgspec
 
-from scenarios.knowledge.kernels import numbers
+from scenarios.knowledge.kernels import release_numbers
 from scenarios.knowledge.load import load
 
 
@@ -26,19 +26,19 @@ class TrimKnowledge(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
 
 @lru_cache(maxsize=1)
-def trims() -> tuple[TrimKnowledge, ...]:
+def load_trims() -> tuple[TrimKnowledge, ...]:
     return load("trims", "trim", TrimKnowledge).entries
 
 
 def trim_of(fstype: str, release: str) -> TrimKnowledge | None:
     """None for a file system nothing is known about; an unreadable release counts as the newest."""
-    own = numbers(release)[:2]
-    for entry in trims():
+    own = release_numbers(release)[:2]
+    for entry in load_trims():
         if fstype not in entry.file_systems:
             continue
-        if own and entry.since and own < numbers(entry.since):
+        if own and entry.since and own < release_numbers(entry.since):
             continue
-        if own and entry.before and own >= numbers(entry.before):
+        if own and entry.before and own >= release_numbers(entry.before):
             continue
         return entry
     return None

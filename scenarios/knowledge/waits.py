@@ -16,7 +16,7 @@ WaitKind: TypeAlias = Literal["network", "fuse", "frozen", "memory", "block", "l
 _SLEEPERS = frozenset({"__schedule", "schedule", "schedule_timeout", "io_schedule", "io_schedule_timeout"})
 
 
-class Wait(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class WaitEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Functions and modules that mean one kind of wait. `waits_for` goes on after "waiting for".
 
     `weak`: any subsystem sleeps in these functions; another function of the stack says more.
@@ -41,14 +41,14 @@ class WaitReason(msgspec.Struct, frozen=True):
     module: str = ""
 
     @property
-    def where(self) -> str:
+    def function_name(self) -> str:
         """`rpc_wait_bit_killable [sunrpc]`; empty for a stack that nobody could read."""
         return f"{self.function} [{self.module}]" if self.module else self.function
 
 
 @lru_cache(maxsize=1)
-def waits() -> tuple[Wait, ...]:
-    return load("waits", "wait", Wait).entries
+def load_waits() -> tuple[WaitEntry, ...]:
+    return load("waits", "wait", WaitEntry).entries
 
 
 def wait_reason(functions: Iterable[str], modules: Mapping[str, str] | None = None) -> WaitReason:
@@ -62,19 +62,19 @@ def wait_reason(functions: Iterable[str], modules: Mapping[str, str] | None = No
     for weak in (False, True):
         for name in names:
             module = of.get(name, "")
-            for wait in waits():
-                meets = _meets(name, wait.functions) or (module and _meets(module, wait.modules))
+            for wait in load_waits():
+                meets = _matches_any(name, wait.functions) or (module and _matches_any(module, wait.modules))
                 if wait.weak is weak and meets:
                     return WaitReason(wait.kind, wait.waits_for, name, module)
     if not names:
         return WaitReason("unknown", "something that only its kernel stack tells, which was not read")
     name = next((name for name in names if name in of), names[0])
     module = of.get(name, "")
-    told = f"the module {module} ({name})" if module else f"the function {name} of the kernel"
-    return WaitReason("unknown", told, name, module)
+    target = f"the module {module} ({name})" if module else f"the function {name} of the kernel"
+    return WaitReason("unknown", target, name, module)
 
 
-def _meets(name: str, patterns: Iterable[str]) -> bool:
+def _matches_any(name: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 

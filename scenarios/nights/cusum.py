@@ -22,7 +22,7 @@ from typing import NamedTuple
 from scenarios.experiment.statistics.distributions import t_quantile
 from scenarios.experiment.statistics.hodges_lehmann import walsh_averages
 from scenarios.experiment.statistics.stats import Better
-from scenarios.verdict.verdict import Estimate, decide, margin_edge
+from scenarios.verdict.verdict import EffectEstimate, decide, margin_edge
 
 BASELINE_NIGHTS = 28
 LEAST_NIGHTS = 14  # of a load that some nights do not have, and of a first baseline that a change cuts short
@@ -175,6 +175,6 @@ def shifted(logs: Sequence[float], to: Reference, loads: int, margin: float = MA
     freedom = max(2.0, to.nights / wide - 1)  # nights that are alike tell less of their spread as well
     half = t_quantile(1 - ERROR / loads / STRETCHES / 2, freedom) * error
     low, high = effect - half, effect + half
-    if not decide(Estimate(effect, low, high, margin_edge(margin))).word.slower:
+    if not decide(EffectEstimate(effect, low, high, margin_edge(margin))).word.is_slower:
         return None
     return Shift(0, math.exp(effect), (math.exp(low), math.exp(high)), len(logs))

@@ -7,7 +7,7 @@ import msgspec
 
 from probes.types import Json
 from scenarios.compare.run_summary import FactKey, FigureKey, Take
-from scenarios.knowledge.differences import OTHER, ignored, mover_of, tolerance
+from scenarios.knowledge.differences import OTHER, is_ignored, mover_of, tolerance_share
 from scenarios.plan import Metric
 
 State: TypeAlias = Literal["measured", "skipped", "failed", "interrupted", "cut off"]
@@ -102,14 +102,14 @@ def changes(before: Take, after: Take) -> tuple[Changed, ...]:
 
 def _component(key: FactKey) -> str:
     fact = "/".join(key)
-    mover = None if ignored(fact) else mover_of(fact)
+    mover = None if is_ignored(fact) else mover_of(fact)
     return mover.component if mover is not None and mover.component != OTHER else ""
 
 
 def _same(key: FactKey, before: Json, after: Json) -> bool:
     if before == after:
         return True
-    share = tolerance("/".join(key))
+    share = tolerance_share("/".join(key))
     if not share:
         return False
     try:

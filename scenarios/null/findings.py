@@ -20,7 +20,7 @@ GOOD = 0.05
 USABLE = 0.15
 
 
-def reach(verdict: ev.Verdict, title: str) -> LeastEffect:
+def reach(verdict: ev.RunVerdict, title: str) -> LeastEffect:
     """From the half-width that the run reached: it falls with the root of the seconds spent."""
     smallest = None
     if verdict.smallest_effect is not None and verdict.seconds > 0:
@@ -36,12 +36,12 @@ def reach(verdict: ev.Verdict, title: str) -> LeastEffect:
     )
 
 
-def findings(answer: NullAnswer, verdicts: Sequence[ev.Verdict], culprits: Sequence[str]) -> list[Finding]:
+def findings(answer: NullAnswer, verdicts: Sequence[ev.RunVerdict], culprits: Sequence[str]) -> list[Finding]:
     """Whether this host can be measured, and what was called different though it was the same."""
-    clean = not any(v.differs for v in verdicts)
+    clean = not any(v.is_different for v in verdicts)
     found = [_resolution(answer, culprits, clean)]
     for verdict in verdicts:
-        if verdict.differs:
+        if verdict.is_different:
             found.append(_alike_but_different(answer, verdict))
     return found
 
@@ -71,7 +71,7 @@ def _resolution(answer: NullAnswer, culprits: Sequence[str], clean: bool) -> Fin
     )
 
 
-def _alike_but_different(answer: NullAnswer, verdict: ev.Verdict) -> Finding:
+def _alike_but_different(answer: NullAnswer, verdict: ev.RunVerdict) -> Finding:
     return SAYS.finding(
         "difference",
         subject=f"{answer.directory} {verdict.workload}".strip(),

@@ -3,15 +3,15 @@
 import math
 from collections.abc import Callable, Sequence
 
-from probes.bench.workloads import Load, load_of, prepared_bytes
+from probes.bench.workloads import EngineLoad, load_of, prepared_bytes
 from probes.host import Host
 from probes.units import size
-from scenarios.experiment.load_schedule import LEAST_LOAD_S, MAY_BE_LEFT_OUT
-from scenarios.files.directories import OwnDirectory
-from scenarios.files.variant_bench import workload
+from scenarios.experiment.load_schedule import MAY_BE_LEFT_OUT, MIN_LOAD_S
+from scenarios.files.directories import TestDirectory
+from scenarios.files.variant_bench import engine_workload
 from scenarios.guards.foreign_latency import STOPS_ITSELF
 from scenarios.knowledge.disks import fill_s
-from scenarios.model import Options, Usage, directory_action
+from scenarios.model import Options, UsageError, directory_action
 from scenarios.plan import Plan, PlannedStep, Variant, Workload, Written
 
 ITSELF = "A"
@@ -25,37 +25,39 @@ SIZE_BYTES = 256 << 20
 MOST_WRITTEN_BYTES = 4 << 30
 
 
-class NullDirectory(OwnDirectory):
+class NullDirectory(TestDirectory):
     """Where the files go; without a suitable directory only the CPU is measured."""
 
     def __init__(self, host: Host, options: Options) -> None:
         super().__init__(host, options, SIZE_BYTES, STORAGE)
 
     @property
-    def loads(self) -> tuple[Load, ...]:
+    def loads(self) -> tuple[EngineLoad, ...]:
         return tuple(load_of(i) for i in ((*STORAGE, CPU) if self.fit else (CPU,)))
 
 
 def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, NullDirectory]:
     """Raises Usage where the budget is too short for a single workload."""
     place = NullDirectory(host, options)
-    budget = options.number("budget") or DEFAULT_BUDGET_S
-    workloads = tuple(workload(load, place.size_bytes, place.directory, slices=True) for load in place.loads)
-    if budget < (need := LEAST_LOAD_S):
-        raise Usage(
+    budget = options.as_number("budget") or DEFAULT_BUDGET_S
+    workloads = tuple(
+        engine_workload(load, place.size_bytes, place.directory_path, slices=True) for load in place.loads
+    )
+    if budget < (need := MIN_LOAD_S):
+        raise UsageError(
             f"null: a budget of {budget:.0f} s is too short for a workload; give --budget {math.ceil(need)} or more"
         )
     plan = planned(
         options=dict(options.values),
         variants=(
-            Variant(id=ITSELF, label="itself", detail=place.directory),
-            Variant(id=AGAIN, label="itself again", detail=place.directory),
+            Variant(id=ITSELF, label="itself", detail=place.directory_path),
+            Variant(id=AGAIN, label="itself again", detail=place.directory_path),
         ),
         workloads=workloads,
         steps=_steps(place, workloads, budget),
-        actions=(directory_action(host, place.directory),) if place.fit else (),
+        actions=(directory_action(host, place.directory_path),) if place.fit else (),
         writes=_writes(place),
-        rights=(f"write permission in {place.directory}",) if place.fit else (),
+        rights=(f"write permission in {place.directory_path}",) if place.fit else (),
         seconds=budget + _prepare_s(place),
         measuring_s=budget,
         sentences=_sentences(place),
@@ -84,7 +86,7 @@ def _steps(place: NullDirectory, workloads: Sequence[Workload], budget: float) -
 def _writes(place: NullDirectory) -> tuple[Written, ...]:
     if place.fit is None:
         return ()
-    return (Written(device=place.device, bytes=most_written(place), where=place.directory),)
+    return (Written(device=place.device_name, bytes=most_written(place), where=place.directory_path),)
 
 
 def most_written(place: NullDirectory) -> int:

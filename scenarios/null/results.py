@@ -52,7 +52,7 @@ class Resolution(Result, frozen=True, tag="null.resolution/1"):
             return ""
         parts = [f"{smallest_effect(r.in_a_minute or 0.0)} ({r.title})" for r in known]
         where = f" in {self.value.directory}" if self.value.directory else ""
-        odd = [r.title for r in known if r.differs]
+        odd = [r.title for r in known if r.is_different]
         told = f"; it found a difference where there is none ({', '.join(odd)})" if odd else ""
         return (
             f"measured against itself{where}, this host has a resolution after one minute of {', '.join(parts)}{told}"

@@ -11,19 +11,19 @@ from typing import ClassVar
 
 from probes.bench.disk.budget import WriteBudget
 from probes.bench.disk.storage import StorageBench
-from probes.bench.disk.trains import StorageTrains
-from probes.bench.engine.pool import Crew
+from probes.bench.disk.trains import StorageBatches
+from probes.bench.engine.pool import SharedWorkers
 from probes.bench.measured import BenchRefused
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
 from scenarios import events as ev
-from scenarios.declared_options import described
+from scenarios.declared_options import apply_declaration
 from scenarios.experiment.budget import Budget
-from scenarios.experiment.experiment import Experiment
-from scenarios.experiment.load_schedule import ScheduledLoad, campaign
-from scenarios.experiment.schedule.train_scheduler import TrainScheduler
+from scenarios.experiment.experiment import LoadExperiment
+from scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
+from scenarios.experiment.schedule.train_scheduler import BatchScheduler
 from scenarios.guards.watch import watch_for
-from scenarios.model import Options, Prepared, Refused, Run, Scenario, own_directory
+from scenarios.model import Options, Prepared, Run, RunRefused, Scenario, own_directory
 from scenarios.null.findings import findings, reach
 from scenarios.null.plan import (
     AGAIN,
@@ -39,7 +39,7 @@ from scenarios.null.results import NullAnswer, Resolution
 from scenarios.plan import Workload
 
 
-@described(__file__)
+@apply_declaration(__file__)
 class Null(Scenario):
     takes_s: ClassVar[float] = DEFAULT_BUDGET_S + 6
 
@@ -48,45 +48,47 @@ class Null(Scenario):
         self.stretch = stretch
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        plan, place = make(host, options, self.planned)
+        plan, place = make(host, options, self.make_plan)
         return Prepared(plan, partial(self._run, place))
 
     async def _run(self, place: NullDirectory, run: Run) -> None:
         plan = run.plan
         if place.refusal:
-            run.note(f"only the CPU is measured: {place.refusal}")
+            run.emit_note(f"only the CPU is measured: {place.refusal}")
         async with AsyncExitStack() as stack:
             benches = await self._prepare(run, place, stack)
-            watch = watch_for(run, place.leaves, directories=[place.directory] if place.fit else [])
+            watch = watch_for(
+                run, place.leaf_devices, directories=[place.directory_path] if place.fit else []
+            )
             budget = Budget(plan.measuring_s, run.clock)
-            verdicts: dict[str, ev.Verdict] = {}
+            verdicts: dict[str, ev.RunVerdict] = {}
             blamed: list[str] = []
 
             def entry(workload: Workload) -> ScheduledLoad:
                 sides = dict(zip((ITSELF, AGAIN), benches, strict=True))
 
-                def done(experiment: Experiment) -> None:
+                def done(experiment: LoadExperiment) -> None:
                     verdicts[workload.id] = experiment.verdicts[0]
-                    if blame := watch.blame(workload.id):
+                    if blame := watch.blame_text(workload.id):
                         blamed.append(f"{workload.title}: {blame}")
 
                 return ScheduledLoad(
-                    TrainScheduler(run, workload, StorageTrains(sides, workload.id), watch), done
+                    BatchScheduler(run, workload, StorageBatches(sides, workload.id), watch), done
                 )
 
             entries = [entry(workload) for workload in plan.workloads]
-            await campaign(run, budget, entries, family=len(entries))
+            await run_campaign(run, budget, entries, family=len(entries))
         _conclude(run, place, plan.workloads, [verdicts[w.id] for w in plan.workloads], blamed)
 
     async def _prepare(self, run: Run, place: NullDirectory, stack: AsyncExitStack) -> list[StorageBench]:
         """Two benches; with a directory both on the same files there."""
         written = WriteBudget(most_written(place))
-        crew = Crew()
+        crew = SharedWorkers()
 
         def bench(private: PrivateDirectory | None, number: int, stretch: float) -> StorageBench:
             made = StorageBench(
-                run.host, place.directory or "/", private, place.size_bytes or SIZE_BYTES, run.seed + number,
-                place.leaves, stretch, budget=written, crew=crew,
+                run.host, place.directory_path or "/", private, place.size_bytes or SIZE_BYTES, run.seed + number,
+                place.leaf_devices, stretch, budget=written, crew=crew,
             )  # fmt: skip
             stack.push_async_callback(made.close)
             return made
@@ -94,16 +96,16 @@ class Null(Scenario):
         stretches = (0.0, self.stretch)
         if place.fit is None:
             return [bench(None, number, stretch) for number, stretch in enumerate(stretches)]
-        with run.step("prepare", "write the test files") as step:
-            private = await stack.enter_async_context(own_directory(run, place.directory))
+        with run.begin_step("prepare", "write the test files") as step:
+            private = await stack.enter_async_context(own_directory(run, place.directory_path))
             benches = [bench(private, number, stretch) for number, stretch in enumerate(stretches)]
             try:
-                await benches[0].prepare(step.wrote, STORAGE)
-                await benches[1].share(benches[0])
+                await benches[0].prepare_files(step.report_written, STORAGE)
+                await benches[1].share_files_of(benches[0])
             except (BenchRefused, OSError) as why:
-                raise Refused(str(why)) from None
-        for note in benches[0].notes:
-            run.note(f"{place.directory}: {note}")
+                raise RunRefused(str(why)) from None
+        for note in benches[0].result_notes:
+            run.emit_note(f"{place.directory_path}: {note}")
         return benches
 
 
@@ -111,12 +113,14 @@ def _conclude(
     run: Run,
     place: NullDirectory,
     workloads: Sequence[Workload],
-    verdicts: Sequence[ev.Verdict],
+    verdicts: Sequence[ev.RunVerdict],
     blamed: Sequence[str],
 ) -> None:
     """The answer, kept for the others to quote, and what a person should make of it."""
     reaches = tuple(reach(v, w.title) for v, w in zip(verdicts, workloads, strict=True))
-    answer = NullAnswer(place.directory, place.device, reaches, run.options.number("margin", 0.05))
+    answer = NullAnswer(
+        place.directory_path, place.device_name, reaches, run.options.as_number("margin", 0.05)
+    )
     run.emit(Resolution(t=run.time(), value=answer))
     for finding in findings(answer, verdicts, blamed):
-        run.found(finding)
+        run.emit_finding(finding)

@@ -6,7 +6,7 @@ of one core (or on cores that share a level 2: modules, clusters of small cores)
 
 import random
 
-from probes.bench.placement import Placement, Seat
+from probes.bench.placement import Seat, WorkerPlacement
 from probes.system.processor.cpulist import as_list
 from scenarios.cpus.usable import UsableCpus
 
@@ -27,7 +27,7 @@ MOST_WORKERS = 16  # of the idle comparison; the full one takes all threads
 def sharing(usable: UsableCpus) -> tuple[frozenset[int], ...]:
     """Sets of usable CPUs that share a core or a second-level cache; empty where each has its own."""
     seconds = (c for c in usable.caches if c.level == 2 and c.kind != "Instruction" and len(c.cpus) <= 8)
-    sets = {*usable.cores(), *(c.cpus & usable.cpus for c in seconds)}
+    sets = {*usable.usable_cores(), *(c.cpus & usable.cpus for c in seconds)}
     largest = [s for s in sets if len(s) > 1 and not any(s < other for other in sets)]
     return tuple(sorted(largest, key=min))
 
@@ -41,7 +41,7 @@ def why_not(usable: UsableCpus) -> str:
     return ""
 
 
-def placements(usable: UsableCpus, rng: random.Random, workers: int = 0) -> tuple[Placement, ...]:
+def placements(usable: UsableCpus, rng: random.Random, workers: int = 0) -> tuple[WorkerPlacement, ...]:
     """Those that this topology has, `unpinned` first; all with the same number of workers.
 
     `workers` 0: as many as the smallest node has cores, at most MOST_WORKERS, an even number where pairs share a
@@ -71,7 +71,7 @@ def placements(usable: UsableCpus, rng: random.Random, workers: int = 0) -> tupl
     return tuple(found)
 
 
-def variant_line(one: Placement, usable: UsableCpus) -> str:
+def variant_line(one: WorkerPlacement, usable: UsableCpus) -> str:
     """The same placement of a command of the user's own, as scenario `workload` takes it."""
     if one.id == UNPINNED:
         return f"{one.id}:"
@@ -80,13 +80,13 @@ def variant_line(one: Placement, usable: UsableCpus) -> str:
     return f"{one.id}: cpus={as_list(cpus)}" + (f" node={nodes[0]}" if nodes else "")
 
 
-def loopback(usable: UsableCpus, card_node: int | None) -> tuple[Placement, Placement] | str:
+def loopback(usable: UsableCpus, card_node: int | None) -> tuple[WorkerPlacement, WorkerPlacement] | str:
     """A connection within one node (the network card's, where that is known) and one to the farthest node; or why not.
 
     Both ends have a core each, and ours stays where it is.
     """
     table = usable.nodes
-    cores = {number: sorted(map(min, usable.cores(cpus))) for number, cpus in usable.node_sets}
+    cores = {number: sorted(map(min, usable.usable_cores(cpus))) for number, cpus in usable.node_sets}
     if table is None or len(cores) < 2:
         return "one node has CPUs"
     home = card_node if card_node in cores else max(cores, key=lambda n: (len(cores[n]), -n))
@@ -96,19 +96,21 @@ def loopback(usable: UsableCpus, card_node: int | None) -> tuple[Placement, Plac
     whose = ", the network card's" if home == card_node else ""
     here, beside = cores[home][:2]
     return (
-        Placement(NET_NEAR, f"both ends on node {home}{whose}", (Seat((here,), peer=(beside,)),)),
-        Placement(NET_FAR, f"from node {home}{whose} to node {far}", (Seat((here,), peer=(cores[far][0],)),)),
+        WorkerPlacement(NET_NEAR, f"both ends on node {home}{whose}", (Seat((here,), peer=(beside,)),)),
+        WorkerPlacement(
+            NET_FAR, f"from node {home}{whose} to node {far}", (Seat((here,), peer=(cores[far][0],)),)
+        ),
     )
 
 
-def full(allowed: frozenset[int]) -> tuple[Placement, Placement]:
+def full(allowed: frozenset[int]) -> tuple[WorkerPlacement, WorkerPlacement]:
     """All slots filled: a worker a CPU, left alone or each on its own."""
     cpus = sorted(allowed)
     return _made(UNPINNED, [cpus] * len(cpus)), _made(EACH_PINNED, [[n] for n in cpus])
 
 
-def _made(name: str, seats: list[list[int]]) -> Placement:
-    return Placement(name, TITLES[name], tuple(Seat(tuple(cpus)) for cpus in seats))
+def _made(name: str, seats: list[list[int]]) -> WorkerPlacement:
+    return WorkerPlacement(name, TITLES[name], tuple(Seat(tuple(cpus)) for cpus in seats))
 
 
 def _own(groups: tuple[frozenset[int], ...], cpus: frozenset[int]) -> list[int]:

@@ -5,13 +5,13 @@ from collections.abc import Callable
 
 import msgspec
 
-from probes.bench.placement import Placement, Seat
+from probes.bench.placement import Seat, WorkerPlacement
 from probes.host import Host
 from probes.system.pci import PciDevice, pci_devices
 from probes.types import Absent, present
 from scenarios.cpus.usable import UsableCpus, usable_cpus
 from scenarios.experiment.load_schedule import MAY_BE_LEFT_OUT
-from scenarios.model import Options, Usage, directory_action
+from scenarios.model import Options, UsageError, directory_action
 from scenarios.numa.machine import Machine, machine
 from scenarios.numa.measurement import locality
 from scenarios.numa.measurement.memory import NodePair, fitting, targets
@@ -44,19 +44,19 @@ class NumaSetup(msgspec.Struct, frozen=True, kw_only=True):
     measures: bool
 
     @property
-    def commands(self) -> tuple[tuple[Placement, str], ...]:
+    def commands(self) -> tuple[tuple[WorkerPlacement, str], ...]:
         """The placements, each with the same for scenario `workload`."""
         sides = next((sides for workload, _, sides in self.entries if workload.id == "placement"), ())
         return tuple((side.placement, variant_line(side.placement, self.usable)) for side in sides)
 
 
 def budget_s(options: Options) -> float:
-    return options.number("budget") or DEFAULT_BUDGET_S
+    return options.as_number("budget") or DEFAULT_BUDGET_S
 
 
 def lay_out(host: Host, options: Options) -> NumaSetup:
     usable = usable_cpus(host)
-    measures = host.live and options.string("only", "all") == "all" and bool(usable.cpus)
+    measures = host.live and options.as_string("only", "all") == "all" and bool(usable.cpus)
     left_out: list[str] = []
     entries: list[tuple[Workload, str, tuple[PlacementSide, ...]]] = []
     disk: locality.NodeDirectory | None = None
@@ -69,7 +69,7 @@ def lay_out(host: Host, options: Options) -> NumaSetup:
                 f"memory of {len(every) - len(pairs)} of {len(every)} pairs of nodes: measured are each node's own "
                 f"memory and what node {every[0].cpu_node} reaches; a longer --budget measures all"
             )
-        if directory := options.string("dir"):
+        if directory := options.as_string("dir"):
             there = locality.find(host, directory, usable)
             disk = there if isinstance(there, locality.NodeDirectory) else None
             left_out += [] if isinstance(there, locality.NodeDirectory) else [f"disk: {there}"]
@@ -104,8 +104,8 @@ def _entries(
     if unfit := why_not(usable):
         left_out.append(f"placements: {unfit}")
     else:
-        rng = random.Random(options.integer("seed"))
-        idle = placements(usable, rng, options.integer("workers"))
+        rng = random.Random(options.as_integer("seed"))
+        idle = placements(usable, rng, options.as_integer("workers"))
         if len(idle) > 1:
             title = f"zlib, {len(idle[0].seats)} workers"
             entries.append((_workload("placement", title, WORK), WORK, tuple(PlacementSide(p) for p in idle)))
@@ -136,7 +136,7 @@ def _entries(
         ):
             entries.append((_workload(work, title, work), work, tuple(PlacementSide(p) for p in connected)))
     home = next((t for t in reach if t.near), reach[0] if reach else None)
-    one = Placement(SMALL, "", (Seat((min(usable.cpus),), home.memory_node if home else None),))
+    one = WorkerPlacement(SMALL, "", (Seat((min(usable.cpus),), home.memory_node if home else None),))
     pages = tuple(PlacementSide(one, page) for page in (SMALL, HUGE))
     entries.append((_workload("pages", "memory latency by page size", "chase"), "chase", pages))
     return entries, left_out
@@ -161,7 +161,7 @@ def _sides(near: NodePair, far: NodePair, work: str) -> tuple[PlacementSide, ...
     sides = []
     for name, target in ((NEAR, near), (FAR, far)):
         seats = tuple(Seat((cpu,), target.memory_node, store=name) for cpu in target.cpus[:count])
-        sides.append(PlacementSide(Placement(name, _memory_title(near, target), seats)))
+        sides.append(PlacementSide(WorkerPlacement(name, _memory_title(near, target), seats)))
     return tuple(sides)
 
 
@@ -188,7 +188,7 @@ def _workload(name: str, title: str, work: str) -> Workload:
 def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, NumaSetup]:
     """Raises Usage for a file, a URL or a certificate that is none."""
     if problem := source_problem(options):
-        raise Usage(f"numa: {problem}")
+        raise UsageError(f"numa: {problem}")
     it = lay_out(host, options)
     budget = budget_s(options) if it.measures else 0.0
     named = {side.id: side for _, _, sides in it.entries for side in sides}
@@ -229,7 +229,7 @@ def _label(side: PlacementSide) -> str:
 
 
 def _source(options: Options) -> str:
-    return options.string("bios") or ("the Redfish service" if options.string("redfish") else "")
+    return options.as_string("bios") or ("the Redfish service" if options.as_string("redfish") else "")
 
 
 def _steps(it: NumaSetup, budget: float) -> tuple[PlannedStep, ...]:

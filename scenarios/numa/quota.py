@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from probes import units
-from scenarios.cpus.quota import Quota
+from scenarios.cpus.quota import SessionQuota
 from scenarios.finding import Finding
 from scenarios.numa import remedies
 from scenarios.numa.measurement.cpu import CpuResult
@@ -21,10 +21,12 @@ def quota_finding(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
         return
     quota = _told(result, around)
     speaks = held_back(result, around)
-    if not quota.limits and not speaks:
+    if not quota.is_below_host and not speaks:
         return  # as much as there is
     held, periods = around.quota_periods
-    if (quota.share or 0.0) <= HELD_SPEAKS:  # others took the CPUs, or fewer than the quota were loaded
+    if (
+        quota.throttled_share or 0.0
+    ) <= HELD_SPEAKS:  # others took the CPUs, or fewer than the quota were loaded
         quota = msgspec.structs.replace(quota, reached=(0, 0))
     # The kernel adds up what each CPU's run queue was held back: two CPUs wait two seconds in one.
     cpus = max(1, len(result.share))
@@ -40,7 +42,7 @@ def quota_finding(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
         "cpu-quota",
         severity="warning" if speaks else "notice",
         confidence="measured" if speaks else "rule",
-        sentence=quota.sentence,
+        sentence=quota.quota_sentence,
         cores=f"{around.quota_cores:g}",
         evidence=(meanwhile,) if speaks else (),
         remedy=(remedies.quota(around.quota_folder),),
@@ -48,8 +50,8 @@ def quota_finding(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
     )
 
 
-def _told(result: CpuResult, around: Surroundings) -> Quota:
-    return Quota(
+def _told(result: CpuResult, around: Surroundings) -> SessionQuota:
+    return SessionQuota(
         cores=around.quota_cores or 0.0,
         cpus=around.cpus or len(result.share),
         reached=around.quota_periods,
@@ -60,5 +62,5 @@ def _told(result: CpuResult, around: Surroundings) -> Quota:
 def held_back(result: CpuResult, around: Surroundings) -> bool:
     if around.quota_cores is None:
         return False
-    reached = _told(result, around).share or 0.0
+    reached = _told(result, around).throttled_share or 0.0
     return (around.quota_held_s or 0.0) > HELD_SPEAKS * result.seconds or reached > HELD_SPEAKS

@@ -5,7 +5,7 @@ import shlex
 from probes.system.processor.clocksource import Clocksource
 from probes.system.running.cgroup import unit_of
 from probes.system.running.culprit import Culprit
-from scenarios.cpus.quota import lasting
+from scenarios.cpus.quota import persistent_quota_commands
 from scenarios.finding import Remedy
 from scenarios.knowledge.bios import VENDORS, BiosReading
 from scenarios.numa.settings import Held
@@ -22,7 +22,7 @@ def quota(folder: str) -> Remedy:
     return SAYS.remedy(
         "quota",
         unit=(unit,) if unit else (),
-        lasting=lasting(folder),
+        lasting=persistent_quota_commands(folder),
         folder=shlex.quote(folder) if folder else "/sys/fs/cgroup/*",
     )
 

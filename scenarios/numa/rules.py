@@ -12,7 +12,7 @@ from probes.types import Absent, present
 from scenarios.finding import Finding
 from scenarios.numa import findings
 from scenarios.numa.settings import highest_khz, limited_khz, lost_nodes
-from scenarios.rule import Inapplicable, Rule, readable
+from scenarios.rule import HostRule, Inapplicable, require_readable
 from scenarios.rules.texts import texts
 
 SAYS = texts("numa")
@@ -21,13 +21,13 @@ CARDS = (STORAGE - {"NVMe"}) | {"NIC"}
 
 def nodes(host: Host) -> Iterator[Finding]:
     """The kernel's table of nodes, and `numa=off`."""
-    table = readable(numa(host), "/sys/devices/system/node")
+    table = require_readable(numa(host), "/sys/devices/system/node")
     return findings.topology_findings(table.doubt, nodes_per_socket(host), lost_nodes(host))
 
 
 def links(host: Host) -> Iterator[Finding]:
     """Network cards and controllers; disks have rules of their own."""
-    found = readable(pci_devices(host))
+    found = require_readable(pci_devices(host))
     those = tuple(d for d in found if d.kind in CARDS and not d.virtual_function)
     if not any(present(d.link) for d in those):
         raise Inapplicable("no network card or controller reports a PCIe link")
@@ -41,7 +41,7 @@ def _links(those: tuple[PciDevice, ...]) -> Iterator[Finding]:
 
 def clock(host: Host) -> Iterator[Finding]:
     """A clock that is read by a system call and from a slow device costs every program that asks for the time."""
-    source = readable(clocksource(host))
+    source = require_readable(clocksource(host))
     return findings.timer_findings(source, None, proof="rule")
 
 
@@ -59,7 +59,7 @@ def limit(host: Host) -> Iterator[Finding]:
 
 def memory_modules(host: Host) -> Iterator[Finding]:
     """Nodes with CPUs and no memory of their own: every access goes to another node."""
-    table = readable(numa(host), "/sys/devices/system/node")
+    table = require_readable(numa(host), "/sys/devices/system/node")
     if table.doubt or len(table.nodes) < 2:
         raise Inapplicable("one node, or nodes that are not credible")
     setting = nodes_per_socket(host)
@@ -83,10 +83,10 @@ def memory_modules(host: Host) -> Iterator[Finding]:
     )
 
 
-RULES: tuple[Rule, ...] = (
-    Rule("numa.nodes", "numa", "the NUMA table", nodes),
-    Rule("numa.node-without-memory", "numa", "nodes without memory", memory_modules),
-    Rule("numa.pcie-link", "numa", "PCIe links of network cards and controllers", links),
-    Rule("numa.clocksource", "numa", "the clock source", clock),
-    Rule("numa.cpu-frequency-limit", "numa", "a lowered CPU frequency", limit),
+RULES: tuple[HostRule, ...] = (
+    HostRule("numa.nodes", "numa", "the NUMA table", nodes),
+    HostRule("numa.node-without-memory", "numa", "nodes without memory", memory_modules),
+    HostRule("numa.pcie-link", "numa", "PCIe links of network cards and controllers", links),
+    HostRule("numa.clocksource", "numa", "the clock source", clock),
+    HostRule("numa.cpu-frequency-limit", "numa", "a lowered CPU frequency", limit),
 )

@@ -13,14 +13,14 @@ from probes.system.processor.clocksource import clocksource
 from probes.system.processor.cpu import brand, cpu
 from probes.types import Absent, present
 from scenarios import events as ev
-from scenarios.declared_options import described
+from scenarios.declared_options import apply_declaration
 from scenarios.experiment.budget import Budget
-from scenarios.experiment.experiment import Experiment
-from scenarios.experiment.load_schedule import ScheduledLoad, campaign
-from scenarios.experiment.schedule.train_scheduler import TrainScheduler
+from scenarios.experiment.experiment import LoadExperiment
+from scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
+from scenarios.experiment.schedule.train_scheduler import BatchScheduler
 from scenarios.finding import Finding
 from scenarios.guards.watch import watch_for
-from scenarios.model import Options, Prepared, Run, Scenario, Step
+from scenarios.model import Options, Prepared, Run, Scenario, StepInProgress
 from scenarios.numa import findings, tables
 from scenarios.numa.measurement import locality
 from scenarios.numa.measurement.cpu import SUSTAINED_S, CpuBench
@@ -46,7 +46,7 @@ MOST_ROUNDS = 60
 SIZES = {"chase": 64 << 20, "copy": 16 << 20}  # of each buffer in the comparisons
 
 
-@described(__file__)
+@apply_declaration(__file__)
 class Numa(Scenario):
     """Reads everything first; then measures the CPUs, the memory, and what this topology lets it compare."""
 
@@ -59,38 +59,38 @@ class Numa(Scenario):
         return ""
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        plan, layout = make(host, options, self.planned)
+        plan, layout = make(host, options, self.make_plan)
         return Prepared(plan, partial(self._run, layout))
 
     async def _run(self, layout: NumaSetup, run: Run) -> None:
-        if run.options.string("redfish"):  # four answers, 1 to 3 s each
-            run.progress("read", "ask the management controller")
+        if run.options.as_string("redfish"):  # four answers, 1 to 3 s each
+            run.emit_progress("read", "ask the management controller")
         # before any step: what was asked for and does not answer is one line
         told = await asyncio.to_thread(firmware, run.host, run.options)
         read = await self._read(run, layout, told)
         found: list[Finding] = [*read]
-        verdicts: dict[str, list[ev.Verdict]] = {}
+        verdicts: dict[str, list[ev.RunVerdict]] = {}
         if layout.measures:
             async with AsyncExitStack() as stack:
                 bench = PlacementBench(run.seed, self.stretch)
                 stack.push_async_callback(bench.close)
                 found += await self._measure(run, layout, bench, verdicts)
         for finding in tables.with_answer(layout, found, tables.undecided(run.plan, verdicts)):
-            run.found(finding)
+            run.emit_finding(finding)
 
     async def _read(self, run: Run, layout: NumaSetup, told: Firmware) -> list[Finding]:
-        with run.step("read", "read topology and settings"):
+        with run.begin_step("read", "read topology and settings"):
             run.emit(Shape(t=run.time(), value=layout.shape))
             if layout.commands:
                 run.emit(Placements(t=run.time(), value=tables.placed_commands(layout)))
             for one in await asyncio.to_thread(settings, run.host):
-                run.emit(ev.fact(one, run.time()))
+                run.emit(ev.fact_event(one, run.time()))
             self._tell_firmware(run, told)
             devices = pci_devices(run.host)
             if present(devices) and devices:
                 run.emit(Devices(t=run.time(), value=tables.devices(devices)))
             if isinstance(cpu(run.host).model, Absent):  # py-cpuinfo knows ARM's by number; it takes a second
-                run.fact("cpu", "brand", await asyncio.to_thread(brand, run.host), source="py-cpuinfo")
+                run.emit_fact("cpu", "brand", await asyncio.to_thread(brand, run.host), source="py-cpuinfo")
         nodes = nodes_per_socket(run.host)
         return [
             *findings.topology_findings(layout.shape.doubt, nodes, lost_nodes(run.host)),
@@ -100,12 +100,12 @@ class Numa(Scenario):
 
     def _tell_firmware(self, run: Run, told: Firmware) -> None:
         if isinstance(told.found, Absent):
-            run.fact("bios", "attributes", told.found)
+            run.emit_fact("bios", "attributes", told.found)
         if told.readings:
             run.emit(Bios(t=run.time(), value=tables.bios(told)))
 
     async def _measure(
-        self, run: Run, layout: NumaSetup, bench: PlacementBench, verdicts: dict[str, list[ev.Verdict]]
+        self, run: Run, layout: NumaSetup, bench: PlacementBench, verdicts: dict[str, list[ev.RunVerdict]]
     ) -> list[Finding]:
         total, began = run.plan.measuring_s, run.clock.now()
         found = await self._cpu(run, layout, bench, total * CPU_SHARE)
@@ -122,8 +122,8 @@ class Numa(Scenario):
 
     async def _cpu(self, run: Run, layout: NumaSetup, bench: PlacementBench, seconds: float) -> list[Finding]:
         cpu = CpuBench(run.host, layout.usable, bench, run.seed)
-        surveyor = Surveyor(run.host, len(layout.usable.placed.online), lambda: bench.pids)
-        with run.step("cpu", "measure the CPUs") as step:
+        surveyor = Surveyor(run.host, len(layout.usable.placed.online), lambda: bench.all_pids)
+        with run.begin_step("cpu", "measure the CPUs") as step:
             await cpu.round()  # the workers start, caches and clocks warm up
             cpu.forget()
             surveyor.begin()
@@ -134,7 +134,7 @@ class Numa(Scenario):
             took = run.clock.now() - began
         result = cpu.result(clocked, took)
         around = surveyor.end(took, result.share)
-        run.fact("cpu", "clock_under_load", clocked.reached_khz, "kHz", source=clocked.source)
+        run.emit_fact("cpu", "clock_under_load", clocked.reached_khz, "kHz", source=clocked.source)
         run.emit(CpuRates(t=run.time(), value=tables.cpu(result)))
         run.emit(Scaling(t=run.time(), value=tables.scaling(result)))
         return [
@@ -146,21 +146,21 @@ class Numa(Scenario):
         self, run: Run, layout: NumaSetup, bench: PlacementBench, seconds: float
     ) -> list[Finding]:
         memory = MemoryBench(run.host, layout.usable, layout.pairs, bench, run.seed)
-        with run.step("memory", "measure memory") as step:
+        with run.begin_step("memory", "measure memory") as step:
             await memory.round()  # the buffers are made
             memory.forget()
             began = run.clock.now()
             await self._rounds(run, memory, step, began, seconds)
             result = memory.result()
-            await bench.forget()
+            await bench.forget_buffers()
         for problem in result.problems:
-            run.note(f"memory: {problem}")
+            run.emit_note(f"memory: {problem}")
         run.emit(NodePairs(t=run.time(), value=tables.memory(result)))
         run.emit(PageSizes(t=run.time(), value=tables.pages(result)))
         return list(memory_findings(result))
 
     async def _rounds(
-        self, run: Run, what: CpuBench | MemoryBench, step: Step, began: float, seconds: float
+        self, run: Run, what: CpuBench | MemoryBench, step: StepInProgress, began: float, seconds: float
     ) -> None:
         """Until the share of the budget is used, four at least."""
         done = 0
@@ -175,7 +175,7 @@ class Numa(Scenario):
                 )
             spent = run.clock.now() - began
             left = max(0.0, seconds - spent)
-            step.progress(f"{step.title}, round {done}", left)
+            step.report_progress(f"{step.title}, round {done}", left)
             if done >= LEAST_ROUNDS and left < spent / done:
                 break
 
@@ -185,25 +185,25 @@ class Numa(Scenario):
         layout: NumaSetup,
         bench: PlacementBench,
         seconds: float,
-        verdicts: dict[str, list[ev.Verdict]],
+        verdicts: dict[str, list[ev.RunVerdict]],
     ) -> list[Finding]:
         watch = watch_for(run)
 
         def entry(workload: Workload, trains: PlacedTrains) -> ScheduledLoad:
-            def done(experiment: Experiment) -> None:
+            def done(experiment: LoadExperiment) -> None:
                 verdicts[workload.id] = experiment.verdicts
 
-            return ScheduledLoad(TrainScheduler(run, workload, trains, watch), done)
+            return ScheduledLoad(BatchScheduler(run, workload, trains, watch), done)
 
         trains = {
             workload.id: PlacedTrains(bench, work, sides, SIZES.get(work, 0))
             for workload, work, sides in layout.entries
         }
-        with run.step("prepare", "make the buffers"):
+        with run.begin_step("prepare", "make the buffers"):
             for one in trains.values():
                 with suppress(NotApplicable):  # said by the comparison itself
-                    await one.ready()
+                    await one.start_workers()
         entries = [entry(workload, trains[workload.id]) for workload, _, _ in layout.entries]
         family = len(layout.entries) + (len(layout.disk.workloads) if layout.disk else 0)
-        await campaign(run, Budget(seconds, run.clock), entries, family=family)
+        await run_campaign(run, Budget(seconds, run.clock), entries, family=family)
         return list(tables.placement_findings(layout, verdicts))

@@ -27,7 +27,7 @@ from probes.system.processor.topology import ROOT
 from probes.system.software.kernel import kernel
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, Entry, Json, entry, present
-from scenarios.knowledge.bios import BiosReading, readings, vendor_of, wanted
+from scenarios.knowledge.bios import BiosReading, all_readings, is_known_attribute, vendor_of
 
 if TYPE_CHECKING:
     from scenarios.model import Options
@@ -198,13 +198,13 @@ def highest_khz(found: Frequency | Absent) -> int | None:
 
 def source_problem(options: "Options") -> str:
     """What is wrong with the request for the firmware's settings, in one line; empty where they can be asked for."""
-    path, url, authority = (options.string(name) for name in ("bios", "redfish", "redfish-ca"))
+    path, url, authority = (options.as_string(name) for name in ("bios", "redfish", "redfish-ca"))
     if path and url:
         return "--bios and --redfish are two sources of the same settings: give one of them"
     if authority and not url:
         return "--redfish-ca is the certificate for --redfish URL, which is not given"
     if path:
-        told = attribute_file(path, wanted)
+        told = attribute_file(path, is_known_attribute)
         return told.reason if isinstance(told, Absent) else ""
     from probes.system.bios.redfish import url_problem  # http.client takes 20 ms, and triage asks nobody
 
@@ -216,21 +216,21 @@ def firmware(host: Host, options: "Options") -> Firmware:
 
     Raises Refused where a source that was asked for does not tell.
     """
-    path, url = options.string("bios"), options.string("redfish")
+    path, url = options.as_string("bios"), options.as_string("redfish")
     found: BiosAttributes | Absent
     if path:
-        found = attribute_file(path, wanted)
+        found = attribute_file(path, is_known_attribute)
     elif url:
         from probes.system.bios.redfish import redfish_bios
 
-        found = redfish_bios(url, wanted, options.string("redfish-ca") or None)
+        found = redfish_bios(url, is_known_attribute, options.as_string("redfish-ca") or None)
     else:
-        found = firmware_attributes(host, wanted)
+        found = firmware_attributes(host, is_known_attribute)
     if (path or url) and isinstance(found, Absent):
         which = "--bios" if path else "--redfish"
-        from scenarios.model import Refused
+        from scenarios.model import RunRefused
 
-        raise Refused(
+        raise RunRefused(
             f"the BIOS settings could not be read: {found.reason}; leave out {which} to go on without them"
         )
     maker = host.text(f"{DMI}/sys_vendor", 4096)
@@ -245,7 +245,7 @@ def firmware(host: Host, options: "Options") -> Firmware:
         return Firmware(found=inside, readings=(), vendor=vendor)
     made_by = cpu(host).vendor
     maker_of_cpu = _CPU_VENDORS.get(made_by, "") if present(made_by) else ""
-    known = readings(values, pending, vendor, cpu=maker_of_cpu, seen=_seen(host))
+    known = all_readings(values, pending, vendor, cpu=maker_of_cpu, running_values=_seen(host))
     return Firmware(found=found, readings=known, vendor=vendor)
 
 

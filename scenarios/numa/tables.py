@@ -9,7 +9,7 @@ from probes.system.pci import PciDevice
 from probes.system.processor.cpulist import as_list
 from probes.types import Absent, present
 from scenarios import events as ev
-from scenarios.cpus.slot import pin, slot
+from scenarios.cpus.slot import choose_slot, pin_remedy
 from scenarios.finding import SEVERITIES, Finding
 from scenarios.numa.measurement.cpu import CpuResult
 from scenarios.numa.measurement.figures import RoundsFigure
@@ -123,7 +123,9 @@ def placed_commands(layout: NumaSetup) -> tuple[Placement, ...]:
     )
 
 
-def placement_findings(layout: NumaSetup, verdicts: Mapping[str, Sequence[ev.Verdict]]) -> Iterator[Finding]:
+def placement_findings(
+    layout: NumaSetup, verdicts: Mapping[str, Sequence[ev.RunVerdict]]
+) -> Iterator[Finding]:
     """Pinning helps here: by the verdicts on CPU time a piece of work, against the unpinned one."""
     helped = [
         (workload, v)
@@ -132,7 +134,7 @@ def placement_findings(layout: NumaSetup, verdicts: Mapping[str, Sequence[ev.Ver
         if workload.startswith("placement")
         and v.baseline == UNPINNED
         and v.variant != RANDOM
-        and v.faster
+        and v.is_faster
         and v.metric == CPU_TIME
         and v.ratio
     ]
@@ -140,7 +142,7 @@ def placement_findings(layout: NumaSetup, verdicts: Mapping[str, Sequence[ev.Ver
         return
     _, best = max(helped, key=lambda pair: pair[1].ratio or 0.0)
     cores = max((len(sides[0].placement.seats) for _, _, sides in layout.entries), default=1)
-    chosen = slot(layout.usable, min(8, cores))
+    chosen = choose_slot(layout.usable, min(8, cores))
     yield SAYS.finding(
         "placement",
         where=TITLES.get(best.variant, best.variant),
@@ -149,16 +151,16 @@ def placement_findings(layout: NumaSetup, verdicts: Mapping[str, Sequence[ev.Ver
             SAYS.evidence("placed", variant=v.variant, ratio=f"{v.ratio:.3f}", workload=workload)
             for workload, v in helped
         ],
-        remedy=(pin(chosen),) if chosen is not None else (),
+        remedy=(pin_remedy(chosen),) if chosen is not None else (),
     )
 
 
-def undecided(plan: Plan, verdicts: Mapping[str, Sequence[ev.Verdict]]) -> str:
+def undecided(plan: Plan, verdicts: Mapping[str, Sequence[ev.RunVerdict]]) -> str:
     """The comparisons that were measured and stayed open, by their titles; empty where all were decided."""
     titles = [
         workload.title
         for workload in plan.workloads
-        if any(v.undecided for v in verdicts.get(workload.id, ()))
+        if any(v.is_undecided for v in verdicts.get(workload.id, ()))
     ]
     if not titles:
         return ""

@@ -11,7 +11,7 @@ import msgspec
 from probes.lossless_json import encode
 from probes.types import Json
 from scenarios.compare.run_summary import FactKey
-from scenarios.knowledge.differences import ignored, tolerance
+from scenarios.knowledge.differences import is_ignored, tolerance_share
 
 MOST_FACTS = 8_000  # different ones, of all nodes together: a host has some hundred
 MOST_VALUES = 10_000  # different ones of a fact, kept
@@ -167,7 +167,7 @@ def _looked_up(key: FactKey) -> tuple[FactKey, bool]:
     """The same object each time, and whether the fact says nothing."""
     if len(_known) > MOST_FACTS:
         _known.clear()
-    return _known.setdefault(key, (key, ignored("/".join(key))))
+    return _known.setdefault(key, (key, is_ignored("/".join(key))))
 
 
 def _classes(key: FactKey, spellings: Sequence[str]) -> list[object]:
@@ -176,7 +176,7 @@ def _classes(key: FactKey, spellings: Sequence[str]) -> list[object]:
     known = [abs(n) for n in numbers if n is not None]
     if len(known) < len(spellings) or not known or any(isinstance(n, bool) for n in numbers):
         return list(spellings)
-    share = tolerance("/".join(key))
+    share = tolerance_share("/".join(key))
     if share and max(known) - min(known) <= share * max(known):
         return [0] * len(spellings)
     if len(set(known)) <= _CONTINUOUS:

@@ -48,7 +48,7 @@ def judge(
     judged = standings(found, rounds)
     places = table.places()
     titles = _titles(found.columns, loads)
-    odd = tuple(dict.fromkeys(one.node for one in judged if one.differs))
+    odd = tuple(dict.fromkeys(one.node for one in judged if one.is_different))
     groups = [[places[name] for name in group.nodes if name in places] for group in found.groups]
     return FleetJudgement(
         what=tuple(what),
@@ -75,7 +75,7 @@ def judge(
 def _open(one: RetestedSuspect, margin: float) -> bool:
     """Neither decided nor back among its peers in the retests."""
     back = one.ratio is not None and abs(math.log(one.ratio)) <= margin_edge(margin) / 2
-    return not (one.decided or back)
+    return not (one.is_decided or back)
 
 
 def _alike(number: int, group: HardwareGroup, found: Screen) -> Alike:
@@ -166,8 +166,8 @@ def _odd(
     table: FactTable,
     groups: Sequence[Sequence[int]],
 ) -> Odd:
-    mine = tuple(one for one in judged if one.node == name and one.differs)
-    others = {one.node for one in judged if one.differs}
+    mine = tuple(one for one in judged if one.node == name and one.is_different)
+    others = {one.node for one in judged if one.is_different}
     number = found.group_of()[name]
     group = groups[number]
     peers = [place for place in group if table.nodes[place] not in others][:_MOST_PEERS]

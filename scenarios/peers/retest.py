@@ -16,7 +16,16 @@ import msgspec
 from scenarios.experiment.statistics.distributions import t_quantile
 from scenarios.peers.node import Node
 from scenarios.peers.screen import Screen
-from scenarios.verdict.verdict import NOT_YET, OPEN, Estimate, Judged, Word, decide, margin_edge, ratio_of
+from scenarios.verdict.verdict import (
+    NOT_YET,
+    OPEN,
+    EffectEstimate,
+    Judged,
+    Word,
+    decide,
+    margin_edge,
+    ratio_of,
+)
 
 FAMILY_ERROR = 0.05
 # Of retests behind a name, out in each; of more in all but one: one wild value names nobody.
@@ -91,7 +100,7 @@ def _open(found: Screen, rounds: Sequence[Round]) -> list[RetestedSuspect]:
     return [
         one
         for one in standings(found, rounds)
-        if one.off > margin_edge(found.margin) / 2 and not (one.decided and one.rounds >= LEAST_ROUNDS)
+        if one.off > margin_edge(found.margin) / 2 and not (one.is_decided and one.rounds >= LEAST_ROUNDS)
     ]
 
 
@@ -141,10 +150,10 @@ def _standing(
     effect, count = math.fsum(apart) / len(apart), len(apart)
     variance, freedom = spread
     half = t_quantile(1 - level / 2, freedom) * math.sqrt(variance * noise) / count
-    ruling = decide(Estimate(effect, effect - half, effect + half, margin_edge(found.margin)))
+    ruling = decide(EffectEstimate(effect, effect - half, effect + half, margin_edge(found.margin)))
     word = ruling.word
     out = sum(off * effect > 0 and abs(off) > margin_edge(found.margin) for off in apart)
-    if count < LEAST_ROUNDS or (word.differs and out < max(LEAST_ROUNDS, count - 1)):
+    if count < LEAST_ROUNDS or (word.is_different and out < max(LEAST_ROUNDS, count - 1)):
         word = OPEN
     return RetestedSuspect(
         node=name, column=place, verdict=word, screened=screened, rounds=count, ratio=ratio_of(effect),

@@ -50,19 +50,19 @@ class Table(msgspec.Struct, frozen=True, tag=True):
 
     def without_empty_columns(self) -> Table:
         """A column in which no row says anything only makes the others narrow."""
-        kept = [
+        filled_columns = [
             n
             for n in range(len(self.header))
-            if any(plain(row[n]).strip() not in ("", "–") for row in self.rows)
+            if any(plain_text(row[n]).strip() not in ("", "–") for row in self.rows)
         ]
         return Table(
-            tuple(self.header[n] for n in kept),
-            tuple(tuple(row[n] for n in kept) for row in self.rows),
-            frozenset(kept.index(n) for n in self.right if n in kept),
+            tuple(self.header[n] for n in filled_columns),
+            tuple(tuple(row[n] for n in filled_columns) for row in self.rows),
+            frozenset(filled_columns.index(n) for n in self.right if n in filled_columns),
         )
 
 
-def plain(cell: Cell) -> str:
+def plain_text(cell: Cell) -> str:
     return cell if isinstance(cell, str) else cell.text
 
 
@@ -122,7 +122,7 @@ class Axis(NamedTuple):
     log: bool = False
 
 
-class Series(NamedTuple):
+class ChartSeries(NamedTuple):
     """Points (x, y), all finite, drawn with a one-cell `marker`; later series are drawn over earlier ones.
 
     `runs`: thin lines besides, on a page.
@@ -138,7 +138,7 @@ class Chart(msgspec.Struct, frozen=True, tag=True):
     """Series over seconds, or over what `across` says: the axis' unit first."""
 
     title: str
-    series: tuple[Series, ...]
+    series: tuple[ChartSeries, ...]
     x: Axis
     y: Axis
     across: str = "s into the run"
@@ -182,7 +182,7 @@ Part: TypeAlias = (
 )
 
 
-class Section(msgspec.Struct, frozen=True):
+class ReportSection(msgspec.Struct, frozen=True):
     """`appendix`: not on the first page. `role`: of its title, as in `Toned`."""
 
     title: str
@@ -191,11 +191,11 @@ class Section(msgspec.Struct, frozen=True):
     role: str = "strong"
 
 
-class Document(msgspec.Struct, frozen=True):
+class ReportDocument(msgspec.Struct, frozen=True):
     title: str
     lead: Words  # the answer, first of all
-    sections: tuple[Section, ...]
+    sections: tuple[ReportSection, ...]
 
 
-def say(*words: Cell | Strong) -> Paragraph:
+def paragraph_of(*words: Cell | Strong) -> Paragraph:
     return Paragraph(words)

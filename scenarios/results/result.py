@@ -19,25 +19,25 @@ from probes.types import Json
 from scenarios import GROUP
 from scenarios import ranges as of
 from scenarios.entry_object import load_entry
-from scenarios.event import Event
-from scenarios.finding import NextStep, Severity
-from scenarios.results.document import Part, Section
+from scenarios.event import RunEvent
+from scenarios.finding import Severity, SuggestedStep
+from scenarios.results.document import Part, ReportSection
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 
-class Result(Event, frozen=True):
+class Result(RunEvent, frozen=True):
     """`name`: its key in the `--json` document, and in words the title of its section."""
 
     name: ClassVar[str]
     value: Any
 
     @property
-    def plain(self) -> Json:
+    def as_json(self) -> Json:
         """As the `--json` document holds it."""
-        told: Json = msgspec.to_builtins(self.value, str_keys=True)
-        return told
+        document: Json = msgspec.to_builtins(self.value, str_keys=True)
+        return document
 
     @property
     def parts(self) -> tuple[Part, ...] | None:
@@ -54,7 +54,7 @@ class Result(Event, frozen=True):
         """By disk or card what it gave alone, in words: triage names it where a rule speaks of that one."""
         return {}
 
-    def on_top(self, now: float) -> Section | None:
+    def on_top(self, now: float) -> ReportSection | None:
         """What of it stands on the first page, and on the live screen `now` seconds after the run began."""
         return None
 
@@ -79,11 +79,11 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     seconds: of.Seconds = 0.0
     loss: of.Share = 0.0  # of the time, as surely measured; 0: not told
     recording: str = ""
-    following: tuple[NextStep, ...] = ()
+    following: tuple[SuggestedStep, ...] = ()
     about: tuple[str, ...] = ()  # the findings that it names, by their keys
 
     @property
-    def line(self) -> str:
+    def ranked_line(self) -> str:
         """`1. not the disk (no difference over 3 %)`."""
         return f"{self.rank}. {self.words}" if self.rank else self.words
 
@@ -102,41 +102,45 @@ SCENARIOS = Path(__file__).parents[1]
 
 
 @cache
-def own() -> dict[str, type[Result]]:
+def bundled_results() -> dict[str, type[Result]]:
     """Of our own scenarios, by their tags."""
     folders = sorted(path.parent.name for path in SCENARIOS.glob("*/results.py"))
     modules = [import_module(f"scenarios.{folder}.results") for folder in folders]
-    return {tag: kind for module in modules for tag, kind in _made_in(module).items()}
+    return {tag: kind for module in modules for tag, kind in _results_in_module(module).items()}
 
 
-def named(name: object) -> type[Result] | None:
+def result_named(name: object) -> type[Result] | None:
     """Of ours, by its name in the `--json` document."""
-    return next((kind for kind in own().values() if kind.name == name), None)
+    return next((kind for kind in bundled_results().values() if kind.name == name), None)
 
 
 @cache
-def _others() -> dict[str, EntryPoint]:
+def _external_entry_points() -> dict[str, EntryPoint]:
     from importlib import metadata  # a tenth of the app's start
 
     return {entry.name: entry for entry in metadata.entry_points(group=GROUP)}
 
 
 @lru_cache(maxsize=1024)  # a foreign recording may hold a hundred thousand
-def tagged(tag: str) -> type[Result] | None:
+def result_tagged(tag: str) -> type[Result] | None:
     """Of ours, or of another package's scenario: it stands beside that one's class. None: not known here."""
-    if tag in own():
-        return own()[tag]
+    if tag in bundled_results():
+        return bundled_results()[tag]
     scenario, dot, _ = tag.partition(".")
-    entry = _others().get(scenario) if dot else None
+    entry = _external_entry_points().get(scenario) if dot else None
     if entry is None:
         return None
     try:
         load_entry(entry)
     except Exception:  # another package's module raises what it likes: its results are not known here, then
         return None
-    return _made_in(sys.modules[entry.module]).get(tag)
+    return _results_in_module(sys.modules[entry.module]).get(tag)
 
 
-def _made_in(module: ModuleType) -> dict[str, type[Result]]:
-    made = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, Result)]
-    return {str(kind.__struct_config__.tag): kind for kind in made if kind.__module__ == module.__name__}
+def _results_in_module(module: ModuleType) -> dict[str, type[Result]]:
+    result_types = [
+        kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, Result)
+    ]
+    return {
+        str(kind.__struct_config__.tag): kind for kind in result_types if kind.__module__ == module.__name__
+    }

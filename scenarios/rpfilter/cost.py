@@ -32,18 +32,18 @@ class CostAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """`bits_per_s`: of the fastest card or as given; Absent where neither is known."""
 
     cost: Cost
-    verdict: ev.Verdict
+    verdict: ev.RunVerdict
     now: Share | None
     packets_now: float | None
     rates: PacketRates | Absent
     bits_per_s: float | Absent
     lines: tuple[AtLineRate, ...]
     merges: bool | None
-    others: tuple[ev.Verdict, ...] = ()  # more ways to check, with --all
+    others: tuple[ev.RunVerdict, ...] = ()  # more ways to check, with --all
 
 
 def answer(
-    verdicts: Sequence[ev.Verdict],
+    verdicts: Sequence[ev.RunVerdict],
     path_ns: float | None,
     rates: PacketRates | Absent,
     card: Card | None,
@@ -90,11 +90,11 @@ def severity(found: CostAnswer, *, loaded: bool, narrowed: bool = False) -> Seve
     One whose cost was not decided is what the rule says, for it could not be refuted.
     """
     fast = not isinstance(found.bits_per_s, Absent) and found.bits_per_s >= FAST_MBIT * 1e6
-    if not loaded or not (found.verdict.slower or found.verdict.undecided):
+    if not loaded or not (found.verdict.is_slower or found.verdict.is_undecided):
         return "ok"
     if narrowed:
         return "notice"
-    if found.verdict.undecided:
+    if found.verdict.is_undecided:
         return "warning" if fast else "notice"
     now = found.now.cores if found.now is not None else 0.0
     if now >= SHARE_WARNS:
@@ -151,7 +151,7 @@ MOST_NAMED = 4  # in a title; the evidence names all
 
 
 def finding(
-    judged: Sequence[tuple[Trial, Sequence[ev.Verdict]]], facts: Facts, rates: PacketRates | Absent
+    judged: Sequence[tuple[Trial, Sequence[ev.RunVerdict]]], facts: Facts, rates: PacketRates | Absent
 ) -> Finding | None:
     """None where nothing beside the first workload was asked for."""
     lines = [line for trial, verdicts in judged for line in _lines(trial, verdicts, facts, rates)]
@@ -160,19 +160,19 @@ def finding(
     setting = facts.rp_filter
     modes = () if isinstance(setting, Absent) else tuple(setting.active.values())
     every = [verdict for _, verdicts in judged for verdict in verdicts]
-    costs = [v for v in every if v.slower and SETTING_IDS.get(v.variant) in modes]
+    costs = [v for v in every if v.is_slower and SETTING_IDS.get(v.variant) in modes]
     off = not isinstance(setting, Absent) and bool(costs)
     return SAYS.finding(
         "beside",
-        severity="ok" if all(v.equal for v in every) else "notice",
-        confidence="measured" if any(v.decided for v in every) else "hint",
+        severity="ok" if all(v.is_equal for v in every) else "notice",
+        confidence="measured" if any(v.is_decided for v in every) else "hint",
         costs=_title(judged, costs),
         evidence=lines,
         remedy=(switched_off(setting),) if off and not isinstance(setting, Absent) else (),
     )
 
 
-def _title(judged: Sequence[tuple[Trial, Sequence[ev.Verdict]]], costs: Sequence[ev.Verdict]) -> str:
+def _title(judged: Sequence[tuple[Trial, Sequence[ev.RunVerdict]]], costs: Sequence[ev.RunVerdict]) -> str:
     """What the host pays (`costs`) first, then all else that is not equal, what is decided before what is not."""
     parts = []
     if costs and costs[0].delta is not None:
@@ -183,9 +183,9 @@ def _title(judged: Sequence[tuple[Trial, Sequence[ev.Verdict]]], costs: Sequence
         (trial, verdict)
         for trial, verdicts in judged
         for verdict in verdicts
-        if not verdict.equal and not (parts and verdict is costs[0])
+        if not verdict.is_equal and not (parts and verdict is costs[0])
     ]
-    rest.sort(key=lambda one: (not one[1].slower, not one[1].faster, not one[1].undecided))
+    rest.sort(key=lambda one: (not one[1].is_slower, not one[1].is_faster, not one[1].is_undecided))
     parts += [f"{_name(trial, verdict)}: {effect_cells(verdict)[0]}" for trial, verdict in rest[:MOST_NAMED]]
     if not parts:
         return "no material difference in what --all compares besides the host's own check"
@@ -193,14 +193,14 @@ def _title(judged: Sequence[tuple[Trial, Sequence[ev.Verdict]]], costs: Sequence
     return "; ".join(parts) + more
 
 
-def _name(trial: Trial, verdict: ev.Verdict) -> str:
+def _name(trial: Trial, verdict: ev.RunVerdict) -> str:
     labels = {compared.variant.id: compared.variant.label for compared in trial.compared}
     name = f"{trial.workload.title}, {labels.get(verdict.variant, verdict.variant)}"
     return f"{name} (the control)" if verdict.control else name
 
 
 def _lines(
-    trial: Trial, verdicts: Sequence[ev.Verdict], facts: Facts, rates: PacketRates | Absent
+    trial: Trial, verdicts: Sequence[ev.RunVerdict], facts: Facts, rates: PacketRates | Absent
 ) -> Iterator[Evidence]:
     for verdict in verdicts:
         name = _name(trial, verdict)
@@ -221,7 +221,7 @@ def _lines(
         yield Evidence(f"{text}{_here(verdict, trial, facts, rates)}", "measured")
 
 
-def _here(verdict: ev.Verdict, trial: Trial, facts: Facts, rates: PacketRates | Absent) -> str:
+def _here(verdict: ev.RunVerdict, trial: Trial, facts: Facts, rates: PacketRates | Absent) -> str:
     """What that takes of a core now; whether it is in effect is known of rp_filter alone."""
     if verdict.control or verdict.delta is None or verdict.delta_ci95 is None:
         return ""

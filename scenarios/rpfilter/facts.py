@@ -14,7 +14,7 @@ from probes.system.network.line_rate import Card, cards
 from probes.system.network.packet_rates import PacketRates
 from probes.system.network.routes import RouteTable, forwarding, ipv4_routes, ipv6_routes, policy_rules
 from probes.types import Absent, Entry, Fact, Unread, entry
-from scenarios.knowledge.firewalld import Meaning, meaning
+from scenarios.knowledge.firewalld import Meaning, configured_meaning
 
 IF_INET6 = "/proc/net/if_inet6"
 
@@ -66,7 +66,7 @@ def read(host: Host) -> Facts:
     return Facts(
         ruleset=ruleset(host),
         firewalld=configured,
-        asked=configured if isinstance(configured, Absent) else meaning(configured),
+        asked=configured if isinstance(configured, Absent) else configured_meaning(configured),
         rp_filter=rp_filter(host),
         routes={"IPv6": ipv6_routes(host), "IPv4": ipv4_routes(host)},
         policy_rules={"IPv6": policy_rules(host), "IPv4": policy_rules(host, "IPv4")},

@@ -124,12 +124,14 @@ def finding(found: CostAnswer, facts: Facts, chosen: MeasuredCheck) -> Finding:
     return SAYS.finding(
         "cost",
         severity=severity(found, loaded=paid, narrowed=narrowed),
-        confidence="hint" if found.verdict.undecided else "measured",
+        confidence="hint" if found.verdict.is_undecided else "measured",
         cost=_title(found, chosen),
         subject=chosen.protocol,
         answers=not loaded,
         evidence=lines,
-        remedy=_remedies(facts, chosen) if paid and (found.verdict.slower or found.verdict.undecided) else (),
+        remedy=_remedies(facts, chosen)
+        if paid and (found.verdict.is_slower or found.verdict.is_undecided)
+        else (),
         references=remedies.REFERENCES,
     )
 
@@ -146,10 +148,10 @@ def _title(found: CostAnswer, chosen: MeasuredCheck) -> str:
         "not loaded": "the firewall here has no reverse-path check: ",
         "unknown": "whether a reverse-path check is loaded could not be read: ",
     }[chosen.here]
-    if found.verdict.slower:
+    if found.verdict.is_slower:
         costs = "costs" if chosen.here == "loaded" else "would cost"
         return f"{before}{name} {costs} {units.amount(ns, 'ns')} on {whom}"
-    if found.verdict.undecided:
+    if found.verdict.is_undecided:
         return f"{before}inconclusive: the cost of {name}"
     makes = "makes" if chosen.here == "loaded" else "would make"
     return f"{before}{name} {makes} no material difference to a packet's cost ({units.signed(ns)} ns)"

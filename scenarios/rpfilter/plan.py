@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from probes.action import Action
-from probes.bench.net.route_set import MOST_ROUTES, RouteSet, scaled
+from probes.bench.net.route_set import MAX_ROUTES, RouteSet, scale_routes
 from probes.host import Host
 from probes.system.firewall.reverse_path import Protocol
 from probes.system.running.allowed import may_administer
 from probes.types import Absent
-from scenarios.experiment.budget import least_seconds
-from scenarios.experiment.load_schedule import LEAST_LOAD_S
-from scenarios.model import Options, Usage
+from scenarios.experiment.budget import minimum_seconds
+from scenarios.experiment.load_schedule import MIN_LOAD_S
+from scenarios.model import Options, UsageError
 from scenarios.plan import PlannedStep
 from scenarios.rpfilter.facts import Facts, read
 from scenarios.rpfilter.measurement.measured_check import MeasuredCheck, chosen
@@ -45,19 +45,19 @@ NAMESPACES = Action(
 
 def planned(host: Host, options: Options, blocked: str, needs: str) -> dict[str, Any]:
     """The fields of the plan. Raises Usage; `blocked`: why nothing can be measured here."""
-    routes, link, budget = options.integer("routes", -1), options.number("link"), budget_s(options)
-    if "routes" in options.values and options.values["routes"] is not None and not 0 <= routes <= MOST_ROUTES:
-        raise Usage(f"--routes {routes}: between 0 and {MOST_ROUTES}")
-    if link < 0 or budget <= 0 or not 0.05 <= options.number("block", BLOCK_S) <= 5:
-        raise Usage("--link and --budget take a number above 0, --block 0.05 to 5")
-    if not 0 <= options.number("rates", RATES_S) <= MOST_RATES_S:
-        raise Usage(f"--rates: 0 to {MOST_RATES_S:g} seconds")
+    routes, link, budget = options.as_integer("routes", -1), options.as_number("link"), budget_s(options)
+    if "routes" in options.values and options.values["routes"] is not None and not 0 <= routes <= MAX_ROUTES:
+        raise UsageError(f"--routes {routes}: between 0 and {MAX_ROUTES}")
+    if link < 0 or budget <= 0 or not 0.05 <= options.as_number("block", BLOCK_S) <= 5:
+        raise UsageError("--link and --budget take a number above 0, --block 0.05 to 5")
+    if not 0 <= options.as_number("rates", RATES_S) <= MOST_RATES_S:
+        raise UsageError(f"--rates: 0 to {MOST_RATES_S:g} seconds")
     facts = read(host)
     main = chosen(facts)
     tried = trials_of(facts, options)
     need = sum(least_s(trial) for trial in tried)
     if budget < need:
-        raise Usage(
+        raise UsageError(
             f"a budget of {budget:.0f} s is too short for {tried[0].workload.title};"
             f" give --budget {math.ceil(need)} or more"
         )
@@ -91,18 +91,18 @@ def planned(host: Host, options: Options, blocked: str, needs: str) -> dict[str,
 def trials_of(facts: Facts, options: Options) -> tuple[Trial, ...]:
     return trials(
         facts,
-        everything=options.flag("all"),
-        again=options.flag("again"),
-        block_s=options.number("block", BLOCK_S),
+        everything=options.is_set("all"),
+        again=options.is_set("again"),
+        block_s=options.as_number("block", BLOCK_S),
     )
 
 
 def budget_s(options: Options) -> float:
-    return options.number("budget", BUDGET_ALL_S if options.flag("all") else BUDGET_S)
+    return options.as_number("budget", BUDGET_ALL_S if options.is_set("all") else BUDGET_S)
 
 
 def least_s(trial: Trial) -> float:
-    return LEAST_LOAD_S if trial.load == "udp" else least_seconds(trial.workload, len(trial.compared))
+    return MIN_LOAD_S if trial.load == "udp" else minimum_seconds(trial.workload, len(trial.compared))
 
 
 def routes_of(facts: Facts, asked: int) -> RouteSet:
@@ -111,7 +111,7 @@ def routes_of(facts: Facts, asked: int) -> RouteSet:
     def of(protocol: Protocol) -> tuple[tuple[str, str], ...]:
         table = facts.routes[protocol]
         own = [] if isinstance(table, Absent) else [(r.prefix, r.interface) for r in table.unicast]
-        return scaled(own, len(own) if asked < 0 else asked, ipv6=protocol == "IPv6")
+        return scale_routes(own, len(own) if asked < 0 else asked, ipv6=protocol == "IPv6")
 
     return RouteSet(ipv6=of("IPv6"), ipv4=of("IPv4"))
 
@@ -129,8 +129,8 @@ def _left_out(facts: Facts, main: MeasuredCheck, blocked: str) -> Iterator[str]:
             tables = "" if protocol == "IPv6" else ", and of its route tables only the main one is"
             yield f"of {protocol} {more} beyond the usual {usual} cannot be copied{tables}: {dearer}"
     for protocol, table in facts.routes.items():
-        if not isinstance(table, Absent) and len(table.unicast) > MOST_ROUTES:
-            yield f"of {len(table.unicast):,} {protocol} routes the first {MOST_ROUTES:,} are copied"
+        if not isinstance(table, Absent) and len(table.unicast) > MAX_ROUTES:
+            yield f"of {len(table.unicast):,} {protocol} routes the first {MAX_ROUTES:,} are copied"
     if isinstance(facts.ruleset, Absent):
         yield f"the live ruleset: {facts.ruleset.reason}; {main.name} is measured"
 

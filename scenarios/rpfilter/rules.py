@@ -18,7 +18,7 @@ from scenarios.rpfilter import remedies
 from scenarios.rpfilter.cost_model import averages
 from scenarios.rpfilter.facts import Facts, read
 from scenarios.rpfilter.rule_change import loose, strict
-from scenarios.rule import Inapplicable, Rule, Unreadable
+from scenarios.rule import HostRule, Inapplicable, Unreadable
 from scenarios.rules.texts import texts
 
 SAYS = texts("rpfilter")
@@ -218,8 +218,10 @@ def _default_interface(facts: Facts) -> str:
     return next((route.interface for route in table.unicast if route.prefix == "0.0.0.0/0"), "")
 
 
-RULES: tuple[Rule, ...] = (
-    Rule("rpfilter.loaded", "rpfilter", "reverse-path checks in the live ruleset", loaded),
-    Rule("rpfilter.firewalld", "rpfilter", "firewalld's IPv6_rpfilter against what is loaded", configured),
-    Rule("rpfilter.settings", "rpfilter", "IPv4's rp_filter by interface, and what it dropped", settings),
+RULES: tuple[HostRule, ...] = (
+    HostRule("rpfilter.loaded", "rpfilter", "reverse-path checks in the live ruleset", loaded),
+    HostRule(
+        "rpfilter.firewalld", "rpfilter", "firewalld's IPv6_rpfilter against what is loaded", configured
+    ),
+    HostRule("rpfilter.settings", "rpfilter", "IPv4's rp_filter by interface, and what it dropped", settings),
 )

@@ -9,23 +9,23 @@ from typing import ClassVar
 
 from probes.bench.measured import BenchRefused
 from probes.bench.net.network import Network
-from probes.bench.net.route_set import MOST_ROUTES
+from probes.bench.net.route_set import MAX_ROUTES
 from probes.command import tool
 from probes.host import Host
 from probes.system.network.packet_rates import PacketRates, packet_counters, rates
 from probes.types import Absent
 from scenarios import events as ev
-from scenarios.declared_options import described
+from scenarios.declared_options import apply_declaration
 from scenarios.experiment.budget import Budget
-from scenarios.experiment.experiment import Experiment
+from scenarios.experiment.experiment import LoadExperiment
 from scenarios.experiment.groups import values_beside
-from scenarios.experiment.load_schedule import LEAST_LOAD_S, ScheduledLoad, campaign
-from scenarios.experiment.schedule.blocks import Blocks
-from scenarios.experiment.schedule.train_scheduler import TrainScheduler
-from scenarios.experiment.scheduler import Scheduler
+from scenarios.experiment.load_schedule import MIN_LOAD_S, ScheduledLoad, run_campaign
+from scenarios.experiment.schedule.blocks import BlockScheduler
+from scenarios.experiment.schedule.train_scheduler import BatchScheduler
+from scenarios.experiment.scheduler import LoadScheduler
 from scenarios.finding import Finding
 from scenarios.guards.watch import watch_for
-from scenarios.model import Options, Prepared, Refused, Run, Scenario, Step
+from scenarios.model import Options, Prepared, Run, RunRefused, Scenario, StepInProgress
 from scenarios.rpfilter import cost
 from scenarios.rpfilter.cost import answer, check_cost, line_rates
 from scenarios.rpfilter.facts import Facts, entries, rate_entries, read
@@ -53,9 +53,9 @@ from scenarios.rpfilter.rules import RULES, subject_of
 from scenarios.rule import Inapplicable, Unreadable
 
 
-@described(
+@apply_declaration(
     __file__,
-    most_routes=MOST_ROUTES,
+    most_routes=MAX_ROUTES,
     block_s=BLOCK_S,
     rates_s=RATES_S,
     budget_s=BUDGET_S,
@@ -78,76 +78,76 @@ class Rpfilter(Scenario):
         return f"{why}; the checks can be read (`hostdx triage`), not measured" if why else ""
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        plan = self.planned(**planned(host, options, self.blocked(host), self.needs))
+        plan = self.make_plan(**planned(host, options, self.blocked(host), self.needs))
         return Prepared(plan, self._run)
 
     async def _run(self, run: Run) -> None:
         facts = read(run.host)
-        with run.step("read", STEPS["read"]):
+        with run.begin_step("read", STEPS["read"]):
             for one in entries(run.host, facts):
-                run.emit(ev.fact(one, run.time()))
+                run.emit(ev.fact_event(one, run.time()))
         blocked = self.blocked(run.host)
         if blocked:
             self._read_only(run)
-            raise Refused(blocked)
+            raise RunRefused(blocked)
         now = await self._rates(run)
         try:
             await self._measure(run, facts, now)
         except BenchRefused as why:
             self._read_only(run)
-            raise Refused(str(why)) from None
+            raise RunRefused(str(why)) from None
 
     def _read_only(self, run: Run) -> None:
         """What the read-only rules say: all that is left where nothing can be measured."""
-        for found in _said(run.host, run.note):
-            run.found(found)
+        for found in _said(run.host, run.emit_note):
+            run.emit_finding(found)
 
     async def _rates(self, run: Run) -> PacketRates | Absent:
-        with run.step("rates", STEPS["rates"]):
+        with run.begin_step("rates", STEPS["rates"]):
             before = packet_counters(run.host, run.clock.now())
-            await run.clock.sleep(run.options.number("rates", RATES_S))
+            await run.clock.sleep(run.options.as_number("rates", RATES_S))
             found = rates(before, packet_counters(run.host, run.clock.now()))
             for one in rate_entries(found, read(run.host).cards):
-                run.emit(ev.fact(one, run.time()))
+                run.emit(ev.fact_event(one, run.time()))
         return found
 
     async def _measure(self, run: Run, facts: Facts, now: PacketRates | Absent) -> None:
         async with AsyncExitStack() as stack:
-            with run.step("namespaces", STEPS["namespaces"]) as step:
+            with run.begin_step("namespaces", STEPS["namespaces"]) as step:
                 applied = await stack.enter_async_context(run.change(NAMESPACES))
                 bench = await self._start(applied.value)
                 stack.push_async_callback(bench.close)
                 await self._prepare(run, facts, bench, step)
-            with run.step("measure", STEPS["measure"]):
+            with run.begin_step("measure", STEPS["measure"]):
                 await self._judge(run, facts, bench, now)
 
-    async def _prepare(self, run: Run, facts: Facts, bench: Network, step: Step) -> None:
-        asked = run.options.integer("routes", -1)
+    async def _prepare(self, run: Run, facts: Facts, bench: Network, step: StepInProgress) -> None:
+        asked = run.options.as_integer("routes", -1)
         added = await bench.set_up(routes_of(facts, asked), ipv6=facts.ipv6)
         if bench.in_user_namespace:
-            run.note("not root: measured inside a user namespace")
-        step.done(f"{added.ipv6_routes} IPv6 and {added.ipv4_routes} IPv4 routes copied in")
-        run.fact("network", "routes searched", added.ipv6_routes, source="private namespace")
+            run.emit_note("not root: measured inside a user namespace")
+        step.finish_with_remark(f"{added.ipv6_routes} IPv6 and {added.ipv4_routes} IPv4 routes copied in")
+        run.emit_fact("network", "routes searched", added.ipv6_routes, source="private namespace")
 
     async def _judge(self, run: Run, facts: Facts, bench: Network, now: PacketRates | Absent) -> None:
         tried = trials_of(facts, run.options)
         budget = Budget(budget_s(run.options), run.clock)
         family = sum(len(trial.pairs) for trial in tried)
         watch = watch_for(run)
-        beside: list[tuple[Trial, list[ev.Verdict]]] = []
-        pairs = Pairs(bench, routes_of(facts, run.options.integer("routes", -1)), ipv6=facts.ipv6)
+        beside: list[tuple[Trial, list[ev.RunVerdict]]] = []
+        pairs = Pairs(bench, routes_of(facts, run.options.as_integer("routes", -1)), ipv6=facts.ipv6)
 
         def entry(trial: Trial) -> ScheduledLoad:
-            scheduler: Scheduler
+            scheduler: LoadScheduler
             if trial.load == "udp":
-                scheduler = TrainScheduler(run, trial.workload, NetworkTrains(bench, pairs, trial), watch)
+                scheduler = BatchScheduler(run, trial.workload, NetworkTrains(bench, pairs, trial), watch)
             else:
                 variants = [
                     NetworkVariantBench(bench, run.clock, trial, compared) for compared in trial.compared
                 ]
-                scheduler = Blocks(run, trial.workload, variants, watch)
+                scheduler = BlockScheduler(run, trial.workload, variants, watch)
 
-            def done(experiment: Experiment) -> None:
+            def done(experiment: LoadExperiment) -> None:
                 verdicts = experiment.verdicts
                 if trial is tried[0]:
                     shown = values_beside(experiment.groups, trial.workload.metrics[0], verdicts)
@@ -160,36 +160,36 @@ class Rpfilter(Scenario):
         packets = [entry(trial) for trial in tried if trial.load == "udp"]
         streams = [trial for trial in tried if trial.load == "tcp"]
         kept_s = sum(map(least_s, streams))
-        for_packets = Budget(max(LEAST_LOAD_S, budget.left_s - kept_s), run.clock)
-        await campaign(run, for_packets, packets, family=family, steps=False)
-        await campaign(run, budget, [entry(trial) for trial in streams], family=family, steps=False)
+        for_packets = Budget(max(MIN_LOAD_S, budget.left_s - kept_s), run.clock)
+        await run_campaign(run, for_packets, packets, family=family, steps=False)
+        await run_campaign(run, budget, [entry(trial) for trial in streams], family=family, steps=False)
         also = cost.finding(beside, facts, now)
         if also is not None:
-            run.found(also)
+            run.emit_finding(also)
 
     def _conclude(
         self,
         run: Run,
         facts: Facts,
-        verdicts: list[ev.Verdict],
+        verdicts: list[ev.RunVerdict],
         path: float | None,
         now: PacketRates | Absent,
     ) -> None:
         """`path`: nanoseconds a packet without a rule."""
         main = chosen(facts)
-        found = answer(verdicts, path, now, facts.fastest, run.options.number("link"), main.protocol)
+        found = answer(verdicts, path, now, facts.fastest, run.options.as_number("link"), main.protocol)
         measured = main.rule if found is not None else None
         own = ("rpfilter.loaded", subject_of(measured)) if measured is not None else None
         for said in _said(run.host, lambda _: None):
             if (said.id, said.subject) != own:
-                run.found(said)
+                run.emit_finding(said)
         if found is None:
-            run.note("the check's cost could not be measured, see the verdict's reason")
+            run.emit_note("the check's cost could not be measured, see the verdict's reason")
             return
         run.emit(Cost(t=run.time(), value=check_cost(found, facts, main)))
         if found.lines:
             run.emit(AtLineRate(t=run.time(), value=line_rates(found)))
-        run.found(finding(found, facts, main))
+        run.emit_finding(finding(found, facts, main))
 
 
 def _said(host: Host, passed_over: Callable[[str], None]) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from probes.read_trace import Trace, tracing
 from probes.system.software.distribution import distribution
 from probes.types import Absent, present
 from scenarios.finding import Evidence, Finding, Remedy, Severity
-from scenarios.rule import Inapplicable, Rule, Unreadable
+from scenarios.rule import HostRule, Inapplicable, Unreadable
 from scenarios.rules import services, settings
 from scenarios.rules.expression import Value, expression
 from scenarios.rules.known import written
@@ -27,8 +27,8 @@ MAX_FILES_OF_A_VALUE = 3  # a value that comes from more is cited by the rule's 
 _ORDER: tuple[Severity, ...] = ("critical", "warning", "notice", "ok")
 
 
-def rule_of(text: RuleText) -> Rule:
-    return Rule(text.id, text.id.split(".", 1)[0], text.title, partial(check, text), explanation(text))
+def rule_of(text: RuleText) -> HostRule:
+    return HostRule(text.id, text.id.split(".", 1)[0], text.title, partial(check, text), explanation(text))
 
 
 def check(text: RuleText, host: Host) -> Iterator[Finding]:

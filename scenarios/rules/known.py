@@ -3,7 +3,7 @@
 from functools import lru_cache
 from pathlib import Path
 
-from scenarios.knowledge.load import SITE, believed
+from scenarios.knowledge.load import SITE, trusted_files
 from scenarios.rules.rule_file import RuleFile, RuleText, rule_file
 from scenarios.rules.tables import TABLES
 
@@ -17,7 +17,7 @@ def written(site: Path = SITE, *, tested: bool = True) -> RuleFile:
     `tested`: ours are known to be right, and come without their rows.
     """
     rules: dict[str, RuleText] = {}
-    theirs, distrusted = believed(site)
+    theirs, distrusted = trusted_files(site)
     problems = list(distrusted)
     for path in (*sorted(HERE.glob("*/rules*.toml")), *theirs):
         found = rule_file(path, tested=tested and path.is_relative_to(HERE))

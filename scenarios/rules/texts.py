@@ -15,7 +15,7 @@ import msgspec
 
 from probes.units import Quantity
 from scenarios.finding import Confidence, Evidence, Finding, Remedy, Severity
-from scenarios.knowledge.load import tables
+from scenarios.knowledge.load import read_tables
 from scenarios.rules.words import FORMS, said, typable
 
 _T = TypeVar("_T", bound=msgspec.Struct)
@@ -77,7 +77,7 @@ class Texts:
     def entries(self) -> dict[tuple[str, str], Entry]:
         """By kind and name. Raises ValueError that names the file and the entry which is wrong."""
         found: dict[tuple[str, str], Entry] = {}
-        for kind, named in tables(self.path).items():
+        for kind, named in read_tables(self.path).items():
             if kind not in _KINDS or not isinstance(named, dict):
                 raise ValueError(f"{self.path}: {kind} is none of {', '.join(_KINDS)}")
             for name, entry in named.items():

@@ -9,7 +9,7 @@ from probes.bench.workloads import load_of
 from probes.system.disk.block import BlockDevice
 from probes.types import present
 from probes.units import amount, latency, percent, prefixed
-from scenarios.events import Verdict
+from scenarios.events import RunVerdict
 from scenarios.experiment.statistics.stats import percentile_ns
 from scenarios.experiment.wording import effect_words, groups_words
 from scenarios.files.places import ComparedDirectory
@@ -32,7 +32,7 @@ def level(
 
     `latencies`: pairs of upper bound in ns and count.
     """
-    device = one.device
+    device = one.single_device
     share = None
     usual = None
     title = ""
@@ -134,7 +134,7 @@ def engine_cost(nanoseconds: int) -> Evidence:
     return SAYS.evidence("engine-cost", cost=latency(nanoseconds))
 
 
-def control_moved(verdict: Verdict) -> Finding:
+def control_moved(verdict: RunVerdict) -> Finding:
     """The load that touches no disk differs too: whatever it was, it was not the disk alone."""
     return SAYS.finding(
         "control-moved",
@@ -171,9 +171,9 @@ def job_finding(waited: float, interval: tuple[float, float] | None, what: str, 
     )
 
 
-def lesson(verdicts: Sequence[Verdict]) -> Finding | None:
+def lesson(verdicts: Sequence[RunVerdict]) -> Finding | None:
     """The AlmaLinux 9 talk's lesson: what a slower disk costs depends on how long the job waits for it."""
-    slower = [v for v in verdicts if not v.control and v.slower and v.ratio]
+    slower = [v for v in verdicts if not v.control and v.is_slower and v.ratio]
     if not slower:
         return None
     worst = min(slower, key=lambda v: v.ratio or 1.0)
@@ -189,7 +189,7 @@ def lesson(verdicts: Sequence[Verdict]) -> Finding | None:
     )
 
 
-def drift_findings(verdicts: Sequence[Verdict], directories: Sequence[str]) -> list[Finding]:
+def drift_findings(verdicts: Sequence[RunVerdict], directories: Sequence[str]) -> list[Finding]:
     """Sides that changed on their own while they were measured: a cache that fills, a directory that grows."""
     longer = " ".join(
         ["hostdx run storage", *(f"--dir {shlex.quote(d)}" for d in directories), "--budget 300"]

@@ -14,11 +14,11 @@ from scenarios.files.places import ComparedDirectory
 from scenarios.finding import SEVERITIES, Evidence, Finding, Remedy
 from scenarios.knowledge.disks import (
     JobKind,
+    cloud_disks,
+    cloud_disks_of_size,
     disk_class,
     disk_classes,
     job_kinds,
-    offers,
-    offers_of_size,
 )
 from scenarios.rules.texts import texts
 from scenarios.storage.findings import engine_cost
@@ -107,11 +107,11 @@ def standing(host: Host, one: ComparedDirectory, levels: Sequence[DirectoryLevel
     """
     reached = {value.workload: value.median for value in levels if value.median > 0}
     sides = [(each.title, each.ranges) for each in disk_classes()]
-    if disk := one.device:
-        sold = offers(host, disk)
+    if disk := one.single_device:
+        sold = cloud_disks(host, disk)
         sides = [] if sold else sides
-        for offer in sold or offers_of_size(disk):
-            caps = offer.caps(disk)
+        for offer in sold or cloud_disks_of_size(disk):
+            caps = offer.unit_caps(disk)
             words = " and ".join(str(amount(float(number(caps[unit])), unit)) for unit in ("IOPS", "MB/s"))
             title = offer.title if sold else f"a volume capped at {words}"
             sides.append((title, {name: (caps[unit], caps[unit]) for name, unit in CAPPED.items()}))
@@ -126,7 +126,7 @@ def standing(host: Host, one: ComparedDirectory, levels: Sequence[DirectoryLevel
 def hints(host: Host, one: ComparedDirectory, levels: Sequence[DirectoryLevel]) -> list[Finding]:
     """What cannot be as it claims to be: flushes faster than the medium, a rotating disk that reads like flash."""
     own = {value.workload: value for value in levels if value.variant == one.letter}
-    device = one.device
+    device = one.single_device
     if device is None:
         return []
     found = []
@@ -169,11 +169,11 @@ def _standing_words(host: Host, one: ComparedDirectory, nearest: Sequence[tuple[
         title if not apart else f"{title} (off by a factor of {math.exp(apart):.2g})"
         for title, apart in nearest
     )
-    disk, itself = one.device, f"the class of {one.leaf_names} is not known"
+    disk, itself = one.single_device, f"the class of {one.leaf_names} is not known"
     if disk and (known := disk_class(disk)):
         itself = f"{disk.name} is a {known.title}"
     elif disk and virtual(disk.transport, disk.model):
-        sold = "by what its cloud publishes" if offers(host, disk) else "offer unknown"
+        sold = "by what its cloud publishes" if cloud_disks(host, disk) else "offer unknown"
         itself = f"{disk.name} is a virtual disk, {sold}"
     return f"by its figures nearest to {words}; {itself}"
 

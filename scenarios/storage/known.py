@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from probes.host import Host
-from scenarios.files.directories import holding
+from scenarios.files.directories import file_system_of
 from scenarios.files.places import ComparedDirectory
 from scenarios.finding import Finding
 from scenarios.triage import findings_about
@@ -14,10 +14,10 @@ SETTINGS = frozenset({"storage", "iosched", "fstrim"})  # what is set of a disk,
 def known_of(host: Host, targets: Sequence[ComparedDirectory]) -> list[Finding]:
     """What the rules say of these directories, their file systems and the devices below them."""
     names = set(_names(targets))
-    mounted = {holding(host, one.directory) for one in targets}
+    mounted = {file_system_of(host, one.directory) for one in targets}
 
     def concerned(subject: str) -> bool:
-        return subject in names or (subject.startswith("/") and holding(host, subject) in mounted)
+        return subject in names or (subject.startswith("/") and file_system_of(host, subject) in mounted)
 
     return [
         finding

@@ -8,21 +8,21 @@ from functools import cached_property
 import msgspec
 
 from probes import units
-from probes.bench.disk.budget import GIB, MOST_WRITTEN_A_RUN
-from probes.bench.disk.refusals import Suitability, keeps_inodes, suitability
-from probes.bench.workloads import FEW_PLACES, LOADS, places, write_file_bytes
+from probes.bench.disk.budget import GIB, MAX_WRITTEN_BYTES
+from probes.bench.disk.refusals import Suitability, check_suitability, keeps_inodes
+from probes.bench.workloads import LOADS, USUAL_PLACES, place_count, write_file_bytes
 from probes.host import Host
 from probes.system.disk.block import block_devices
 from probes.system.running.cgroup import cgroup_folders, no_cgroup
 from probes.types import Absent, present
 from probes.units import size
-from scenarios.experiment.load_schedule import CONTROL_S, LEAST_LOAD_S, MAY_BE_LEFT_OUT
+from scenarios.experiment.load_schedule import CONTROL_S, MAY_BE_LEFT_OUT, MIN_LOAD_S
 from scenarios.files.directories import default_directories
-from scenarios.files.places import ComparedDirectory, target
-from scenarios.files.variant_bench import workload
+from scenarios.files.places import ComparedDirectory, compared_directory
+from scenarios.files.variant_bench import engine_workload
 from scenarios.guards.foreign_latency import STOPS_ITSELF
 from scenarios.knowledge.disks import disk_class, endurance_share, fill_s
-from scenarios.model import Options, Usage, directory_action
+from scenarios.model import Options, UsageError, directory_action
 from scenarios.plan import Plan, PlannedStep, Variant, Workload, Written
 from scenarios.storage.targets import (
     Shared,
@@ -61,31 +61,31 @@ class StorageSetup:
     """The directories that will be measured, with what stands against each, and what was left out."""
 
     def __init__(self, host: Host, options: Options) -> None:
-        named = options.strings("dir")
+        named = options.as_strings("dir")
         wanted = named or default_directories(host)
         if len(wanted) > len(LETTERS):
-            raise Usage(f"at most {len(LETTERS)} directories can be compared, {len(wanted)} were given")
+            raise UsageError(f"at most {len(LETTERS)} directories can be compared, {len(wanted)} were given")
         if len({resolved(host, path) for path in wanted}) < len(wanted):
-            raise Usage("the same directory is named twice with --dir; name different ones")
+            raise UsageError("the same directory is named twice with --dir; name different ones")
         self._host = host
-        self.most_bytes = options.integer("most-bytes") or MOST_WRITTEN_A_RUN
+        self.most_bytes = options.as_integer("most-bytes") or MAX_WRITTEN_BYTES
         self.targets: list[ComparedDirectory] = []
         self.suitable: dict[str, Suitability] = {}
         self.left_out: list[str] = []
         self.refusals: list[str] = []
         for directory in wanted:
-            self._add(host, directory, options.integer("size") or None, explicit=bool(named))
+            self._add(host, directory, options.as_integer("size") or None, explicit=bool(named))
         if not named:
             others = could_be_named(host, self.targets)
             self.left_out += [f"not measured unless it is named: {line}" for line in others]
 
     def _add(self, host: Host, directory: str, size_bytes: int | None, *, explicit: bool) -> None:
-        fit = suitability(host, directory, explicit=explicit, size_bytes=size_bytes)
+        fit = check_suitability(host, directory, explicit=explicit, size_bytes=size_bytes)
         if fit.refusal or fit.placement is None:
             (self.refusals if explicit else self.left_out).append(fit.refusal)
             return
         letter = LETTERS[len(self.targets)]
-        self.targets.append(target(block_devices(host), letter, directory, fit.placement))
+        self.targets.append(compared_directory(block_devices(host), letter, directory, fit.placement))
         self.suitable[letter] = fit
 
     @property
@@ -117,9 +117,9 @@ class StorageSetup:
     def places(self) -> int:
         """Of each side: few where one of the disks spins, or where so many files could not be held open."""
         if len(self.targets) > MOST_SIDES_OF_MANY:
-            return FEW_PLACES
+            return USUAL_PLACES
         spinning = any(device.rotational is True for one in self.targets for device in one.devices)
-        return places(self.size_bytes, spinning=spinning)
+        return place_count(self.size_bytes, spinning=spinning)
 
     def links(self, host: Host) -> bool:
         """Whether links to one file are made instead of files, on all sides alike.
@@ -142,7 +142,7 @@ def resolved(host: Host, path: str) -> str:
 
 def workloads(size_bytes: int, directory: str, directories: int) -> tuple[Workload, ...]:
     by_id = {load.id: load for load in LOADS}
-    return tuple(workload(by_id[i], size_bytes, directory, slices=directories > 1) for i in ORDER)
+    return tuple(engine_workload(by_id[i], size_bytes, directory, slices=directories > 1) for i in ORDER)
 
 
 def written(targets: Sequence[ComparedDirectory], most: int) -> tuple[Written, ...]:
@@ -188,14 +188,14 @@ def least_budget_s(loads: Sequence[Workload], directories: int) -> int:
     """Whole seconds in which one comparison fits beside the control, or some blocks of each load for one directory."""
     if directories < 2:
         return math.ceil(sum(SINGLE_BLOCKS_AT_LEAST * load.block_s for load in loads))
-    return math.ceil(LEAST_LOAD_S + CONTROL_S * sum(load.control for load in loads[1:]))
+    return math.ceil(MIN_LOAD_S + CONTROL_S * sum(load.control for load in loads[1:]))
 
 
 def job_refusal(host: Host, options: Options) -> str:
     """Why the job that was named cannot be watched: said before two minutes are spent on the disk."""
-    pids, cgroup = options.strings("pid"), options.string("cgroup")
+    pids, cgroup = options.as_strings("pid"), options.as_string("cgroup")
     if pids and cgroup:
-        raise Usage("--pid and --cgroup name two jobs; give one of them")
+        raise UsageError("--pid and --cgroup name two jobs; give one of them")
     for pid in pids:
         if not host.exists(f"/proc/{pid}/stat"):
             return f"--pid {pid}: no such process; `ps -e` lists them"
@@ -218,13 +218,13 @@ def make(
         )
     if on_one_file_system(layout.shared, len(targets)):
         loads = tuple(msgspec.structs.replace(load, one_file_system=not load.control) for load in loads)
-    budget = options.number("budget") or DEFAULT_BUDGET_S
+    budget = options.as_number("budget") or DEFAULT_BUDGET_S
     asked = [load for load in loads if not only or load.id in only]
     if asked and budget < (need := least_budget_s(asked, len(targets))):
         what = "one load and the control" if len(targets) > 1 else "some blocks of each load"
-        raise Usage(f"a budget of {budget:.0f} s is too short for {what}; give --budget {need} or more")
+        raise UsageError(f"a budget of {budget:.0f} s is too short for {what}; give --budget {need} or more")
     prepare_s = fill_s(layout.files_bytes) + 2.0
-    watches_job = bool(options.strings("pid") or options.string("cgroup"))
+    watches_job = bool(options.as_strings("pid") or options.as_string("cgroup"))
     job_s = JOB_S if watches_job else 0.0
     notes = [f"{one.letter}: {note}" for one in targets for note in layout.suitable[one.letter].notes]
     notes += [sentence(one) for one in layout.shared]
@@ -260,4 +260,4 @@ def make(
         if plan.refusal
         else sentences(plan, layout.files_bytes // max(1, len(targets)), layout.places, notes)
     )
-    return msgspec.structs.replace(plan, sentences=said).sealed(), layout
+    return msgspec.structs.replace(plan, sentences=said).with_digest(), layout

@@ -7,7 +7,7 @@ from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.virtualisation import virtualisation
 from probes.types import present
 from scenarios.finding import Finding
-from scenarios.rule import Inapplicable, Rule, Unreadable
+from scenarios.rule import HostRule, Inapplicable, Unreadable
 from scenarios.rules.texts import texts
 
 ALONE = frozenset({"sata", "sas"})  # outside of virtual machines storage.write-cache looks at each of these
@@ -76,7 +76,7 @@ def write_caches(host: Host) -> Iterator[Finding]:
     return differing(host)
 
 
-RULES: tuple[Rule, ...] = (
-    Rule("storage.link-power", "storage", "SATA link power management", link_power),
-    Rule("storage.write-cache-differs", "storage", "write caches of disks of one model", write_caches),
+RULES: tuple[HostRule, ...] = (
+    HostRule("storage.link-power", "storage", "SATA link power management", link_power),
+    HostRule("storage.write-cache-differs", "storage", "write caches of disks of one model", write_caches),
 )

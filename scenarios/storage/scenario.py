@@ -11,28 +11,28 @@ from functools import partial
 from typing import ClassVar
 
 from probes.bench.disk.budget import WriteBudget
-from probes.bench.disk.refusals import indirect
+from probes.bench.disk.refusals import indirect_kind
 from probes.bench.disk.storage import StorageBench
-from probes.bench.disk.trains import StorageTrains
-from probes.bench.engine.pool import Crew
-from probes.bench.io_delay import JobWait as Waited
+from probes.bench.disk.trains import StorageBatches
+from probes.bench.engine.pool import SharedWorkers
+from probes.bench.io_delay import JobIoWait as Waited
 from probes.bench.io_delay import watch_job
 from probes.host import Host
 from probes.types import Absent
 from scenarios import events as ev
-from scenarios.declared_options import described
+from scenarios.declared_options import apply_declaration
 from scenarios.experiment.budget import Budget
-from scenarios.experiment.experiment import Experiment
+from scenarios.experiment.experiment import LoadExperiment
 from scenarios.experiment.groups import level_values, values_beside
-from scenarios.experiment.load_schedule import ScheduledLoad, campaign
-from scenarios.experiment.schedule.guarded import GuardedBlocks, values_of
-from scenarios.experiment.schedule.train_scheduler import TrainScheduler
+from scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
+from scenarios.experiment.schedule.guarded import GuardedBlocks, metric_values
+from scenarios.experiment.schedule.train_scheduler import BatchScheduler
 from scenarios.experiment.statistics.stats import level_interval
 from scenarios.files.places import ComparedDirectory
 from scenarios.files.variant_bench import StorageVariantBench
 from scenarios.finding import Finding
-from scenarios.guards.watch import Watch, watch_for
-from scenarios.model import Options, Prepared, Run, Scenario, Usage, own_directory
+from scenarios.guards.watch import InterferenceWatch, watch_for
+from scenarios.model import Options, Prepared, Run, Scenario, UsageError, own_directory
 from scenarios.plan import Plan, Workload
 from scenarios.storage.findings import (
     class_findings,
@@ -64,7 +64,7 @@ from scenarios.storage.throttling.findings import (
 )
 
 
-@described(__file__)
+@apply_declaration(__file__)
 class Storage(Scenario):
     takes_s: ClassVar[float] = DEFAULT_BUDGET_S + 15
 
@@ -75,8 +75,8 @@ class Storage(Scenario):
 
     def prepare(self, host: Host, options: Options) -> Prepared:
         if not host.live:
-            raise Usage("a captured tree cannot be measured; leave out --root")
-        plan, layout = make(host, options, self.planned, self.only)
+            raise UsageError("a captured tree cannot be measured; leave out --root")
+        plan, layout = make(host, options, self.make_plan, self.only)
         return Prepared(plan, partial(self._run, layout))
 
     async def _run(self, layout: StorageSetup, run: Run) -> None:
@@ -84,9 +84,9 @@ class Storage(Scenario):
         loads = [w for w in plan.workloads if not self.only or w.id in self.only]
         known = await asyncio.to_thread(known_of, run.host, layout.targets)
         for finding in known:
-            run.found(finding)  # what is measured of the same thing takes its place
+            run.emit_finding(finding)  # what is measured of the same thing takes its place
         for one in layout.shared:
-            run.note(sentence(one))
+            run.emit_note(sentence(one))
         await self._job(run)
         written = WriteBudget(layout.most_bytes)
         async with AsyncExitStack() as stack:
@@ -98,7 +98,7 @@ class Storage(Scenario):
             )
             benches = await self._prepare(run, layout, loads, written, stack)
             levels: list[DirectoryLevel] = []
-            verdicts: list[ev.Verdict] = []
+            verdicts: list[ev.RunVerdict] = []
             courses: dict[str, list[BlockCompletions]] = {}
             leaves = sorted({leaf for one in layout.targets for leaf in one.place.leaves})
             ebs = await asyncio.to_thread(ebs_of, run.host, leaves)
@@ -107,7 +107,7 @@ class Storage(Scenario):
                 await self._loads(run, plan, layout, benches, watch, levels, verdicts, courses)
                 exceeded = ebs_findings(ebs, await asyncio.to_thread(ebs_of, run.host, list(ebs)))
             finally:  # what was measured before a stop is an answer too
-                withheld = {name: watch.cpu_withheld(name) for name in courses}
+                withheld = {name: watch.cpu_withheld_share(name) for name in courses}
                 conclude(run, layout, levels, verdicts, courses, withheld, known, exceeded)
 
     async def _loads(
@@ -116,9 +116,9 @@ class Storage(Scenario):
         plan: Plan,
         layout: StorageSetup,
         benches: dict[str, StorageBench],
-        watch: Watch,
+        watch: InterferenceWatch,
         levels: list[DirectoryLevel],
-        verdicts: list[ev.Verdict],
+        verdicts: list[ev.RunVerdict],
         courses: dict[str, list[BlockCompletions]],
     ) -> None:
         """All loads, in the order of importance; fills `levels`, `verdicts`, `courses` as they come."""
@@ -132,17 +132,17 @@ class Storage(Scenario):
         shared = same_device(layout.targets)
         limits = {one.letter: limits_below(run.host, one) for one in layout.targets}
         virtual, turns = all(is_virtual(one) for one in layout.targets), 1 if shared else len(letters)
-        schedulers: dict[str, TrainScheduler] = {}
+        schedulers: dict[str, BatchScheduler] = {}
 
         def by_side() -> dict[str, dict[str, list[BlockCompletions]]]:
-            counted = {load: one.counted for load, one in schedulers.items() if one.counted}
+            counted = {load: one.counted_batches for load, one in schedulers.items() if one.counted_batches}
             return courses_of(letters, counted, shared=shared)
 
         def entry(load: Workload) -> ScheduledLoad:
-            trains = StorageTrains(benches, load.id)
-            scheduler = schedulers[load.id] = TrainScheduler(run, load, trains, watch)
+            trains = StorageBatches(benches, load.id)
+            scheduler = schedulers[load.id] = BatchScheduler(run, load, trains, watch)
 
-            def capped(verdict: ev.Verdict) -> ev.Verdict:
+            def capped(verdict: ev.RunVerdict) -> ev.RunVerdict:
                 caps = {
                     letter: one
                     for letter, own in by_side().items()
@@ -151,20 +151,20 @@ class Storage(Scenario):
                         limits[letter],
                         virtual=virtual,
                         turns=turns,
-                        withheld={name: watch.cpu_withheld(name) for name in own},
+                        withheld={name: watch.cpu_withheld_share(name) for name in own},
                     )
                     if load.id in one.loads
                 }
                 return recast(verdict, caps)
 
-            def done(experiment: Experiment) -> None:
+            def done(experiment: LoadExperiment) -> None:
                 judged = experiment.verdicts
                 verdicts.extend(judged)
                 shown = values_beside(experiment.groups, load.metrics[0], judged)
                 for one in layout.targets:
                     values = level_values(experiment.groups, one.letter, load.metrics[0], judged)
-                    if values and one.letter not in experiment.gone:
-                        latencies = scheduler.latencies(one.letter, len(values))
+                    if values and one.letter not in experiment.not_applicable_reasons:
+                        latencies = scheduler.latency_histogram(one.letter, len(values))
                         beside = shown.get(one.letter)
                         remarks = sorted(trains.remarks)[-1:]
                         levels.append(level_of(one, load, values, remarks, latencies, beside))
@@ -172,7 +172,7 @@ class Storage(Scenario):
             return ScheduledLoad(scheduler, done, recast=capped)
 
         family = len(loads) * (len(layout.targets) - 1)
-        await campaign(run, budget, [entry(load) for load in loads], family=family, scope=scope)
+        await run_campaign(run, budget, [entry(load) for load in loads], family=family, scope=scope)
         if shared:
             courses |= by_side()[letters[0]]
 
@@ -183,7 +183,7 @@ class Storage(Scenario):
         budget: Budget,
         one: ComparedDirectory,
         benches: dict[str, StorageBench],
-        watch: Watch,
+        watch: InterferenceWatch,
         levels: list[DirectoryLevel],
         courses: dict[str, list[BlockCompletions]],
     ) -> None:
@@ -192,25 +192,25 @@ class Storage(Scenario):
             variant_bench = bench_of(one, benches[one.letter], load)
             blocks = GuardedBlocks(run, watch)
             why = ""
-            with run.step(load.id, load.title) as step:
+            with run.begin_step(load.id, load.title) as step:
                 try:
-                    await variant_bench.ready()
+                    await variant_bench.start_workers()
                     own = courses.setdefault(load.id, [])
                     why = await measure_alone(
                         run, load, variant_bench, budget.left_s / (len(loads) - index), blocks, own
                     )
                 finally:
-                    counted = blocks.counted(load.id)
-                    values = values_of(counted, variant_bench.variant, load.metrics[0].name)
+                    counted = blocks.counted_blocks(load.id)
+                    values = metric_values(counted, variant_bench.variant, load.metrics[0].name)
                     if values and not variant_bench.unfit:
                         latencies = [pair for block in counted for pair in block.histogram]
                         levels.append(
                             level_of(one, load, values, sorted(variant_bench.remarks)[-1:], latencies)
                         )
                         if why:
-                            run.note(f"{load.title}: {why}")
+                            run.emit_note(f"{load.title}: {why}")
                     else:
-                        step.skip(variant_bench.unfit or why or "nothing could be measured")
+                        step.skip_step(variant_bench.unfit or why or "nothing could be measured")
 
     async def _prepare(
         self,
@@ -222,8 +222,8 @@ class Storage(Scenario):
     ) -> dict[str, StorageBench]:
         """The private directories and the filled files of every directory; closed by `stack`."""
         benches: dict[str, StorageBench] = {}
-        crew = Crew()
-        with run.step("prepare", "write the test files") as step:
+        crew = SharedWorkers()
+        with run.begin_step("prepare", "write the test files") as step:
             for one in layout.targets:
                 private = await stack.enter_async_context(own_directory(run, one.directory))
                 bench = StorageBench(
@@ -233,25 +233,27 @@ class Storage(Scenario):
                 )  # fmt: skip
                 stack.push_async_callback(bench.close)
                 benches[one.letter] = bench
-            await StorageBench.prepare_all(list(benches.values()), step.wrote, [load.id for load in loads])
+            await StorageBench.prepare_all(
+                list(benches.values()), step.report_written, [load.id for load in loads]
+            )
             if layout.links(run.host) and not all(bench.links for bench in benches.values()):
-                run.note("files are created and deleted on all sides: one file system has no links")
+                run.emit_note("files are created and deleted on all sides: one file system has no links")
             for one in layout.targets:
-                for note in (*layout.suitable[one.letter].notes, *benches[one.letter].notes):
-                    run.note(f"{one.letter} ({one.directory}): {note}")
+                for note in (*layout.suitable[one.letter].notes, *benches[one.letter].result_notes):
+                    run.emit_note(f"{one.letter} ({one.directory}): {note}")
         return benches
 
     async def _job(self, run: Run) -> None:
         """How long a real job waits for I/O, watched before our own load starts."""
-        pids = tuple(int(p) for p in run.options.strings("pid"))
-        cgroup = run.options.string("cgroup")
+        pids = tuple(int(p) for p in run.options.as_strings("pid"))
+        cgroup = run.options.as_string("cgroup")
         if not pids and not cgroup:
             return
-        with run.step("job", "watch the job's own I/O wait") as step:
+        with run.begin_step("job", "watch the job's own I/O wait") as step:
             seen = await watch_job(run.host, pids=pids, cgroup=cgroup or None, seconds=JOB_S)
             if isinstance(seen, Absent):
-                run.fact("job", "io_wait", seen)
-                step.skip(seen.reason)
+                run.emit_fact("job", "io_wait", seen)
+                step.skip_step(seen.reason)
             else:
                 said(run, seen, f"cgroup {cgroup}" if cgroup else "pid " + ", ".join(map(str, pids)))
 
@@ -261,7 +263,11 @@ def scope_of(plan: Plan, targets: Sequence[ComparedDirectory]) -> str:
     if plan.differs:
         return "this stack"
     kinds = sorted(
-        {one.place.mount.fstype for one in targets if not one.devices or indirect(one.place.mount.fstype)}
+        {
+            one.place.mount.fstype
+            for one in targets
+            if not one.devices or indirect_kind(one.place.mount.fstype)
+        }
     )
     if kinds:
         return f"this file system ({', '.join(kinds)}), not a disk"
@@ -287,7 +293,7 @@ def said(run: Run, seen: Waited, what: str) -> None:
         remark=seen.remark,
     )
     run.emit(JobWaits(t=run.time(), value=told))
-    run.found(job_finding(seen.share, seen.ci95, what, seen.samples))
+    run.emit_finding(job_finding(seen.share, seen.ci95, what, seen.samples))
 
 
 def level_of(
@@ -307,7 +313,7 @@ def conclude(
     run: Run,
     layout: StorageSetup,
     levels: list[DirectoryLevel],
-    verdicts: list[ev.Verdict],
+    verdicts: list[ev.RunVerdict],
     courses: dict[str, list[BlockCompletions]],
     withheld: dict[str, float],
     known: Sequence[Finding],
@@ -332,7 +338,7 @@ def conclude(
     findings += drift_findings(verdicts, [one.directory for one in layout.targets])
     learned = lesson(verdicts)
     for finding in (*findings, *((learned,) if learned else ())):
-        run.found(finding)
-    moved = [v for v in verdicts if v.control and v.differs]
+        run.emit_finding(finding)
+    moved = [v for v in verdicts if v.control and v.is_different]
     for verdict in moved:
-        run.found(control_moved(verdict))
+        run.emit_finding(control_moved(verdict))

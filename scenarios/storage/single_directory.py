@@ -25,11 +25,11 @@ async def measure_alone(
     """
     ends = run.clock.now() + seconds
     if blocks.watch is not None:
-        await blocks.watch.settle()
+        await blocks.watch.look_before_first_block()
     done = 0
 
     async def block() -> Measured:
-        measured = await bench.block(load.block_s)
+        measured = await bench.measure_block(load.block_s)
         began_s = run.clock.now() - measured.seconds
         courses.append(
             BlockCompletions(began_s=began_s, seconds=measured.seconds, completions=measured.completions)
@@ -38,7 +38,7 @@ async def measure_alone(
 
     try:
         for index in range(BLOCKS_AT_MOST + 1):
-            if blocks.stopped or (index and run.clock.now() + load.block_s > ends):
+            if blocks.stop_reason or (index and run.clock.now() + load.block_s > ends):
                 break
             await blocks.measure(
                 load.id,
@@ -47,12 +47,12 @@ async def measure_alone(
                 group=index,
                 phase="steady" if index else "warmup",
             )
-            await blocks.spare(load.id, index)
+            await blocks.spare_others(load.id, index)
             done = index
             # a block ends a little late
-            run.progress(load.id, load.title, max(0.0, ends - run.clock.now()))
+            run.emit_progress(load.id, load.title, max(0.0, ends - run.clock.now()))
     except WriteBudgetSpent as why:  # what was measured until now holds
         return f"ended after {done} blocks: {why}"
     except NotApplicable as why:
         return f"not applicable: {why}"
-    return f"stopped: {blocks.stopped}" if blocks.stopped else ""
+    return f"stopped: {blocks.stop_reason}" if blocks.stop_reason else ""

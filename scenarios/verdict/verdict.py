@@ -11,52 +11,52 @@ from scenarios import ranges as of
 Interval: TypeAlias = tuple[of.Edge, of.Edge]  # of a ratio
 
 
-class _Questions:
+class _VerdictQuestions:
     __slots__ = ()
 
     @property
-    def _word(self) -> str:
+    def _verdict_word(self) -> str:
         raise NotImplementedError
 
     @property
-    def slower(self) -> bool:
-        return self._word == Word.SLOWER
+    def is_slower(self) -> bool:
+        return self._verdict_word == Word.SLOWER
 
     @property
-    def faster(self) -> bool:
-        return self._word == Word.FASTER
+    def is_faster(self) -> bool:
+        return self._verdict_word == Word.FASTER
 
     @property
-    def differs(self) -> bool:
+    def is_different(self) -> bool:
         """Decided, by more than the margin, in either direction."""
-        return self.slower or self.faster
+        return self.is_slower or self.is_faster
 
     @property
-    def equal(self) -> bool:
+    def is_equal(self) -> bool:
         """Decided: whatever difference there is lies within the margin."""
-        return self._word == Word.EQUAL
+        return self._verdict_word == Word.EQUAL
 
     @property
-    def decided(self) -> bool:
-        return self.differs or self.equal
+    def is_decided(self) -> bool:
+        return self.is_different or self.is_equal
 
     @property
-    def undecided(self) -> bool:
+    def is_undecided(self) -> bool:
         """Measured, and nothing can be said."""
-        return self._word == Word.UNDECIDED
+        return self._verdict_word == Word.UNDECIDED
 
     @property
-    def judged(self) -> bool:
+    def is_judged(self) -> bool:
         """Measured as it should be, whether that decided it or not."""
-        return self.decided or self.undecided
+        return self.is_decided or self.is_undecided
 
     @property
-    def not_measured(self) -> bool:
+    def is_not_measured(self) -> bool:
         """Not started, for want of time, bytes or rights."""
-        return self._word == Word.NOT_MEASURED
+        return self._verdict_word == Word.NOT_MEASURED
 
 
-class Word(_Questions, StrEnum):
+class Word(_VerdictQuestions, StrEnum):
     SLOWER = "slower"
     FASTER = "faster"
     EQUAL = "no material difference"
@@ -65,7 +65,7 @@ class Word(_Questions, StrEnum):
     NOT_MEASURED = "not measured"
 
     @property
-    def _word(self) -> str:
+    def _verdict_word(self) -> str:
         return self
 
 
@@ -74,14 +74,14 @@ NOT_YET = Word.NOT_MEASURED  # of what is still to be measured
 UNFIT = Word.NOT_APPLICABLE  # of what is not what it claims to be
 
 
-class Judged(_Questions):
+class Judged(_VerdictQuestions):
     """Whatever carries a verdict; `verdict` is its word."""
 
     __slots__ = ()
     verdict: Word
 
     @property
-    def _word(self) -> str:
+    def _verdict_word(self) -> str:
         return self.verdict
 
 
@@ -89,7 +89,7 @@ _FARTHEST = 700.0  # in logs: beyond it exp overflows
 AnyJudged = TypeVar("AnyJudged", bound=msgspec.Struct)  # that has a `verdict` and a `reason`
 
 
-class Verdict(msgspec.Struct, Judged, frozen=True, kw_only=True):
+class PairVerdict(msgspec.Struct, Judged, frozen=True, kw_only=True):
     """What every comparison comes to. `ratio`: variant over baseline, under 1 is slower, with its interval.
 
     `alpha`: the interval's share of the 5 % that all comparisons of a run err in together, so `ci95` is wider than
@@ -121,7 +121,7 @@ class OrderEffect(msgspec.Struct, frozen=True, kw_only=True):
     is_established: bool
 
 
-class GroupVerdict(Verdict, frozen=True, kw_only=True):
+class GroupVerdict(PairVerdict, frozen=True, kw_only=True):
     """Over groups: `ci95` holds at 95 % for all looks and all comparisons of the run together."""
 
     groups: of.Number = 0
@@ -155,27 +155,27 @@ class Trend(msgspec.Struct, Judged, frozen=True, kw_only=True):
     shows_after: of.Number | None = None
 
 
-def with_figures(event: AnyJudged, found: Verdict | Trend) -> AnyJudged:
+def with_figures(event: AnyJudged, verdict: PairVerdict | Trend) -> AnyJudged:
     """The event with all that was found."""
-    shared = set(found.__struct_fields__) & set(event.__struct_fields__)
-    return msgspec.structs.replace(event, **{name: getattr(found, name) for name in shared})
+    shared = set(verdict.__struct_fields__) & set(event.__struct_fields__)
+    return msgspec.structs.replace(event, **{name: getattr(verdict, name) for name in shared})
 
 
-def withdrawn(judged: AnyJudged, reason: str | None) -> AnyJudged:
+def as_undecided(judged: AnyJudged, reason: str | None) -> AnyJudged:
     """The same figures, of which nothing is decided."""
     return msgspec.structs.replace(judged, verdict=Word.UNDECIDED, reason=reason or None)
 
 
-def held_equal(judged: AnyJudged, reason: str) -> AnyJudged:
+def as_equal(judged: AnyJudged, reason: str) -> AnyJudged:
     """No difference, known from elsewhere than the interval of the figures."""
     return msgspec.structs.replace(judged, verdict=Word.EQUAL, reason=reason)
 
 
-def not_applicable(judged: AnyJudged, reason: str) -> AnyJudged:
+def as_not_applicable(judged: AnyJudged, reason: str) -> AnyJudged:
     return msgspec.structs.replace(judged, verdict=Word.NOT_APPLICABLE, reason=reason)
 
 
-def not_measured(judged: AnyJudged, reason: str) -> AnyJudged:
+def as_not_measured(judged: AnyJudged, reason: str) -> AnyJudged:
     return msgspec.structs.replace(judged, verdict=Word.NOT_MEASURED, reason=reason)
 
 
@@ -191,7 +191,7 @@ def interval_of(low: float, high: float) -> tuple[tuple[float, float], float]:
 
 # With fewer units than this, looks to come, only a large effect is called: the whole interval beyond the margin.
 # Simulated with eight noise models and recorded series, as all that follows: tests/benchmarks/README.md, "Verdicts".
-LARGE_ONLY_BELOW = 8
+MIN_UNITS_FOR_SMALL_EFFECTS = 8
 # How far beyond the margin the estimate must be, in half-widths of the interval: a true 3 % is called in at most 10 %
 # of the runs. Else every look is one more chance for an effect just below the margin ...
 CLEARLY = 0.5
@@ -206,16 +206,16 @@ CAUTION = 1.0
 AGREED = 0.95
 
 
-class Why(Enum):
+class UndecidedReason(Enum):
     """Why nothing was decided."""
 
     DECIDED = 0
     WIDE = 1  # the interval, or the estimate is too near the margin
-    FEW = 2  # units
+    TOO_FEW = 2  # units
     OVERLAP = 3  # of both sides' blocks, in so few units that their drawn orders alone tell nothing
 
 
-class Within(NamedTuple):
+class IntervalWithin(NamedTuple):
     """Where another interval than the effect's own shows that there is none. `telling`: it could have shown one."""
 
     low: float
@@ -224,7 +224,7 @@ class Within(NamedTuple):
     telling: bool = True
 
 
-class Estimate(NamedTuple):
+class EffectEstimate(NamedTuple):
     """An effect with its interval and margin (`edge`) in one unit, 0 being none: logs of ratios, for example.
 
     units, least  of inference: how many there are, and below how many only a large effect is called. 0 where the
@@ -241,47 +241,50 @@ class Estimate(NamedTuple):
     least: int = 0
     agree: float = 1.0
     last: bool = True
-    within: Within | None = None
+    within: IntervalWithin | None = None
 
 
 class Ruling(NamedTuple):
     word: Word
-    why: Why = Why.DECIDED
+    why: UndecidedReason = UndecidedReason.DECIDED
 
     @property
-    def decided(self) -> bool:
-        return self.why is Why.DECIDED
+    def is_decided(self) -> bool:
+        return self.why is UndecidedReason.DECIDED
 
 
-def decide(e: Estimate) -> Ruling:
-    """An effect below 0 is `slower`. A number that is none decides nothing."""
+def decide(e: EffectEstimate) -> Ruling:
+    """An effect below 0 is `is_slower`. A number that is none decides nothing."""
     if any(map(math.isnan, (e.effect, e.low, e.high))):
-        return Ruling(Word.UNDECIDED, Why.WIDE)
-    few = e.units < (e.least if e.last else max(e.least, LARGE_ONLY_BELOW))
+        return Ruling(Word.UNDECIDED, UndecidedReason.WIDE)
+    few = e.units < (e.least if e.last else max(e.least, MIN_UNITS_FOR_SMALL_EFFECTS))
     half = (e.high - e.low) / 2
     near, size = (e.low, e.effect) if e.effect > 0 else (-e.high, -e.effect)  # the end towards no effect
     if few:
         differs = near > e.edge
     else:
-        apart = 0.0 if e.last else CAUTION * max(0.0, half - 2 * e.edge)
-        differs = near > apart and size > e.edge + (CLEARLY_AT_LAST if e.last else CLEARLY) * half
+        required_distance = 0.0 if e.last else CAUTION * max(0.0, half - 2 * e.edge)
+        differs = near > required_distance and size > e.edge + (CLEARLY_AT_LAST if e.last else CLEARLY) * half
     if differs and e.agree >= AGREED:
         return Ruling(Word.FASTER if e.effect > 0 else Word.SLOWER)
-    low, high, edge, telling = e.within or Within(e.low, e.high, e.edge)
+    low, high, edge, telling = e.within or IntervalWithin(e.low, e.high, e.edge)
     if not few and not differs and telling and -edge <= low <= high <= edge:
         return Ruling(Word.EQUAL)
-    return Ruling(Word.UNDECIDED, Why.FEW if few else Why.OVERLAP if differs else Why.WIDE)
+    return Ruling(
+        Word.UNDECIDED,
+        UndecidedReason.TOO_FEW if few else UndecidedReason.OVERLAP if differs else UndecidedReason.WIDE,
+    )
 
 
-def still(word: Word, e: Estimate) -> Word:
+def hold_word(word: Word, e: EffectEstimate) -> Word:
     """The word, as far as it holds for a more doubtful estimate of the same effect too."""
     return word if decide(e).word == word else Word.UNDECIDED
 
 
-def of_ratio(ratio: float, ci95: tuple[float, float], margin: float) -> Estimate:
+def estimate_of_ratio(ratio: float, ci95: tuple[float, float], margin: float) -> EffectEstimate:
     """Of an effect as it is shown and recorded."""
     effect, low, high = (-math.inf if x <= 0 else math.log(x) for x in (ratio, *ci95))
-    return Estimate(effect, low, high, margin_edge(margin))
+    return EffectEstimate(effect, low, high, margin_edge(margin))
 
 
 def margin_edge(margin: float) -> float:

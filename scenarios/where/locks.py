@@ -9,12 +9,12 @@ from msgspec.structs import asdict
 
 from probes.bench.profile.call_profile import KERNEL
 from probes.bench.profile.symbols import Symbols
-from probes.bench.run.supervised import Locks
-from scenarios.where.call_paths import JUDGED, PLUMBING, difference
-from scenarios.where.results import Lock, LockTable
+from probes.bench.run.supervised import KernelLocks
+from scenarios.where.call_paths import MIN_JUDGED_SHARE, PLUMBING, compare_seconds
+from scenarios.where.results import LockTable, LockWaits
 
-MOST_ROWS = 15
-LEAST_S = 1e-4  # a run: less is not shown
+MAX_ROWS = 15
+MIN_LOCK_S = 1e-4  # a run: less is not shown
 SHOWN = 4  # functions of a path
 # include/trace/events/lock.h: what the kernel says of the lock, the first that fits.
 KINDS = (
@@ -36,7 +36,7 @@ _OWN = re.compile(
 Key: TypeAlias = tuple[str, str]  # the kind of lock, and the function that wanted it
 
 
-class Wait(NamedTuple):
+class LockWaitSample(NamedTuple):
     seconds: float
     path: tuple[str, ...]
     holder: tuple[str, ...]
@@ -46,25 +46,25 @@ def kind_words(flags: int) -> str:
     return next((words for bits, words in KINDS if flags & bits == bits), "semaphore")
 
 
-def by_lock(found: Locks, symbols: Symbols) -> dict[Key, list[Wait]]:
+def waits_by_lock(locks: KernelLocks, symbols: Symbols) -> dict[Key, list[LockWaitSample]]:
     """Of one run."""
-    rows: dict[Key, list[Wait]] = {}
-    for kind, path, holder, seconds, _ in found.ways:
-        names, others = (_names(addresses, symbols) for addresses in (path, holder))
+    rows: dict[Key, list[LockWaitSample]] = {}
+    for kind, path, holder, seconds, _ in locks.ways:
+        names, others = (_path_names(addresses, symbols) for addresses in (path, holder))
         rows.setdefault((kind_words(kind), names[0] if names else ""), []).append(
-            Wait(seconds, names, others)
+            LockWaitSample(seconds, names, others)
         )
     return rows
 
 
-def _names(path: Sequence[int], symbols: Symbols) -> tuple[str, ...]:
+def _path_names(path: Sequence[int], symbols: Symbols) -> tuple[str, ...]:
     """From who wanted the lock to the system call."""
-    names = symbols.names([(KERNEL, address) for address in path], ())
+    names = symbols.frame_names([(KERNEL, address) for address in path], ())
     first = next((n for n, name in enumerate(names) if not _OWN.match(name)), len(names))
     return (*names[first : first + 1], *(name for name in names[first + 1 :] if name not in PLUMBING))
 
 
-def longest(waits: Sequence[Wait], holder: bool) -> tuple[str, ...]:
+def longest_path(waits: Sequence[LockWaitSample], holder: bool) -> tuple[str, ...]:
     """The path that most of it came by."""
     seconds: dict[tuple[str, ...], float] = {}
     for wait in waits:
@@ -73,7 +73,7 @@ def longest(waits: Sequence[Wait], holder: bool) -> tuple[str, ...]:
     return max(seconds, key=lambda path: seconds[path], default=())
 
 
-Runs: TypeAlias = Sequence[Mapping[Key, Sequence[Wait]]]
+Runs: TypeAlias = Sequence[Mapping[Key, Sequence[LockWaitSample]]]
 
 
 def lock_table(
@@ -82,27 +82,31 @@ def lock_table(
     """`groups`: of each the runs of either side; None with fewer than 2."""
     if len(groups) < 2:
         return None
-    waits: dict[Key, list[Wait]] = {}
+    waits: dict[Key, list[LockWaitSample]] = {}
     for sides in groups:
         for run in (*sides[0], *sides[1]):
             for key, some in run.items():
                 waits.setdefault(key, []).extend(some)
     everything = math.fsum(wait.seconds for some in waits.values() for wait in some)
-    judged = {key for key, some in waits.items() if math.fsum(w.seconds for w in some) >= JUDGED * everything}
+    judged = {
+        key
+        for key, some in waits.items()
+        if math.fsum(w.seconds for w in some) >= MIN_JUDGED_SHARE * everything
+    }
     rows = []
     for key, some in waits.items():
-        one, other = (
-            [math.fsum(_seconds(run, key) for run in sides[n]) / len(sides[n]) for sides in groups]
+        baseline_s, variant_s = (
+            [math.fsum(_seconds_at(run, key) for run in sides[n]) / len(sides[n]) for sides in groups]
             for n in (0, 1)
         )
-        found = asdict(difference(one, other, len(judged)))
-        found["differs"] = found["differs"] and key in judged
-        found |= {"path": longest(some, False), "holder": longest(some, True)}
-        rows.append(Lock(**found, kind=key[0], place=key[1]))
+        fields = asdict(compare_seconds(baseline_s, variant_s, len(judged)))
+        fields["differs"] = fields["differs"] and key in judged
+        fields |= {"path": longest_path(some, False), "holder": longest_path(some, True)}
+        rows.append(LockWaits(**fields, kind=key[0], place=key[1]))
     rows.sort(key=lambda row: -max(row.baseline_s, row.variant_s))
-    shown = tuple(row for row in rows if max(row.baseline_s, row.variant_s) >= LEAST_S)[:MOST_ROWS]
+    shown = tuple(row for row in rows if max(row.baseline_s, row.variant_s) >= MIN_LOCK_S)[:MAX_ROWS]
     return LockTable(baseline=baseline, variant=variant, groups=len(groups), lost=lost, locks=shown)
 
 
-def _seconds(run: Mapping[Key, Sequence[Wait]], key: Key) -> float:
+def _seconds_at(run: Mapping[Key, Sequence[LockWaitSample]], key: Key) -> float:
     return math.fsum(wait.seconds for wait in run.get(key, ()))

@@ -7,15 +7,15 @@ import msgspec
 
 from probes.units import number, signed
 from scenarios import ranges as of
-from scenarios.results.document import Cell, Mono, Part, Table, say
+from scenarios.results.document import Cell, Mono, Part, Table, paragraph_of
 from scenarios.results.result import Result
 
-MOST_CALLS = 8
+MAX_CALLS = 8
 # The kernel's function for a call: __x64_sys_fsync; ksys_read where __x64_sys_read ended by jumping to it.
 SYSTEM_CALL = re.compile(r"(?:__\w+?_|k)?sys_(\w+)")
 
 
-class Compared(msgspec.Struct, frozen=True, kw_only=True):
+class ComparedSeconds(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds a run: mean of either side, difference (variant - baseline) with its 95 % interval. `differs`: another
     interval, adjusted for the number of all that are judged beside it, does not hold 0.
     """
@@ -31,7 +31,7 @@ def differs_word(differs: bool, ci95: tuple[float, float]) -> str:
     return "yes" if differs else "not shown" if ci95[0] <= 0 <= ci95[1] else "likely"
 
 
-class Node(Compared, frozen=True, kw_only=True, omit_defaults=True):
+class CallNode(ComparedSeconds, frozen=True, kw_only=True, omit_defaults=True):
     """A function on the way from the first caller, with all that it calls, in thread seconds.
 
     `up`: the number of its caller among the nodes, which comes before it; -1: none.
@@ -50,14 +50,14 @@ class PathTree(msgspec.Struct, frozen=True, kw_only=True):
     kernel: bool
     waits: bool
     lost: of.Count
-    nodes: tuple[Node, ...]
+    nodes: tuple[CallNode, ...]
 
-    def depths(self) -> list[int]:
+    def node_depths(self) -> list[int]:
         """How far each node is from the first caller; one whose caller does not come before it stands at 0."""
-        found: list[int] = []
+        depths: list[int] = []
         for n, node in enumerate(self.nodes):
-            found.append(found[node.up] + 1 if 0 <= node.up < n else 0)
-        return found
+            depths.append(depths[node.up] + 1 if 0 <= node.up < n else 0)
+        return depths
 
     @property
     def inside_calls(self) -> tuple[Part, ...]:
@@ -74,14 +74,16 @@ class PathTree(msgspec.Struct, frozen=True, kw_only=True):
             within.append((first, call))
         rows: list[tuple[Cell, ...]] = []
         for call in sorted(sums, key=lambda call: -max(map(sum, zip(*sums[call].values(), strict=True))))[
-            :MOST_CALLS
+            :MAX_CALLS
         ]:
-            whole = [sum(side) for side in zip(*sums[call].values(), strict=True)]
-            for name, (one, other) in (
-                (call, whole),
-                *((f"{call}, {how}", s) for how, s in sums[call].items()),
+            totals = [sum(side) for side in zip(*sums[call].values(), strict=True)]
+            for name, (baseline_s, variant_s) in (
+                (call, totals),
+                *((f"{call}, {detail}", s) for detail, s in sums[call].items()),
             ):
-                rows.append((Mono(name), number(one), number(other), signed(other - one)))
+                rows.append(
+                    (Mono(name), number(baseline_s), number(variant_s), signed(variant_s - baseline_s))
+                )
         header = ("inside system calls", f"{self.baseline} s", f"{self.variant} s", "difference s")
         return (Table(header, tuple(rows), frozenset({1, 2, 3})),) if rows else ()
 
@@ -91,7 +93,7 @@ class CallPaths(Result, frozen=True, tag="where.calls/1"):
     value: tuple[PathTree, ...]
 
 
-class Lock(Compared, frozen=True, kw_only=True):
+class LockWaits(ComparedSeconds, frozen=True, kw_only=True):
     """Thread seconds of waiting for the locks of a kind at a place. `path`: the way there that took most of it,
     `holder`: of who had taken it before (as far as that one had waited too), both from the place to the system call.
     """
@@ -109,21 +111,21 @@ class LockTable(msgspec.Struct, frozen=True, kw_only=True):
     variant: str
     groups: of.Number
     lost: of.Count
-    locks: tuple[Lock, ...]
+    locks: tuple[LockWaits, ...]
 
 
-class Locks(Result, frozen=True, tag="where.locks/1"):
+class LocksResult(Result, frozen=True, tag="where.locks/1"):
     name: ClassVar[str] = "locks of the kernel"
     value: tuple[LockTable, ...]
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        return tuple(part for table in self.value for part in _locks(table))
+        return tuple(part for table in self.value for part in _lock_parts(table))
 
 
-def _locks(table: LockTable) -> tuple[Part, ...]:
+def _lock_parts(table: LockTable) -> tuple[Part, ...]:
     if not table.locks:
-        return (say(f"{table.variant} against {table.baseline}: no wait for a lock of the kernel"),)
+        return (paragraph_of(f"{table.variant} against {table.baseline}: no wait for a lock of the kernel"),)
     header = ("lock", "who waits", "who had it", f"{table.baseline} s", f"{table.variant} s", "difference s",
               "95 % CI s", "differs")  # fmt: skip
     rows: tuple[tuple[Cell, ...], ...] = tuple(
@@ -142,5 +144,5 @@ def _locks(table: LockTable) -> tuple[Part, ...]:
     lost = f"; {table.lost} records were lost" if table.lost else ""
     return (
         Table(header, rows, frozenset({3, 4, 5, 6})),
-        say(f"thread seconds a run, asleep or spinning, over {table.groups} groups{lost}"),
+        paragraph_of(f"thread seconds a run, asleep or spinning, over {table.groups} groups{lost}"),
     )

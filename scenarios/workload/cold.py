@@ -9,7 +9,7 @@ from string import Template
 
 from probes.action import Action
 from probes.bench.measured import NotApplicable
-from probes.bench.run.supervised import Order, Supervisors
+from probes.bench.run.supervised import RunOrder, Supervisors
 from probes.children.own_module import own_module
 from probes.named_file import kind, looked_at
 from probes.number_text import whole
@@ -80,7 +80,7 @@ class Cold:
     async def _drop(self, at_most_s: float) -> None:
         argv = own_module(_MODULE, *self.paths)
         ran = await self.supervisors.run(
-            Order(argv=argv, cwd="/", env=dict(os.environ), keep=_OUTPUT, at_most_s=at_most_s)
+            RunOrder(argv=argv, cwd="/", env=dict(os.environ), keep=_OUTPUT, at_most_s=at_most_s)
         )
         count, _, told = ran.output.strip().partition(" ")
         total = whole(told)
@@ -90,7 +90,7 @@ class Cold:
             raise NotApplicable(f"--cold: {', '.join(self.paths)}: no readable file there")
         if not self._told:
             self._told = True
-            self.run.note(
+            self.run.emit_note(
                 f"{self.job.id}: dropped from the cache before each run: {size(total)} in {count} file"
                 f"{'' if count == '1' else 's'}"
             )

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from probes.units import number, signed
-from scenarios.results.document import Cell, Part, Strong, Table, say
+from scenarios.results.document import Cell, Part, Strong, Table, paragraph_of
 from scenarios.where.results import differs_word
-from scenarios.where.waits import words
+from scenarios.where.waits import words_for_wait
 from scenarios.workload.parts import BlockedOn, Split, TimePart
 from scenarios.workload.variant_bench import (
     BLOCKED,
@@ -114,7 +114,7 @@ def _with(part: TimePart, found: Split) -> str:
 def wait_words(wait: BlockedOn) -> str:
     """`blocked in unlink and openat on a directory lock (rwsem)`."""
     calls = f" in {' and '.join(wait.calls)}" if wait.calls and wait.calls != ("no call",) else ""
-    return f"{'blocked' if wait.hard else 'asleep'}{calls} on {words(wait.name)}"
+    return f"{'blocked' if wait.hard else 'asleep'}{calls} on {words_for_wait(wait.name)}"
 
 
 def _points(part: TimePart, found: Split) -> str:
@@ -129,14 +129,14 @@ def table(found: Split) -> Iterator[Part]:
     """The first line, then each part and what was waited for; of a foreign one without parts nothing."""
     if not found.parts:
         return
-    yield say(Strong(f"{found.variant} against {found.baseline}: "), moved_words(found))
+    yield paragraph_of(Strong(f"{found.variant} against {found.baseline}: "), moved_words(found))
     yield from views(found)
     if none := [named(part.name) for part in found.parts[1:] if not spent(part)]:
-        yield say(f"none on either side: {', '.join(none)}")
+        yield paragraph_of(f"none on either side: {', '.join(none)}")
     if found.rates:
         yield _counters(found)
     looks = f"; waits divided by {number(found.looks)} samples a run" if found.waits and found.looks else ""
-    yield say(
+    yield paragraph_of(
         f"differs: tested on logarithms (waits have long tails), adjusted for the number of lines; {LIKELY}{looks}"
     )
 

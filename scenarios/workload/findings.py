@@ -14,7 +14,7 @@ from scenarios.workload.results import AtLimit
 SAYS = texts("workload")
 
 
-def finding(verdict: ev.Verdict, found: Split, limit: AtLimit | None = None) -> Finding:
+def finding(verdict: ev.RunVerdict, found: Split, limit: AtLimit | None = None) -> Finding:
     """Of a verdict on the wall time that is slower or faster. `limit`: what was met at a memory limit."""
     cause = moved_words(found)
     if limit is not None and limit.named:
@@ -29,11 +29,11 @@ def finding(verdict: ev.Verdict, found: Split, limit: AtLimit | None = None) -> 
     )
 
 
-def undecided(verdict: ev.Verdict, found: Split, limit: AtLimit | None = None) -> Finding:
+def undecided(verdict: ev.RunVerdict, found: Split, limit: AtLimit | None = None) -> Finding:
     """Of a verdict on the wall time that names no direction: system CPU may be told apart where the whole is not."""
     return SAYS.finding(
         "where",
-        severity="ok" if verdict.equal else "notice",
+        severity="ok" if verdict.is_equal else "notice",
         variant=found.variant,
         baseline=found.baseline,
         verdict=verdict.verdict,

@@ -21,7 +21,7 @@ from probes.system.running.cgroup import folders_of, groups_of
 from probes.types import Absent, present
 from probes.units import bytes_of, cpus, size
 from scenarios import events as ev
-from scenarios.model import Run, Usage
+from scenarios.model import Run, UsageError
 
 LIMITS = ("memory.max", "memory.high", "memory.swap.max", "cpu.max", "cpu.weight", "io.max", "pids.max")
 PERIOD_US = 100_000  # the kernel's own for cpu.max
@@ -39,7 +39,7 @@ def limit(name: str, value: str, where: str) -> str:
         share = _SHARE.fullmatch(value)
         if value == "max" or (share and float(share[1]) >= 1):
             return value if share is None else f"{round(float(share[1]) / 100 * PERIOD_US)} {PERIOD_US}"
-        raise Usage(f"{where}: cpu.max={value}: percent of one CPU, 1% at least (50%, 150%), or max")
+        raise UsageError(f"{where}: cpu.max={value}: percent of one CPU, 1% at least (50%, 150%), or max")
     if name == "cpu.weight" and _NUMBER.fullmatch(value) and 1 <= int(value) <= 10_000:
         return value
     if name == "pids.max" and (value == "max" or _NUMBER.fullmatch(value)):
@@ -47,20 +47,20 @@ def limit(name: str, value: str, where: str) -> str:
     if name == "io.max":
         return _io(value, where)
     wanted = "1 to 10000" if name == "cpu.weight" else "a number (bytes with K, M, G or T) or max"
-    raise Usage(f"{where}: {name}={value}: {wanted}")
+    raise UsageError(f"{where}: {name}={value}: {wanted}")
 
 
 def _io(value: str, where: str) -> str:
     """`sda,rbps=10M,wiops=100` or with blanks; a kernel that knows no suffix gets plain numbers."""
     device, *rest = value.replace(",", " ").split() or [""]
     if not rest or not all(_IO.fullmatch(word) for word in rest):
-        raise Usage(f"{where}: io.max={value}: write io.max=sda,rbps=10M,wbps=10M,riops=100,wiops=100")
+        raise UsageError(f"{where}: io.max={value}: write io.max=sda,rbps=10M,wbps=10M,riops=100,wiops=100")
     try:
         if "/" in device:
             raise OSError
         number = Path(f"/sys/block/{device}/dev").read_text(encoding="ascii").strip()
     except OSError:
-        raise Usage(f"{where}: io.max={value}: {device} is no whole block device of this host") from None
+        raise UsageError(f"{where}: io.max={value}: {device} is no whole block device of this host") from None
     return " ".join((number, *map(_plain, rest)))
 
 
@@ -212,7 +212,7 @@ class Curves:
         self._told += 1
         if self._told > MOST:
             if self._told == MOST + 1:
-                self.run.note(f"samples inside the runs end here: {MOST} are recorded")
+                self.run.emit_note(f"samples inside the runs end here: {MOST} are recorded")
             return
         values = {
             "PSS": sample.pss_bytes,
@@ -226,7 +226,9 @@ class Curves:
         }
         known = {name: value for name, value in values.items() if value is not None}
         self.run.emit(
-            ev.Inside(t=self.run.time(), variant=variant, run=number, at_s=sample.at_s, values=known)
+            ev.ProcessTreeSample(
+                t=self.run.time(), variant=variant, run=number, at_s=sample.at_s, values=known
+            )
         )
 
 
@@ -241,14 +243,14 @@ class Score:
         self._pattern: re.Pattern[str] | None = None
         if text.startswith(JSON):
             if not all(self._path):
-                raise Usage(f"--score {text}: write json:name.name")
+                raise UsageError(f"--score {text}: write json:name.name")
             return
         try:
             self._pattern = re.compile(text, re.MULTILINE)
         except re.error as error:
-            raise Usage(f"--score {text!r}: no regular expression: {error}") from None
+            raise UsageError(f"--score {text!r}: no regular expression: {error}") from None
         if self._pattern.groups != 1:
-            raise Usage(f"--score {text!r}: needs one group in (), around the number")
+            raise UsageError(f"--score {text!r}: needs one group in (), around the number")
 
     def find(self, output: str) -> float | None:
         """A finite number above 0, or None."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from scenarios import ranges as of
-from scenarios.where.results import Compared
+from scenarios.where.results import ComparedSeconds
 
 
-class TimePart(Compared, frozen=True, kw_only=True):
+class TimePart(ComparedSeconds, frozen=True, kw_only=True):
     """Of the wall time. `differs`: on logarithms, as waits have long tails. `unmoved`: the sum over all threads moved
     less than half as much: it takes another part of the wall time as less (or more) runs at once.
     """
@@ -28,7 +28,7 @@ class BlockedOn(TimePart, frozen=True, kw_only=True):
 
 
 class Rate(msgspec.Struct, frozen=True, kw_only=True):
-    """What the CPU's counters say of a run, as `Compared` has it, in `unit` in place of seconds."""
+    """What the CPU's counters say of a run, as `ComparedSeconds` has it, in `unit` in place of seconds."""
 
     name: str
     unit: str

@@ -7,8 +7,8 @@ import shlex
 from os.path import normpath, realpath
 
 from probes.action import Action
-from probes.bench.run.energy import reach
-from probes.bench.run.perf_events import Counters
+from probes.bench.run.energy import counter_access
+from probes.bench.run.perf_events import PerfCounters
 from probes.bench.run.topdown import top_down
 from probes.host import Host
 from probes.path_ownership import ruled_by_others
@@ -59,13 +59,13 @@ def actions(wanted: Request, root: str | Absent, own: Carried) -> tuple[Action, 
 def left_out(root: str | Absent) -> tuple[str, ...]:
     """What cannot be known here, and what it needs."""
     found = [f"memory pressure, swap-ins and reclaim: {root.reason}"] if isinstance(root, Absent) else []
-    counters = Counters()
-    if not counters.counted:
+    counters = PerfCounters()
+    if not counters.counted_events:
         found.append(f"instructions, cycles, cache and branch misses, top-down: {_without_counters()}")
     elif top_down() is None:
         found.append("top-down shares of the pipeline: this CPU or kernel shows no counters for them")
     counters.end()
-    if (energy := reach()) != "readable":
+    if (energy := counter_access()) != "readable":
         found.append(f"energy: {WITHOUT_ENERGY[energy]}")
     return tuple(found)
 

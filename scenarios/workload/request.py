@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 
 from probes import units
-from probes.bench.run.energy import readable
+from probes.bench.run.energy import is_readable
 from probes.safe_read import TooLarge, read_named
 from probes.types import Json
 from probes.units import bytes_of
-from scenarios.declared_options import COMMON_OPTIONS, declared
-from scenarios.model import Options, Usage
-from scenarios.option_value import number
+from scenarios.declared_options import COMMON_OPTIONS, declared_options
+from scenarios.model import Options, UsageError
+from scenarios.option_value import parse_number
 from scenarios.plan import Metric, Option, Workload
 from scenarios.workload.cold import ALL
 from scenarios.workload.group import Score
@@ -29,7 +29,7 @@ EVERY = 5  # runs between two treatments
 LEAST_SERIES = 6  # scenarios.experiment.trend tells no trend of fewer
 IN_FILE = {
     option.name: option
-    for option in declared(__file__, least_series=LEAST_SERIES)
+    for option in declared_options(__file__, least_series=LEAST_SERIES)
     if option not in COMMON_OPTIONS and option.name not in ("file", "private", "call-paths")
 }
 
@@ -62,40 +62,42 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 def request(options: Options, cwd: str) -> Request:
     """Raises Usage in one line."""
     words: dict[str, Any] = {k: v for k, v in options.values.items() if k in IN_FILE}
-    if name := options.string("file"):
+    if name := options.as_string("file"):
         in_file = _file(name)
         typed = {k for k in words if k in in_file and words[k] != IN_FILE[k].default}
         if typed:
-            raise Usage(f"--{min(typed)} is given on the command line and in {name}; give it once")
+            raise UsageError(f"--{min(typed)} is given on the command line and in {name}; give it once")
         words |= in_file
     directory = str(words.get("cwd") or cwd)
     command = str(words.get("cmd") or "")
     series = int(words.get("series") or 0)
     jobs = _jobs(words.get("variant") or [], command, directory, series)
     if series and len(jobs) != 1:
-        raise Usage("--series runs one variant; leave --variant out, or give it once")
+        raise UsageError("--series runs one variant; leave --variant out, or give it once")
     if not series and len(jobs) < 2:
-        raise Usage(
+        raise UsageError(
             "give --variant twice at least: --variant 'nvme: TMPDIR=/scratch' --variant 'sata: TMPDIR=/data'"
         )
     if len(jobs) > MOST_VARIANTS:
-        raise Usage(f"at most {MOST_VARIANTS} variants in a run")
+        raise UsageError(f"at most {MOST_VARIANTS} variants in a run")
     if len({one.id for one in jobs}) < len(jobs):
-        raise Usage("two variants have the same name")
+        raise UsageError("two variants have the same name")
     beside = {k: split(str(words.get(k) or ""), f"--{k}") for k in ("prepare", "cleanup", "treat")}
     for option, argv in beside.items():
         for one in jobs if argv else ():
             startable(argv, one.env, one.cwd, f"--{option}")
     cold = tuple(str(path) for path in words.get("cold") or ())
     if ALL in cold and os.geteuid():
-        raise Usage("--cold all: needs root; name the files or folders that the command reads")
+        raise UsageError("--cold all: needs root; name the files or folders that the command reads")
     if any(not path or "\0" in path for path in cold):
-        raise Usage("--cold: name a file or a folder, or all")
+        raise UsageError("--cold: name a file or a folder, or all")
     every = int(words.get("every") or EVERY)
     if (beside["treat"] or words.get("every")) and not (series and beside["treat"]):
-        raise Usage("--treat and --every need a series: --series 20 --treat 'fstrim -v /scratch' --every 5")
+        raise UsageError(
+            "--treat and --every need a series: --series 20 --treat 'fstrim -v /scratch' --every 5"
+        )
     if beside["treat"] and every >= series:
-        raise Usage(f"--every {every}: too many for a series of {series} runs: no treatment would run")
+        raise UsageError(f"--every {every}: too many for a series of {series} runs: no treatment would run")
     score = str(words.get("score") or "")
     if score:
         Score(score)
@@ -115,7 +117,7 @@ def request(options: Options, cwd: str) -> Request:
 
 def _load(score: str, better: str, at_most_s: float) -> Workload:
     judged = [Metric(WALL, "s", better="less"), Metric(CPU, "s", better="less")]
-    if readable():
+    if is_readable():
         judged.append(Metric(ENERGY, "J", better="less"))
     if score:
         judged.append(Metric(SCORE, "", better="less" if better == "less" else "more"))
@@ -132,7 +134,7 @@ def _load(score: str, better: str, at_most_s: float) -> Workload:
 
 def _jobs(variants: object, command: str, cwd: str, series: int) -> tuple[CommandVariant, ...]:
     if not isinstance(variants, list):
-        raise Usage("variant: a list is wanted")
+        raise UsageError("variant: a list is wanted")
     if not variants and series:
         return (made("run", [], command, cwd),)
     return tuple(
@@ -147,10 +149,10 @@ def _from_table(table: Mapping[str, Any], command: str, cwd: str) -> CommandVari
     for key, value in table.items():
         if key == "env" and isinstance(value, dict):
             if odd := next((k for k, v in value.items() if "=" in k or isinstance(v, list | dict)), None):
-                raise Usage(f"variant {table.get('name', '')}: env: {odd!r} is no variable with a text")
+                raise UsageError(f"variant {table.get('name', '')}: env: {odd!r} is no variable with a text")
             words += [("env", f"{k}={v}") for k, v in value.items()]
         elif isinstance(value, list | dict):
-            raise Usage(f"variant {table.get('name', '')}: {key}: a text or a number is wanted")
+            raise UsageError(f"variant {table.get('name', '')}: {key}: a text or a number is wanted")
         elif key != "name":
             words.append((key, str(value)))
     return made(str(table.get("name", "")), words, command, cwd)
@@ -160,19 +162,19 @@ def _file(name: str) -> dict[str, Json]:
     try:
         text = read_named(name, MOST_FILE_BYTES)
     except TooLarge:
-        raise Usage(f"--file {name}: more than {units.size(MOST_FILE_BYTES)}") from None
+        raise UsageError(f"--file {name}: more than {units.size(MOST_FILE_BYTES)}") from None
     except OSError as error:
-        raise Usage(f"--file {name}: {error.strerror}") from None
+        raise UsageError(f"--file {name}: {error.strerror}") from None
     try:
         found = tomllib.loads(text.decode())
     except (ValueError, RecursionError) as error:
-        raise Usage(f"--file {name}: {' '.join(str(error).split())[:200]}") from None
+        raise UsageError(f"--file {name}: {' '.join(str(error).split())[:200]}") from None
     if unknown := sorted(set(found) - set(IN_FILE)):
-        raise Usage(f"--file {name}: unknown word {unknown[0]!r}; known are {', '.join(IN_FILE)}")
+        raise UsageError(f"--file {name}: unknown word {unknown[0]!r}; known are {', '.join(IN_FILE)}")
     try:
         return {key: _value(IN_FILE[key], value) for key, value in found.items()}
     except ValueError as error:
-        raise Usage(f"--file {name}: {error}") from None
+        raise UsageError(f"--file {name}: {error}") from None
 
 
 def _value(option: Option, value: Json) -> Json:
@@ -180,7 +182,7 @@ def _value(option: Option, value: Json) -> Json:
     if option.kind in ("integer", "number"):
         if isinstance(value, bool | str):
             raise ValueError(f"{option.name}: a number is wanted")
-        return number(option, str(value))
+        return parse_number(option, str(value))
     if option.kind == "bytes":
         if (size := bytes_of(str(value))) is None:
             raise ValueError(f"{option.name}: write 512M or 4GiB")

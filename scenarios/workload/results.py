@@ -7,7 +7,7 @@ from typing import ClassVar
 import msgspec
 
 from scenarios import ranges as of
-from scenarios.results.document import Part, Section, say
+from scenarios.results.document import Part, ReportSection, paragraph_of
 from scenarios.results.result import Result
 from scenarios.workload.parts import Split, TimePart
 
@@ -22,11 +22,11 @@ class Splits(Result, frozen=True, tag="workload.where/1"):
 
         return tuple(part for found in self.value for part in table(found))
 
-    def on_top(self, now: float) -> Section | None:
+    def on_top(self, now: float) -> ReportSection | None:
         from scenarios.workload.difference import LEAST_POINT, LIKELY, views
 
         tables = [table for found in self.value if found.parts for table in views(found, LEAST_POINT)]
-        return Section("where the time went", (*tables, say(LIKELY))) if tables else None
+        return ReportSection("where the time went", (*tables, paragraph_of(LIKELY))) if tables else None
 
 
 class AtLimit(msgspec.Struct, frozen=True, kw_only=True):

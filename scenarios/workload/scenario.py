@@ -14,13 +14,13 @@ from probes.bench.profile.symbols import Symbols
 from probes.bench.run.supervised import Supervisors
 from probes.host import Host
 from probes.types import Absent
-from scenarios.declared_options import described
-from scenarios.experiment.load_schedule import compare
+from scenarios.declared_options import apply_declaration
+from scenarios.experiment.load_schedule import measure_workload
 from scenarios.guards.watch import watch_for
-from scenarios.model import Options, Prepared, Refused, Run, Scenario, Usage
+from scenarios.model import Options, Prepared, Run, RunRefused, Scenario, UsageError
 from scenarios.option_value import Discretion
 from scenarios.plan import PlannedStep
-from scenarios.where.results import CallPaths, Locks
+from scenarios.where.results import CallPaths, LocksResult
 from scenarios.workload.cold import Cold, paths, unfit
 from scenarios.workload.findings import failing, finding, undecided
 from scenarios.workload.group import Curves, Score, carried, group_action, lacking, place
@@ -37,22 +37,25 @@ from scenarios.workload.variants import CommandVariant
 BUDGET_S = 300.0
 
 
-@described(__file__, least_series=LEAST_SERIES)
+@apply_declaration(__file__, least_series=LEAST_SERIES)
 class CommandUnderVariants(Scenario):
     takes_s: ClassVar[float] = BUDGET_S
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        cwd = options.string("cwd") or _here()
-        private = options.flag("private")
+        cwd = options.as_string("cwd") or _here()
+        private = options.is_set("private")
         wanted = _asked(options, cwd)
-        budget = options.number("budget", BUDGET_S)
+        budget = options.as_number("budget", BUDGET_S)
         root = place(host)
         limits = carried(host, root)
         lacked = (f"variant {j.id}: {why}" for j in wanted.jobs if (why := lacking(host, root, j.limits)))
         warm = (why for j in wanted.jobs for path in paths(wanted.cold, j) if (why := unfit(path)))
         refused = next(chain(lacked, warm), "")
-        plan = self.planned(
-            options={**Discretion(options.values, self.options, str).options(options.values), "cwd": cwd},
+        plan = self.make_plan(
+            options={
+                **Discretion(options.values, self.options, str).discreet_options(options.values),
+                "cwd": cwd,
+            },
             variants=tuple(variant(job, private=private) for job in wanted.jobs),
             workloads=(wanted.load,),
             steps=(PlannedStep("measure", "measure and judge", budget),),
@@ -79,18 +82,18 @@ class CommandUnderVariants(Scenario):
                     at_most_s=wanted.at_most_s,
                     score=Score(wanted.score) if wanted.score else None,
                     prepare=wanted.prepare,
-                    private=run.options.flag("private"),
+                    private=run.options.is_set("private"),
                     group=await _group(run, stay, job),
                     stay=settings,
                     cold=Cold(run, job, supervisors, wanted.cold) if wanted.cold else None,
                     allowance=allowance,
                     curves=curves,
-                    profile=run.options.flag("call-paths"),
+                    profile=run.options.is_set("call-paths"),
                     devices=LeafBytes(run.host, named_directories(job.cwd, job.env.values())),
                 )
                 for job in wanted.jobs
             ]
-            with run.step("measure", "measure and judge"):
+            with run.begin_step("measure", "measure and judge"):
                 await _measured(run, wanted, benches)
 
 
@@ -102,10 +105,10 @@ async def _group(run: Run, stay: AsyncExitStack, job: CommandVariant) -> str:
     try:
         limits = {**carried(run.host, root).limits, **job.limits}
         made = await stay.enter_async_context(run.change(group_action(job.id, root, limits)))
-    except Refused as why:
+    except RunRefused as why:
         if job.limits:
             raise
-        run.note(f"{job.id}: runs in no control group of its own: {why}")
+        run.emit_note(f"{job.id}: runs in no control group of its own: {why}")
         return ""
     return made.value
 
@@ -117,15 +120,15 @@ async def _measured(run: Run, wanted: Request, benches: list[CommandVariantBench
         await _compare(run, wanted, benches)
     for bench in benches:
         if bench.failed:
-            run.found(failing(bench.variant, bench.failed, bench.runs, bench.problem))
+            run.emit_finding(failing(bench.variant, bench.failed, bench.runs, bench.problem))
         try:
             await bench.beside(wanted.cleanup, "--cleanup", bounded=False)
         except (NotApplicable, BenchRefused) as why:
-            run.note(f"{bench.variant}: {why}")
+            run.emit_note(f"{bench.variant}: {why}")
 
 
 async def _compare(run: Run, wanted: Request, benches: list[CommandVariantBench]) -> None:
-    verdicts, blocks = await compare(
+    verdicts, blocks = await measure_workload(
         run,
         wanted.load,
         benches,
@@ -138,7 +141,7 @@ async def _compare(run: Run, wanted: Request, benches: list[CommandVariantBench]
     splits = {pair: found for pair in wanted.pairs if (found := split(blocks, *pair, waits))}
     if splits:
         run.emit(Splits(t=run.time(), value=tuple(splits.values())))
-    if run.options.flag("call-paths"):
+    if run.options.is_set("call-paths"):
         _call_paths(run, [profiles(blocks, benches, pair) for pair in wanted.pairs])
     limits = {pair: met for pair in splits if (met := at_limit(blocks, *pair))}
     if limits:
@@ -148,8 +151,8 @@ async def _compare(run: Run, wanted: Request, benches: list[CommandVariantBench]
         if verdict.metric != WALL or found is None:
             continue
         limit = limits.get((verdict.baseline, verdict.variant))
-        told = finding if verdict.differs else undecided
-        run.found(told(verdict, found, limit))
+        told = finding if verdict.is_different else undecided
+        run.emit_finding(told(verdict, found, limit))
 
 
 def _call_paths(run: Run, found: list[Profiles]) -> None:
@@ -157,14 +160,14 @@ def _call_paths(run: Run, found: list[Profiles]) -> None:
     if trees := tuple(tree for one in found if (tree := one.tree(symbols, len(found)))):
         run.emit(CallPaths(t=run.time(), value=trees))
     else:
-        run.note(
+        run.emit_note(
             "no call paths: perf events are not there, not allowed (kernel.perf_event_paranoid), would slow a command"
             " that switches so often (as a user), or there were too few groups"
         )
     if tables := tuple(table for one in found if (table := one.locks(symbols))):
-        run.emit(Locks(t=run.time(), value=tables))
+        run.emit(LocksResult(t=run.time(), value=tables))
     elif trees:
-        run.note(
+        run.emit_note(
             "no table of the kernel's locks: it needs root and lock:contention_begin with the fields that are known"
             " (Linux 5.19 or newer without PREEMPT_RT)"
         )
@@ -174,9 +177,9 @@ def _asked(options: Options, cwd: str) -> Request:
     """Raises Usage; the reason is recorded, so with `--private` none is given that a file's words stand in."""
     try:
         return request(options, cwd)
-    except Usage:
-        if options.flag("private") and (name := options.string("file")):
-            raise Usage(f"--file {name}: refused; leave --private out to read why") from None
+    except UsageError:
+        if options.is_set("private") and (name := options.as_string("file")):
+            raise UsageError(f"--file {name}: refused; leave --private out to read why") from None
         raise
 
 
@@ -184,4 +187,4 @@ def _here() -> str:
     try:
         return os.getcwd()  # noqa: PTH109 (as text)
     except OSError:
-        raise Refused("the current directory is gone; name another --cwd") from None
+        raise RunRefused("the current directory is gone; name another --cwd") from None

@@ -6,7 +6,7 @@ What is treated cannot be untreated, so there is no ABBA here: the line and its 
 from __future__ import annotations
 
 from probes.bench.measured import WriteBudgetSpent
-from scenarios.experiment.schedule.guarded import GuardedBlocks, values_of
+from scenarios.experiment.schedule.guarded import GuardedBlocks, metric_values
 from scenarios.experiment.treated_trend import TreatedTrend, treated_trend
 from scenarios.finding import Evidence, Finding
 from scenarios.model import Run
@@ -25,21 +25,21 @@ async def series(run: Run, wanted: Request, bench: CommandVariantBench) -> None:
     load, began = wanted.load, run.clock.now()
     treated: set[int] = set()
     index = 0
-    await bench.activate()
-    while (done := len(values_of(measured.counted(load.id), bench.variant, WALL))) < wanted.series:
+    await bench.make_active()
+    while (done := len(metric_values(measured.counted_blocks(load.id), bench.variant, WALL))) < wanted.series:
         if run.clock.now() - began >= run.plan.measuring_s:
-            run.note(f"{bench.variant}: the budget was spent after {index} runs (raise --budget)")
+            run.emit_note(f"{bench.variant}: the budget was spent after {index} runs (raise --budget)")
             break
         try:
             if wanted.treat and done and done % wanted.every == 0 and done not in treated:
                 await bench.beside(wanted.treat, "--treat")
                 treated.add(done)
-            await measured.measure(load.id, bench.variant, bench.block, group=index)
+            await measured.measure(load.id, bench.variant, bench.measure_block, group=index)
         except WriteBudgetSpent as why:
-            run.note(f"{bench.variant}: {why}")
+            run.emit_note(f"{bench.variant}: {why}")
             break
         index += 1
-    walls = values_of(measured.counted(load.id), bench.variant, WALL)
+    walls = metric_values(measured.counted_blocks(load.id), bench.variant, WALL)
     judge(run, load.id, walls, treated)
 
 
@@ -48,17 +48,17 @@ def judge(run: Run, workload: str, walls: list[float], treated: set[int]) -> Non
     rates = [1 / wall for wall in walls]  # more is better
     treats = [i in treated for i in range(len(walls))]
     found = treated_trend(rates, [1.0] * len(walls), treats, treatment=TREATMENT)
-    run.emit(found.verdict(run.time(), workload))
+    run.emit(found.series_verdict(run.time(), workload))
     if any(treats):
         finding = broke(found)
         if finding is not None:
-            run.found(finding)
+            run.emit_finding(finding)
         elif (
             found.jumps
         ):  # what was not seen clears nobody: how much each may have given stands in the verdict
-            run.note(f"no {TREATMENT} changed the runs by more than chance")
+            run.emit_note(f"no {TREATMENT} changed the runs by more than chance")
         else:
-            run.note(f"too few runs between the {TREATMENT}s to show their effect")
+            run.emit_note(f"too few runs between the {TREATMENT}s to show their effect")
 
 
 def broke(found: TreatedTrend) -> Finding | None:

@@ -12,8 +12,8 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from probes.action import Action
-from scenarios.experiment.schedule.switch import scheduler_change, setting
-from scenarios.model import Refused, Run, Usage
+from scenarios.experiment.schedule.switch import attribute_change, scheduler_change
+from scenarios.model import Run, RunRefused, UsageError
 
 KINDS = ("sysctl:", "sysfs:", "scheduler:")
 RISK = "the setting affects all programs on this host while the variant runs"
@@ -27,21 +27,21 @@ def change(key: str, value: str, where: str) -> Action:
     kind, _, name = key.partition(":")
     word = f"{where}: {key}={value}"
     if not value or not value.isprintable():
-        raise Usage(f"{word}: the value must be one line")
+        raise UsageError(f"{word}: the value must be one line")
     if kind == "scheduler":
         return _scheduler(name, value, word)
     path = _sysctl(name) if kind == "sysctl" else f"/{name.lstrip('/')}"
     root = "/proc/sys/" if kind == "sysctl" else "/sys/"
     if not _SYSCTL.fullmatch(name.lstrip("/")) or ".." in path.split("/") or not path.startswith(root):
-        raise Usage(f"{word}: write sysctl:vm.swappiness=10 or sysfs:/sys/...=VALUE")
+        raise UsageError(f"{word}: write sysctl:vm.swappiness=10 or sysfs:/sys/...=VALUE")
     if not os.path.realpath(path).startswith(root) or not Path(path).is_file():
-        raise Usage(f"{word}: {path}: no such setting on this host")
+        raise UsageError(f"{word}: {path}: no such setting on this host")
     own = read(path)
     if not own:
-        raise Usage(f"{word}: {path} cannot be read, so it could not be undone")
+        raise UsageError(f"{word}: {path} cannot be read, so it could not be undone")
     if not os.access(path, os.W_OK):
-        raise Usage(f"{word}: {path} cannot be written{'; needs root' if os.geteuid() else ''}")
-    return setting(path, own, value, risk=RISK)
+        raise UsageError(f"{word}: {path} cannot be written{'; needs root' if os.geteuid() else ''}")
+    return attribute_change(path, own, value, risk=RISK)
 
 
 def read(path: str) -> str:
@@ -69,11 +69,11 @@ def _scheduler(device: str, value: str, word: str) -> Action:
         offered = []
     names = [name.strip("[]") for name in offered]
     if not names:
-        raise Usage(f"{word}: {device} is no block device of this host that has a scheduler")
+        raise UsageError(f"{word}: {device} is no block device of this host that has a scheduler")
     if value not in names:
-        raise Usage(f"{word}: {device} offers {', '.join(names)}")
+        raise UsageError(f"{word}: {device} offers {', '.join(names)}")
     if os.geteuid():
-        raise Usage(f"{word}: needs root")
+        raise UsageError(f"{word}: needs root")
     return scheduler_change(device, read(path), value)
 
 
@@ -114,4 +114,4 @@ class Stay:
         for path, wanted in self._wanted.items():
             now = read(path)
             if now != wanted:
-                raise Refused(f"{path} is {now} where {wanted} was in force: another program changes it")
+                raise RunRefused(f"{path} is {now} where {wanted} was in force: another program changes it")

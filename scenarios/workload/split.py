@@ -17,11 +17,18 @@ from msgspec.structs import asdict
 from probes.bench.profile.symbols import Symbols
 from probes.bench.run import perf_events, topdown
 from scenarios import events as ev
-from scenarios.experiment.statistics.stats import student
-from scenarios.where.call_paths import MOST_NODES, GroupPaths, RunCalls, compared, difference, paths
-from scenarios.where.locks import by_lock, lock_table
+from scenarios.experiment.statistics.stats import student_interval
+from scenarios.where.call_paths import (
+    MAX_NODES,
+    GroupPaths,
+    RunCalls,
+    compare_call_paths,
+    compare_seconds,
+    seconds_by_path,
+)
+from scenarios.where.locks import lock_table, waits_by_lock
 from scenarios.where.results import LockTable, PathTree
-from scenarios.where.waits import UNSEEN, Waited, leading
+from scenarios.where.waits import UNSEEN, Waited, longest_calls
 from scenarios.workload.difference import REST
 from scenarios.workload.parts import BlockedOn, Rate, Split, TimePart
 from scenarios.workload.results import AtLimit
@@ -107,7 +114,9 @@ def blocked(parts: Mapping[str, float], waits: Sequence[Waited]) -> dict[str, fl
     found: dict[str, float] = {}
     for hard, total in totals.items():
         weights = {
-            w.what: w.thread_s if hard else w.alone_s for w in waits if w.hard == hard and w.what != MUTEX
+            w.cause_id: w.thread_s if hard else w.alone_s
+            for w in waits
+            if w.hard == hard and w.cause_id != MUTEX
         }
         whole = math.fsum(weights.values())
         if not hard and WAITING not in parts:  # the rest holds what waited for a CPU: not theirs to divide
@@ -148,7 +157,7 @@ class Groups(NamedTuple):
             ]
             for side in (baseline, variant)
         )
-        found = asdict(difference(one, other, 1))
+        found = asdict(compare_seconds(one, other, 1))
         found["differs"] = self._differs(one, other, names[0] if names[0] in RATES else WALL)
         unmoved = False
         if names in ((USER,), (SYSTEM,)):
@@ -161,7 +170,7 @@ class Groups(NamedTuple):
         whole = [run[of] for sides in self.runs for runs in sides.values() for run in runs]
         least = LEAST_WAIT * max(whole, default=1.0) or 1.0
         ratios = [math.log((b + least) / (a + least)) for a, b in zip(one, other, strict=True)]
-        wide = student(ratios, 0.05 / self.lines)
+        wide = student_interval(ratios, 0.05 / self.lines)
         return not wide.low <= 0 <= wide.high
 
     def rates(self, baseline: str, variant: str) -> tuple[Rate, ...]:
@@ -184,7 +193,7 @@ class Groups(NamedTuple):
         for key, calls in self.calls.items():
             part = self.part(baseline, variant, key)
             fields = asdict(part) | {"name": key[2:]}
-            found.append(BlockedOn(**fields, calls=leading(calls), hard=key.startswith("D")))
+            found.append(BlockedOn(**fields, calls=longest_calls(calls), hard=key.startswith("D")))
         whole = self.part(baseline, variant, WALL)
         least = LEAST_WAIT * max(whole.baseline_s, whole.variant_s)
         shown = [wait for wait in found if max(wait.baseline_s, wait.variant_s) >= least]
@@ -216,9 +225,9 @@ def groups_of(
         counts |= {name: block.values[name] for name in (MINOR_FAULTS,) if name in block.values}
         sides[block.variant].append({**run, **blocked(run, own), **counts})
         for wait in own if told else ():
-            if wait.what == MUTEX:  # it is a part of its own
+            if wait.cause_id == MUTEX:  # it is a part of its own
                 continue
-            sums = calls.setdefault(_key(wait.what, wait.hard), {})
+            sums = calls.setdefault(_key(wait.cause_id, wait.hard), {})
             for name, seconds in wait.calls.items():
                 sums[name] = sums.get(name, 0.0) + seconds
     if told and WAITING not in known:
@@ -269,16 +278,19 @@ class Profiles(NamedTuple):
     def tree(self, symbols: Symbols, pairs: int) -> PathTree | None:
         """None with fewer than 2 groups."""
         groups = [
-            GroupPaths(*([paths(run, symbols) for run in side] for side in sides)) for sides in self.groups
+            GroupPaths(*([seconds_by_path(run, symbols) for run in side] for side in sides))
+            for sides in self.groups
         ]
-        return compared(*self.pair, groups, [run.calls for run in self.runs], MOST_NODES // max(1, pairs))
+        return compare_call_paths(
+            *self.pair, groups, [run.calls for run in self.runs], MAX_NODES // max(1, pairs)
+        )
 
     def locks(self, symbols: Symbols) -> LockTable | None:
         """None with fewer than 2 groups, or where a run has none."""
         if any(run.locks is None for run in self.runs):
             return None
         one, other = (
-            [[by_lock(run.locks, symbols) for run in sides[n] if run.locks] for sides in self.groups]
+            [[waits_by_lock(run.locks, symbols) for run in sides[n] if run.locks] for sides in self.groups]
             for n in (0, 1)
         )
         lost = sum(run.locks.lost for run in self.runs if run.locks)

@@ -15,8 +15,8 @@ from probes.units import duration, size
 from scenarios.experiment.schedule.blocks import VariantBench
 from scenarios.model import Run
 from scenarios.plan import Metric
-from scenarios.where.call_paths import MOST_RUNS, RunCalls, kept
-from scenarios.where.waits import Waited, waited
+from scenarios.where.call_paths import MAX_RUNS, RunCalls, keep_run_calls
+from scenarios.where.waits import Waited, summarise_waits
 from scenarios.workload.cold import Cold
 from scenarios.workload.group import Curves, Score
 from scenarios.workload.settings import Stay
@@ -186,17 +186,17 @@ class CommandVariantBench(VariantBench):
         self.devices = devices or LeafBytes(run.host, ())
         self.waited: dict[float, tuple[Waited, ...]] = {}  # by the wall time of the run, as its block has it
         self.profile = profile
-        self.chains: dict[float, RunCalls] = {}  # as `waited`
+        self.chains: dict[float, RunCalls] = {}  # as `summarise_waits`
         self._switches_s = 0.0  # of the run before
         self.runs = self.failed = self._in_a_row = 0
         self.problem = ""  # why the last one failed
         self._left_said = False
 
-    async def activate(self) -> None:
+    async def make_active(self) -> None:
         if self.stay is not None:
             await self.stay.to(self.job.settings)
 
-    async def block(self, seconds: float = 0.0) -> Measured:
+    async def measure_block(self, seconds: float = 0.0) -> Measured:
         """One run. Raises NotApplicable where it cannot be prepared, or failed three times in a row."""
         self.allowance.check()
         await self.beside(self.prepare, "--prepare")
@@ -213,11 +213,11 @@ class CommandVariantBench(VariantBench):
         )
         self.devices.begin()
         job = await self.supervisors.run(order, self._sampled)
-        moved = self.devices.moved()
+        moved = self.devices.bytes_moved()
         if job.d_s is not None:
-            self.waited[job.wall_s] = waited(job.waits)
+            self.waited[job.wall_s] = summarise_waits(job.waits)
         self._switches_s = (job.voluntary_switches + job.involuntary_switches) / max(0.01, job.wall_s)
-        if (calls := kept(job)) is not None:
+        if (calls := keep_run_calls(job)) is not None:
             self.chains[job.wall_s] = calls
         if self.stay is not None:
             self.stay.check()
@@ -246,7 +246,7 @@ class CommandVariantBench(VariantBench):
 
     def _chained(self) -> bool:
         light = os.geteuid() == 0 or self._switches_s <= MOST_SWITCHES_S
-        return self.profile and light and len(self.chains) < MOST_RUNS
+        return self.profile and light and len(self.chains) < MAX_RUNS
 
     def _sampled(self, sample: TreeSample) -> None:
         self.curves.tell(self.variant, self.runs, sample)
@@ -269,14 +269,14 @@ class CommandVariantBench(VariantBench):
         if self._in_a_row >= IN_A_ROW:
             raise NotApplicable(f"{IN_A_ROW} runs in a row failed: {problem}")
         if self.failed <= SAID:
-            self.run.note(f"{self.variant}: run {self.runs} is not measured: {problem}")
+            self.run.emit_note(f"{self.variant}: run {self.runs} is not measured: {problem}")
 
     def _tell_left(self, job: JobRun) -> None:
         if job.left and not job.stopped and not self._left_said:
             self._left_said = True
             count = "1 process was" if job.left == 1 else f"{job.left} processes were"
             ended = f"{job.survivors} could not be ended" if job.survivors else "ended"
-            self.run.note(f"{self.variant}: {count} still running after the command had ended: {ended}")
+            self.run.emit_note(f"{self.variant}: {count} still running after the command had ended: {ended}")
 
 
 def failure(job: JobRun, at_most_s: float, private: bool = False) -> str:

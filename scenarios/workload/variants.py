@@ -12,10 +12,10 @@ from pathlib import Path
 import msgspec
 
 from probes.action import Action
-from probes.bench.run.supervised import Order
+from probes.bench.run.supervised import RunOrder
 from probes.number_text import signed, whole
 from probes.system.processor.cpulist import parse_list
-from scenarios.model import Usage
+from scenarios.model import UsageError
 from scenarios.workload.group import LIMITS, limit
 from scenarios.workload.settings import KINDS, change
 
@@ -54,12 +54,14 @@ class CommandVariant(msgspec.Struct, frozen=True, kw_only=True):
         chains: bool = False,
         most_bytes: int = 0,
         at_most_s: float,
-    ) -> Order:
+    ) -> RunOrder:
         """Of its command; of another one in the same place, neither pinned nor niced, where `argv` is given."""
         env = {**os.environ, **self.env}
         if argv:
-            return Order(argv=tuple(argv), cwd=self.cwd, env=env, most_bytes=most_bytes, at_most_s=at_most_s)
-        return Order(
+            return RunOrder(
+                argv=tuple(argv), cwd=self.cwd, env=env, most_bytes=most_bytes, at_most_s=at_most_s
+            )
+        return RunOrder(
             argv=self.argv,
             cwd=self.cwd,
             env=env,
@@ -79,12 +81,14 @@ def job(text: str, command: str, cwd: str) -> CommandVariant:
     """`name: words`. Raises Usage in one line."""
     name, colon, rest = text.partition(":")
     if not colon:
-        raise Usage(f"variant {text!r}: write it as 'name: words', for example 'sata: TMPDIR=/data cpus=0-3'")
+        raise UsageError(
+            f"variant {text!r}: write it as 'name: words', for example 'sata: TMPDIR=/data cpus=0-3'"
+        )
     words: list[tuple[str, str]] = []
     for word in split(rest, f"variant {name.strip()}"):
         key, equals, value = word.partition("=")
         if not equals:
-            raise Usage(
+            raise UsageError(
                 f"variant {name.strip()}: {word!r} has no '='; known are NAME=VALUE, {', '.join((*WORDS, *KINDS))}"
             )
         words.append((key, value))
@@ -94,7 +98,7 @@ def job(text: str, command: str, cwd: str) -> CommandVariant:
 def made(name: str, words: Sequence[tuple[str, str]], command: str, cwd: str) -> CommandVariant:
     """From its name and its words, each with its value. Raises Usage in one line."""
     if not _NAME.fullmatch(name):
-        raise Usage(f"variant {name!r}: its name is 1 to 32 letters, digits or . + - _")
+        raise UsageError(f"variant {name!r}: its name is 1 to 32 letters, digits or . + - _")
     where = f"variant {name}"
     env: dict[str, str] = {}
     own: dict[str, str] = {}
@@ -103,34 +107,34 @@ def made(name: str, words: Sequence[tuple[str, str]], command: str, cwd: str) ->
         if key == "env":
             key, equals, value = value.partition("=")
             if not equals:
-                raise Usage(f"{where}: write env=NAME=VALUE")
+                raise UsageError(f"{where}: write env=NAME=VALUE")
         elif key in WORDS:
             if key in own:
-                raise Usage(f"{where}: {key}= is given twice")
+                raise UsageError(f"{where}: {key}= is given twice")
             own[key] = value
             continue
         elif key.startswith(KINDS):
             if key in own:
-                raise Usage(f"{where}: {key}= is given twice")
+                raise UsageError(f"{where}: {key}= is given twice")
             own[key] = value
             settings.append(change(key, value, where))
             continue
         elif key.upper() != key:
-            raise Usage(
+            raise UsageError(
                 f"{where}: {key}= is not one of {', '.join((*WORDS, *KINDS))}; "
                 f"a variable in small letters is env={key}=VALUE"
             )
         if not _VARIABLE.fullmatch(key) or "\0" in value:
-            raise Usage(f"{where}: {key!r} is not a variable's name, or its value holds a zero byte")
+            raise UsageError(f"{where}: {key!r} is not a variable's name, or its value holds a zero byte")
         if key in env:
-            raise Usage(f"{where}: {key}= is given twice")
+            raise UsageError(f"{where}: {key}= is given twice")
         env[key] = value
     directory = os.path.join(cwd, own["cwd"]) if "cwd" in own else cwd  # noqa: PTH118 (as text)
     if not os.path.isdir(directory):  # noqa: PTH112
-        raise Usage(f"{where}: cwd={directory}: no such directory")
+        raise UsageError(f"{where}: cwd={directory}: no such directory")
     argv = (*split(own.get("wrap", ""), where), *split(own.get("cmd", command), where))
     if not split(own.get("cmd", command), where):
-        raise Usage(f"{where}: no command; give --cmd or cmd=")
+        raise UsageError(f"{where}: no command; give --cmd or cmd=")
     startable(argv, env, directory, where)
     return CommandVariant(
         id=name,
@@ -150,13 +154,13 @@ def made(name: str, words: Sequence[tuple[str, str]], command: str, cwd: str) ->
 def split(text: str, where: str) -> tuple[str, ...]:
     """Like a shell would; a word that only a shell understands is refused. Raises Usage."""
     if "\0" in text:
-        raise Usage(f"{where}: {text!r} holds a zero byte")
+        raise UsageError(f"{where}: {text!r} holds a zero byte")
     try:
         words = tuple(shlex.split(text))
     except ValueError as error:
-        raise Usage(f"{where}: {text!r} cannot be split into words: {error}") from None
+        raise UsageError(f"{where}: {text!r} cannot be split into words: {error}") from None
     if found := next((word for word in words if word in _SHELL), None):
-        raise Usage(f"{where}: {found!r} needs a shell, and hostdx uses none: write sh -c '...'")
+        raise UsageError(f"{where}: {found!r} needs a shell, and hostdx uses none: write sh -c '...'")
     return words
 
 
@@ -165,31 +169,31 @@ def startable(argv: Sequence[str], env: Mapping[str, str], cwd: str, where: str)
     path = env.get("PATH", os.environ.get("PATH", os.defpath))
     first = os.path.join(cwd, argv[0]) if "/" in argv[0] else argv[0]  # noqa: PTH118 (as text)
     if not argv[0] or shutil.which(first, path=path) is None:
-        raise Usage(f"{where}: {argv[0] or 'an empty word'}: no such command, or it may not be executed")
+        raise UsageError(f"{where}: {argv[0] or 'an empty word'}: no such command, or it may not be executed")
 
 
 def _cpus(text: str, where: str) -> tuple[int, ...]:
     wanted = parse_list(text)
     if not wanted:
-        raise Usage(f"{where}: cpus={text}: write CPU numbers as 0-3,8")
+        raise UsageError(f"{where}: cpus={text}: write CPU numbers as 0-3,8")
     if missing := sorted(wanted - os.sched_getaffinity(0)):
-        raise Usage(f"{where}: cpus={text}: CPU {missing[0]} is not there or may not be used")
+        raise UsageError(f"{where}: cpus={text}: CPU {missing[0]} is not there or may not be used")
     return tuple(sorted(wanted))
 
 
 def _node(text: str, where: str) -> int:
     number = whole(text)
     if number is None or not Path(f"/sys/devices/system/node/node{number}").is_dir():
-        raise Usage(f"{where}: node={text}: this host has no such memory node")
+        raise UsageError(f"{where}: node={text}: this host has no such memory node")
     return number
 
 
 def _nice(text: str, where: str) -> int:
     value = signed(text)
     if value is None or not -20 <= value <= 19:
-        raise Usage(f"{where}: nice={text}: a number from -20 to 19")
+        raise UsageError(f"{where}: nice={text}: a number from -20 to 19")
     if value < 0 and os.geteuid() != 0:
-        raise Usage(f"{where}: nice={text}: below 0 needs root")
+        raise UsageError(f"{where}: nice={text}: below 0 needs root")
     return value
 
 
@@ -197,7 +201,7 @@ def _ionice(text: str, where: str) -> tuple[int, ...]:
     name, _, level = text.partition(":")
     known = name in IONICE and (level in "01234567" if level else True) and len(level) <= 1
     if not known or (name == "idle" and level):
-        raise Usage(f"{where}: ionice={text}: idle, best-effort:0 to :7 or realtime:0 to :7")
+        raise UsageError(f"{where}: ionice={text}: idle, best-effort:0 to :7 or realtime:0 to :7")
     if name == "realtime" and os.geteuid() != 0:
-        raise Usage(f"{where}: ionice={text}: realtime needs root")
+        raise UsageError(f"{where}: ionice={text}: realtime needs root")
     return IONICE[name], int(level or (0 if name == "idle" else 4))

@@ -12,7 +12,7 @@ from probes.action import Action, private_directory
 from probes.host import Host
 from scenarios import events as ev
 from scenarios.finding import Evidence, Finding
-from scenarios.model import Options, Prepared, Refused, Run, Scenario, Usage
+from scenarios.model import Options, Prepared, Run, RunRefused, Scenario, UsageError
 from scenarios.plan import Metric, Option, Plan, Variant, Workload, Written
 
 
@@ -39,10 +39,10 @@ class Fake(Scenario):
         return ""
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        how = options.string("how")
+        how = options.as_string("how")
         if how == "usage":
-            raise Usage("--how: cannot be `usage`")
-        target = options.string("attribute")
+            raise UsageError("--how: cannot be `usage`")
+        target = options.as_string("attribute")
         change = Action(kind="attribute", title="set it", target=target, new="new", consent=True, risk="none")
         plan = Plan(
             scenario=self.id,
@@ -52,7 +52,7 @@ class Fake(Scenario):
             variants=(Variant(id="A", label="left"), Variant(id="B", label="right")),
             workloads=(Workload(id="w", title="work", metrics=(Metric("IOPS", "1/s"),)),),
             actions=(
-                *(private_directory(parent) for parent in options.strings("dir")),
+                *(private_directory(parent) for parent in options.as_strings("dir")),
                 *((change,) if target else ()),
             ),
             writes=(Written("vda", 1 << 20),),
@@ -62,8 +62,8 @@ class Fake(Scenario):
         return Prepared(plan, self._run)
 
     async def _run(self, run: Run) -> None:
-        how = run.options.string("how")
-        parents = run.options.strings("dir")
+        how = run.options.as_string("how")
+        parents = run.options.as_strings("dir")
         if parents:
             async with run.change(private_directory(parents[0])) as made:
                 await asyncio.to_thread(Path(made.value, "file").write_text, "something")
@@ -72,7 +72,7 @@ class Fake(Scenario):
             await self._changed(run, how)
 
     async def _changed(self, run: Run, how: str) -> None:
-        target = run.options.string("attribute")
+        target = run.options.as_string("attribute")
         if target:
             action = Action(kind="attribute", title="set it", target=target, new="new", consent=True)
             async with run.change(action):
@@ -81,16 +81,16 @@ class Fake(Scenario):
             await self._measure(run, how)
 
     async def _measure(self, run: Run, how: str) -> None:
-        run.emit(ev.Step(t=run.time(), id="w", title="work", state="started"))
-        for index in range(run.options.integer("blocks")):
-            await run.clock.sleep(0.0 if run.options.flag("fast") else 0.1)
+        run.emit(ev.RunStep(t=run.time(), id="w", title="work", state="started"))
+        for index in range(run.options.as_integer("blocks")):
+            await run.clock.sleep(0.0 if run.options.is_set("fast") else 0.1)
             values = {"IOPS": 1000.0 + index}
             run.emit(ev.Block(t=run.time(), workload="w", variant="AB"[index % 2], group=index // 2, index=index,
                               seconds=0.1, values=values))  # fmt: skip
         with contextlib.suppress(OSError):
             print("measured", file=sys.stderr, flush=True)
         if how == "refused":
-            raise Refused("found out late")
+            raise RunRefused("found out late")
         if how == "bug":
             raise RuntimeError("a mistake\nof two lines")
         if how == "hang":
@@ -101,10 +101,10 @@ class Fake(Scenario):
             )
             run.emit(ev.Found(t=run.time(), finding=finding))
         if how == "unmeasured":
-            run.emit(ev.Verdict(t=run.time(), workload="w", metric="IOPS", baseline="A", variant="B",
+            run.emit(ev.RunVerdict(t=run.time(), workload="w", metric="IOPS", baseline="A", variant="B",
                                 verdict="not measured", reason="needs 9 s"))  # fmt: skip
             return
         run.emit(
-            ev.Verdict(t=run.time(), workload="w", metric="IOPS", baseline="A", variant="B", verdict="slower",
+            ev.RunVerdict(t=run.time(), workload="w", metric="IOPS", baseline="A", variant="B", verdict="slower",
                        ratio=0.73, ci95=(0.71, 0.76), groups=12, look=1, smallest_effect=0.03, seconds=24.1)
         )  # fmt: skip

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.card import own
-from scenarios.registry import names
+from scenarios.card import bundled_cards
+from scenarios.registry import scenario_names
 
 APP = Path(__file__).parents[2] / "app"
-IDS = frozenset({*names(), *(card.id for card in own())})
+IDS = frozenset({*scenario_names(), *(card.id for card in bundled_cards())})
 # no ordinary words, as `null`, `storage` or `numa` are
 PLAIN = IDS & {"checkup", "cpuwatch", "dstate", "fstrim", "iosched", "rpfilter"}
 OF_A_SCENARIO = frozenset({"scenario", "id", "prove", "rule"})  # attributes that hold an id
@@ -33,7 +33,7 @@ def faults(text: str) -> Iterator[str]:
         elif isinstance(node, ast.MatchValue | ast.Tuple | ast.List | ast.Set | ast.Dict) and named & PLAIN:
             yield f"lists {', '.join(sorted(named))}"
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("scenarios."):
-            if (room := (node.module or "").split(".")[1]) in names():
+            if (room := (node.module or "").split(".")[1]) in scenario_names():
                 yield f"line {node.lineno}: imports from scenarios.{room}"
         elif isinstance(node, ast.Constant) and id(node) not in told and _is_named(str(node.value)):
             yield f"line {node.lineno}: names {str(node.value)[:60]!r}"

@@ -27,7 +27,7 @@ from app.tui.widgets.measuring.pulse_line import OTHERS_IO, pulse_lines
 from app.tui.widgets.verdict_list import entries
 from scenarios import events as ev
 from scenarios.plan import Metric
-from scenarios.results.document import Bullets, plain
+from scenarios.results.document import Bullets, plain_text
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "recordings"
 RECORDINGS = [resolve(name) for name in demos()] + sorted(FIXTURES.glob("*.jsonl"))
@@ -71,18 +71,18 @@ def test_no_claim_of_a_recording_is_one_of_an_order_alone(path: Path) -> None:
     session = load(path)
     for verdict in session.verdicts.values():
         drawn = {group.order for group in session.groups_behind(verdict)}
-        if not verdict.decided or len(drawn) < 2 or verdict.groups < 4:
+        if not verdict.is_decided or len(drawn) < 2 or verdict.groups < 4:
             continue
         assert verdict.order is not None
         first, second = verdict.order.ratios
-        assert not verdict.differs or (first < 1) is (second < 1) is verdict.slower
+        assert not verdict.is_different or (first < 1) is (second < 1) is verdict.is_slower
 
 
 def test_a_bundled_claim_that_was_an_artefact_of_the_order_is_not_made() -> None:
-    events = [event for event in events_of(resolve("demo:box")) if isinstance(event, ev.Verdict)]
+    events = [event for event in events_of(resolve("demo:box")) if isinstance(event, ev.RunVerdict)]
     assert events  # as recorded; what is shown of them is above
     for verdict in load(resolve("demo:box")).verdicts.values():
-        assert (verdict.order is not None and verdict.judged) or verdict.reason
+        assert (verdict.order is not None and verdict.is_judged) or verdict.reason
 
 
 def instants(path: Path) -> Iterator[Session]:
@@ -115,5 +115,7 @@ def test_nothing_is_unknown_in_one_place_and_known_in_another(path: Path) -> Non
                 == worst.total()
             )
         listed = first_page(session, path.name)[-1]
-        lines = [plain(item[-1]) for part in listed.parts if isinstance(part, Bullets) for item in part.items]
+        lines = [
+            plain_text(item[-1]) for part in listed.parts if isinstance(part, Bullets) for item in part.items
+        ]
         assert lines[: len(found)] == [f.title for f in found][: len(lines)]

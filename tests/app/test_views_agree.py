@@ -21,7 +21,12 @@ from scenarios import events as ev
 from scenarios.results.document import Toned
 from tests.needs import some_always
 
-CHANGING = (ev.Estimate, ev.Verdict, ev.Step, ev.Ended)  # after any other event every view says what it said
+CHANGING = (
+    ev.RunningEstimate,
+    ev.RunVerdict,
+    ev.RunStep,
+    ev.RunEnded,
+)  # after any other event every view says what it said
 
 
 def moments(demo: str) -> Iterator[Session]:

@@ -67,7 +67,7 @@ def conducted(scenario: Scenario, host: Host, options: Mapping[str, Json], clock
 def suit_everywhere(patch: pytest.MonkeyPatch) -> None:
     """Let every directory lie on one made disk."""
     for module in (directories, storage_plan, contention_plan):
-        patch.setattr(module, "suitability", lambda host, directory, **_: of_null.place(directory))
+        patch.setattr(module, "check_suitability", lambda host, directory, **_: of_null.place(directory))
 
 
 class DrawnStorage(of_null.FakeBench):
@@ -81,11 +81,11 @@ class DrawnStorage(of_null.FakeBench):
     @classmethod
     async def prepare_all(cls, benches: list[DrawnStorage], progress: Any, loads: list[str]) -> None:
         for bench in benches:
-            await bench.prepare(progress, tuple(loads))
+            await bench.prepare_files(progress, tuple(loads))
 
 
 class DrawnBox(DrawnBench):
-    async def prepare(self, progress: Callable[[int, int], None]) -> None:
+    async def prepare_files(self, progress: Callable[[int, int], None]) -> None:
         progress(1 << 20, 1 << 20)
 
     async def close(self) -> None:
@@ -100,7 +100,7 @@ class DrawnBattery:
     def __init__(self, clock: FakeClock) -> None:
         self.clock, self.noise = clock, white(3, 0.02)
 
-    async def slice(self, load: str, slot: str) -> Measured:
+    async def measure_slice(self, load: str, slot: str) -> Measured:
         await self.clock.sleep(0.02)
         rate = 1000.0 * len(load) * (2.0 if slot == "all" else 1.0) * self.noise(0.0)
         return Measured(seconds=0.02, values={"operations/s": rate}, operations=int(rate * 0.02), cpu_s=0.01)
@@ -120,13 +120,13 @@ class DrawnCommand:
         self.chains: dict[float, Any] = {}
         self.noise = white(len(job.id), 0.01)
 
-    async def activate(self) -> None:
+    async def make_active(self) -> None:
         return
 
-    async def quiesce(self) -> None:
+    async def wait_until_idle(self) -> None:
         return
 
-    async def block(self, seconds: float) -> Measured:
+    async def measure_block(self, seconds: float) -> Measured:
         wall_s = (1.2 if self.variant == "slow" else 1.0) * self.noise(0.0)
         await self.run.clock.sleep(wall_s)
         return Measured(seconds=wall_s, values={WALL: wall_s, CPU: 0.9}, operations=1, cpu_s=0.9)
@@ -145,7 +145,7 @@ def run_box(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
 def run_checkup(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     parts = (of_checkup.STORAGE, of_checkup.WALL, of_checkup.NULL, of_checkup.REFUSED, of_checkup.ASKS)
     patch.setattr("scenarios.checkup.parts.candidates", lambda: parts)
-    patch.setattr("scenarios.triage.examine", lambda *_, **__: iter(()))
+    patch.setattr("scenarios.triage.examine_host", lambda *_, **__: iter(()))
     run = of_checkup.Conducted(options={"dir": ["/a b", "/c"]})
     asyncio.run(conduct(Checkup(), run))
     return run
@@ -201,8 +201,8 @@ def run_kernel(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     clock = FakeClock()
     patch.setattr(kernel_plan, "own_affinity", lambda: (0, 1))
     patch.setattr(kernel, "fingerprint", lambda host, place: ())  # it reads this machine
-    patch.setattr(kernel, "suspects", lambda time: ((), ()))
-    patch.setattr(kernel, "Battery", lambda *_, **__: DrawnBattery(clock))
+    patch.setattr(kernel, "examine_live_host", lambda time: ((), ()))
+    patch.setattr(kernel, "BenchmarkSet", lambda *_, **__: DrawnBattery(clock))
     return conducted(kernel.Kernel(), made_host(), {"only": ["syscall", "getpid"]}, clock)
 
 
@@ -240,7 +240,7 @@ def run_storage(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
         metric = next(one.metric for one in storage_plan.LOADS if one.id == load)
         return FakeTrains(clock, rates, metric=metric, noise=white(len(load), 0.02), device=load != "cpu")
 
-    patch.setattr(storage, "StorageTrains", trains)
+    patch.setattr(storage, "StorageBatches", trains)
     for name in "ab":
         (own / name).mkdir()
     only = ("randread-4k-qd1", "fsync-4k-qd1", "cpu")

@@ -54,7 +54,7 @@ def describe_commands(
 
 
 def test_commands_and_options(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "entry_points", lambda group: [])  # of this tree alone
+    monkeypatch.setattr(registry, "external_entry_points", lambda group: [])  # of this tree alone
     assert_frozen("commands", describe_commands(hostdx, "hostdx"))
 
 
@@ -70,7 +70,7 @@ def test_options_of_scenarios() -> None:
             }
             for option in scenario.options
         ]
-        for scenario in (registry.load(name) for name in sorted(registry.names()))
+        for scenario in (registry.load(name) for name in sorted(registry.scenario_names()))
     }
     assert_frozen("scenario-options", options)
 

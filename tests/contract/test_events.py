@@ -55,4 +55,4 @@ def test_each_line_of_a_recording_is_still_an_event(path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
     read = list(events_of(path))
     assert len(read) == len(lines)
-    assert [event.why for event in read if isinstance(event, ev.LeftOut)] == []
+    assert [event.why for event in read if isinstance(event, ev.LeftOutLine)] == []

@@ -21,7 +21,7 @@ MADE_DIRECTORY = re.compile(r"\.hostdx-\w+")
 
 
 def test_every_scenario_has_a_run() -> None:
-    assert set(RUNS) == set(registry.names())
+    assert set(RUNS) == set(registry.scenario_names())
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -6,8 +6,8 @@ import random
 from collections.abc import Sequence
 from typing import Literal
 
-from probes.bench.measured import BenchRefused, Measured, NotApplicable, Train
-from probes.bench.net.lab_messages import Ready
+from probes.bench.measured import BenchRefused, Measured, MeasuredBatch, NotApplicable
+from probes.bench.net.lab_messages import LabReady
 from probes.bench.net.route_set import RouteSet
 from probes.bench.net.rules import Treatment
 from tests.fakes.clock import FakeClock
@@ -47,19 +47,19 @@ class FakeBench:
         self.made = 0  # pairs of namespaces
         self._noise = random.Random(7)
 
-    async def set_up(self, routes: RouteSet, *, ipv6: bool, pair: int = 0) -> Ready:
+    async def set_up(self, routes: RouteSet, *, ipv6: bool, pair: int = 0) -> LabReady:
         if self.refuse_set_up:
             raise BenchRefused(self.refuse_set_up)
         assert pair == self.made
         self.made += 1
         self.routes, self.ipv6 = routes, ipv6
-        return Ready(
+        return LabReady(
             in_user_namespace=self.in_user_namespace,
             ipv6_routes=len(routes.ipv6),
             ipv4_routes=len(routes.ipv4),
         )
 
-    async def activate(self, treatment: Treatment, *, offload: bool = True, pair: int = 0) -> Ready:
+    async def make_active(self, treatment: Treatment, *, offload: bool = True, pair: int = 0) -> LabReady:
         assert pair < self.made
         if self.no_fib and treatment.what == "check" and treatment.loader == "nft":
             raise NotApplicable(
@@ -68,7 +68,7 @@ class FakeBench:
         self.loaded.append(treatment)
         self.active, self.offload = treatment, offload
         self.pairs[pair] = treatment
-        return Ready(spoofed=20 if treatment.catches else 0)
+        return LabReady(spoofed=20 if treatment.catches else 0)
 
     async def measure(
         self, load: Literal["udp", "tcp"], protocol: Literal["IPv6", "IPv4"], seconds: float
@@ -83,9 +83,9 @@ class FakeBench:
         packets = int(seconds * 1e9 / ns)
         return Measured(seconds=seconds, values={"ns/packet": ns}, operations=packets, cpu_s=seconds)
 
-    async def train(
+    async def measure_batch(
         self, protocol: Literal["IPv6", "IPv4"], order: Sequence[int], slice_s: float, *, onset_s: float = 0.0
-    ) -> Train:
+    ) -> MeasuredBatch:
         assert all(self.pairs[number].protocol == protocol for number in order)
         await self.clock.sleep(slice_s * len(order))
         each = [self.pairs[number] for number in order]
@@ -106,7 +106,7 @@ class FakeBench:
                     operations=sum(packets[at] for at in own),
                 )
             )
-        return Train(
+        return MeasuredBatch(
             seconds=slice_s * len(order),
             slice_s=slice_s,
             order=list(order),

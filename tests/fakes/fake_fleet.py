@@ -82,7 +82,7 @@ class FakeFleet:
             archive.writestr("manifest.json", f'{{"parts": {{"{python}": {{}}}}}}')
         self.bundle.write_bytes(made.getvalue())
 
-    def called(self) -> list[str]:
+    def vendor_names(self) -> list[str]:
         """The nodes, in the order of the connections."""
         log = self.place / "log"
         return log.read_text().split() if log.exists() else []

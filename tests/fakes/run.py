@@ -16,7 +16,7 @@ from probes.host import Host
 from probes.private_directory import Inode
 from probes.types import Json
 from scenarios.events import AnyEvent
-from scenarios.model import Applied, Clock, Options, Refused, Run, Scenario
+from scenarios.model import Applied, Clock, Options, Run, RunRefused, Scenario
 from scenarios.plan import Option, Plan
 from tests.fakes.clock import FakeClock
 from tests.fakes.held import inode_at
@@ -91,5 +91,5 @@ async def conduct(scenario: Scenario, run: FakeRun) -> None:
     prepared = scenario.prepare(run.host, run.options)
     run.plan = prepared.plan
     if run.plan.refusal:
-        raise Refused(run.plan.refusal)
+        raise RunRefused(run.plan.refusal)
     await prepared.run(run)

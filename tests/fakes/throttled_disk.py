@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from probes.bench.measured import Measured, Train
+from probes.bench.measured import Measured, MeasuredBatch
 from scenarios.storage.throttling.detection import STEP_S, BlockCompletions
 
 Meter = Callable[[float], float]  # when an operation that asks now may begin; called in the order of time
@@ -107,7 +107,7 @@ def courses(
 def trains(
     meters: Sequence[Meter], *, operation_s: float, workers: int, count: int, slice_s: float = 0.02,
     scatter: float = 0.3, seed: int = 1,
-) -> list[Train]:  # fmt: skip
+) -> list[MeasuredBatch]:  # fmt: skip
     """Trains of a second, ABBA and BAAB, each side with its meter; the same one where they share a disk."""
     rng = random.Random(seed)
     found = []
@@ -126,7 +126,7 @@ def trains(
                 now = float(ends.max())
         side_of_none = Measured(seconds=0.5, values={})
         found.append(
-            Train(
+            MeasuredBatch(
                 seconds=now - began, slice_s=slice_s, order=order, values={}, sides=[side_of_none] * 2, lengths=[],
                 operations=[], begins=begins, completions=counts,
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from probes.bench.measured import Measured, Train
+from probes.bench.measured import Measured, MeasuredBatch
 from scenarios.model import Clock
 from tests.fakes.noise import Noise, quiet
 
@@ -63,13 +63,13 @@ class FakeTrains:
         self.remarks: set[str] = set()
 
     @property
-    def variants(self) -> tuple[str, ...]:
+    def variant_names(self) -> tuple[str, ...]:
         return tuple(self.rates)
 
-    async def ready(self) -> Train:
-        return await self.train(range(len(self.rates)), 0.02, quarters=True)
+    async def start_workers(self) -> MeasuredBatch:
+        return await self.measure_batch(range(len(self.rates)), 0.02, quarters=True)
 
-    async def train(
+    async def measure_batch(
         self,
         order: Sequence[int],
         slice_s: float,
@@ -77,7 +77,7 @@ class FakeTrains:
         onset_s: float = 0.0,
         quarters: bool = False,
         places: Sequence[int] = (),
-    ) -> Train:
+    ) -> MeasuredBatch:
         number = len(self.asked)
         self.asked.append((tuple(order), slice_s))
         self.visited.append(tuple(places))
@@ -93,8 +93,8 @@ class FakeTrains:
 
     async def _train(
         self, order: Sequence[int], slice_s: float, onset_s: float, quarters: bool, places: Sequence[int]
-    ) -> Train:
-        names = self.variants
+    ) -> MeasuredBatch:
+        names = self.variant_names
         values, within = [], []
         for at, side in enumerate(order):
             before = self._before
@@ -130,7 +130,7 @@ class FakeTrains:
                     histogram=[(100_000, count)],
                 )
             )
-        return Train(
+        return MeasuredBatch(
             seconds=slice_s * len(order),
             slice_s=slice_s,
             order=list(order),
@@ -145,10 +145,10 @@ class FakeTrains:
     def affordable_s(self, groups: int) -> float:
         return (8 << 30) / self.writes / (groups * 2 * len(self.rates)) if self.writes else float("inf")
 
-    async def quiesce(self) -> None:
+    async def wait_until_idle(self) -> None:
         if self.flushed:
             self._before = ""
 
-    def without(self, variants: Sequence[str]) -> FakeTrains:
+    def without_variants(self, variants: Sequence[str]) -> FakeTrains:
         self.rates = {v: rate for v, rate in self.rates.items() if v not in variants}
         return self

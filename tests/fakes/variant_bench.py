@@ -57,15 +57,15 @@ class FakeVariantBench:
         self.asked: list[float] = []  # the seconds each block was asked for
         self.running = False
 
-    async def activate(self) -> None:
+    async def make_active(self) -> None:
         self.calls.append(("activate", self.variant))
         if self.fail_activate:
             raise NotApplicable(self.fail_activate)
 
-    async def quiesce(self) -> None:
+    async def wait_until_idle(self) -> None:
         self.calls.append(("quiesce", self.variant))
 
-    async def block(self, seconds: float) -> Measured:
+    async def measure_block(self, seconds: float) -> Measured:
         self.calls.append(("block", self.variant))
         number, self.blocks = self.blocks, self.blocks + 1
         self.asked.append(seconds)

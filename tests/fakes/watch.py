@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from probes.bench.measured import Measured
 from scenarios.disturbance import Disturbance
-from scenarios.guards.watch import Watch
+from scenarios.guards.watch import InterferenceWatch
 from scenarios.model import Run
 
 Script = Callable[[int], Disturbance | None]  # the number of the block since the beginning, warm-up included
 
 
-class FakeWatch(Watch):
+class FakeWatch(InterferenceWatch):
     """`script` says of every block what disturbed it; `stop_after` blocks it stops the run."""
 
     def __init__(self, run: Run, script: Script = lambda _block: None, stop_after: int | None = None) -> None:
@@ -21,7 +21,7 @@ class FakeWatch(Watch):
         self.stop_after = stop_after
         self.seen: list[tuple[str, str]] = []
 
-    async def settle(self) -> None:
+    async def look_before_first_block(self) -> None:
         return
 
     def begin(self) -> None:

@@ -12,8 +12,8 @@ from probes.host import Host
 from probes.system.nodes.memory import memory
 from probes.types import present
 from scenarios.card import Card, Complaint
-from scenarios.experiment.load_schedule import compare
-from scenarios.experiment.schedule.switch import Switch, SwitchedVariantBench, setting
+from scenarios.experiment.load_schedule import measure_workload
+from scenarios.experiment.schedule.switch import Switch, SwitchedVariantBench, attribute_change
 from scenarios.experiment.wording import effect_words
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.guards.watch import watch_for
@@ -37,7 +37,9 @@ class Pages(Result, frozen=True, tag="thp.pages/1"):
 
 
 def change(own: str, value: str) -> Action:
-    return setting(SETTING, own, value, risk="what starts meanwhile gets its pages by the other rule")
+    return attribute_change(
+        SETTING, own, value, risk="what starts meanwhile gets its pages by the other rule"
+    )
 
 
 def finding(own: str, best: str, proof: str) -> Finding:
@@ -71,14 +73,14 @@ class Thp(Scenario):
         return "" if os.geteuid() == 0 else "switching transparent huge pages needs root"
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        own, budget = active(host), options.number("budget", BUDGET_S)
+        own, budget = active(host), options.as_number("budget", BUDGET_S)
         changes = [change(own, value) for value in ("always", "never") if value != own]
-        plan = self.planned(
+        plan = self.make_plan(
             options=dict(options.values),
             variants=tuple(Variant(id=name, label=value) for name, value in VALUES.items()),
             workloads=(LOAD,),
             steps=(PlannedStep("measure", "measure and judge", budget),),
-            actions=(*changes, directory_action(host, options.string("dir"))),
+            actions=(*changes, directory_action(host, options.as_string("dir"))),
             seconds=budget + 5,
             measuring_s=budget,
             sentences=(f"runs the command in turn with always and never; {own} comes back",),
@@ -87,14 +89,18 @@ class Thp(Scenario):
 
     async def _run(self, own: str, run: Run) -> None:
         run.emit(Pages(t=run.time(), value=own))
-        with run.step("measure", "measure and judge"):
+        with run.begin_step("measure", "measure and judge"):
             async with (
-                own_directory(run, run.options.string("dir")) as private,
+                own_directory(run, run.options.as_string("dir")) as private,
                 Switch(run, own, lambda value: change(own, value), lambda: active(run.host)) as switch,
             ):
-                bench = CommandBench(run.host, run.options.string("command"), private)
+                bench = CommandBench(run.host, run.options.as_string("command"), private)
                 sides = [SwitchedVariantBench(name, switch, bench, value) for name, value in VALUES.items()]
                 budget = run.plan.measuring_s
-                verdicts, _ = await compare(run, LOAD, sides, budget_s=budget, family=2, watch=watch_for(run))
-        if verdicts[0].differs:
-            run.found(finding(own, "always" if verdicts[0].slower else "never", effect_words(verdicts[0])))
+                verdicts, _ = await measure_workload(
+                    run, LOAD, sides, budget_s=budget, family=2, watch=watch_for(run)
+                )
+        if verdicts[0].is_different:
+            run.emit_finding(
+                finding(own, "always" if verdicts[0].is_slower else "never", effect_words(verdicts[0]))
+            )

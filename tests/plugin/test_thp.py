@@ -22,7 +22,7 @@ from probes.action import Action
 from probes.bench.measured import Measured
 from probes.host import Host
 from scenarios import events as ev
-from scenarios.model import Applied, Refused, lacking
+from scenarios.model import Applied, RunRefused, missing_attributes
 from tests.fakes.noise import white
 from tests.fakes.run import FakeRun, conduct
 from tests.needs import MOUNT_NAMESPACE, need, not_here
@@ -56,13 +56,13 @@ class Command:
     def __init__(self, run: TreeRun, never: float) -> None:
         self.run, self.never, self.noise = run, never, white(4, 0.03)
 
-    async def block(self, seconds: float) -> Measured:
+    async def measure_block(self, seconds: float) -> Measured:
         slow = self.never if hostdx_thp.active(self.run.host) == "never" else 1.0
         took = slow / self.noise(self.run.clock.now())
         await self.run.clock.sleep(took)
         return Measured(seconds=took, values={"seconds": took}, operations=1)
 
-    async def quiesce(self) -> None:
+    async def wait_until_idle(self) -> None:
         pass
 
 
@@ -84,8 +84,8 @@ async def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, never: float) -> 
     return run
 
 
-def verdicts(run: TreeRun) -> dict[str, ev.Verdict]:
-    return {verdict.variant: verdict for verdict in run.of(ev.Verdict)}
+def verdicts(run: TreeRun) -> dict[str, ev.RunVerdict]:
+    return {verdict.variant: verdict for verdict in run.of(ev.RunVerdict)}
 
 
 async def test_a_command_that_huge_pages_help(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,15 +107,15 @@ async def test_a_command_that_does_not_care(tmp_path: Path, monkeypatch: pytest.
 async def test_a_setting_that_somebody_else_changes_ends_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    block = Command.block
+    block = Command.measure_block
 
     async def meddled(self: Command, seconds: float) -> Measured:
         measured = await block(self, seconds)
         Path(f"{self.run.host.root}{hostdx_thp.SETTING}").write_text("always [defer] never")
         return measured
 
-    monkeypatch.setattr(Command, "block", meddled)
-    with pytest.raises(Refused, match="defer where always was set"):
+    monkeypatch.setattr(Command, "measure_block", meddled)
+    with pytest.raises(RunRefused, match="defer where always was set"):
         await ran(tmp_path, monkeypatch, never=1.0)
 
 
@@ -130,7 +130,7 @@ async def test_its_result_stands_in_the_report(tmp_path: Path, monkeypatch: pyte
 
 
 def test_it_declares_everything_in_at_most_100_lines() -> None:
-    assert not lacking(hostdx_thp.Thp())
+    assert not missing_attributes(hostdx_thp.Thp())
     assert len((HERE / "hostdx_thp.py").read_text().splitlines()) <= 100
 
 

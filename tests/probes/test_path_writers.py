@@ -16,7 +16,7 @@ from probes import path_writers as module
 from probes.path_ownership import not_roots_alone, ruled_by_others
 from probes.path_walk import Misled, located
 from probes.path_writers import Writers, writers_of
-from scenarios.knowledge.load import believed
+from scenarios.knowledge.load import trusted_files
 from tests.needs import ROOT, needs
 
 ALICE = 65534
@@ -164,10 +164,10 @@ def test_a_rule_file_with_an_acl_is_not_read_by_root(opened_to_alice: Path, tmp_
     safe.mkdir(mode=0o755)
     rule = safe / "site.toml"
     rule.write_text("")
-    assert believed(safe)[0] == (rule,)
+    assert trusted_files(safe)[0] == (rule,)
     os.setxattr(rule, ACCESS, for_user(ALICE, 6))
-    files, problems = believed(safe)
+    files, problems = trusted_files(safe)
     assert files == () and len(problems) == 1
     (opened_to_alice / "other.toml").write_text("")
-    assert believed(opened_to_alice)[0] == ()
+    assert trusted_files(opened_to_alice)[0] == ()
     assert ruled_by_others(str(opened_to_alice)) and not_roots_alone(str(rule))

@@ -42,7 +42,7 @@ NEEDS: dict[str, tuple[Need, ...]] = {
 
 def names() -> list[str]:
     """Every scenario that is there."""
-    return list(registry.names())
+    return list(registry.scenario_names())
 
 
 def short_run(name: str, disk: LoopDisk) -> list[str]:

@@ -11,9 +11,9 @@ from app.cli.measuring.run import run as run_command
 from app.cli.scenario_command import Scenarios
 from probes.host import Host
 from probes.types import Json
-from scenarios.model import Options, Refused, Scenario, Usage, lacking
+from scenarios.model import Options, RunRefused, Scenario, UsageError, missing_attributes
 from scenarios.plan import Plan
-from scenarios.registry import load, names
+from scenarios.registry import load, scenario_names
 
 ROOT = Path(__file__).parents[2]
 TEXTS = ("id", "title", "question", "why", "answers")
@@ -28,15 +28,15 @@ def planned(scenario: Scenario, host: Host) -> Plan | None:
     values: dict[str, Json] = {o.name: str(ROOT) for o in scenario.options if o.required}
     try:
         return scenario.prepare(host, Options(values, scenario.options)).plan
-    except (Usage, Refused) as why:
+    except (UsageError, RunRefused) as why:
         assert str(why) and one_line(str(why))
         return None
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", scenario_names())
 def test_it_declares_all_that_hostdx_asks(name: str) -> None:
     scenario = load(name)
-    assert not lacking(scenario) and scenario.id == name
+    assert not missing_attributes(scenario) and scenario.id == name
     for text in (getattr(scenario, attribute) for attribute in TEXTS):
         assert text and one_line(text)
     assert one_line(scenario.needs) and scenario.takes_s >= 0
@@ -49,7 +49,7 @@ def test_it_declares_all_that_hostdx_asks(name: str) -> None:
         assert "budget" in declared
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", scenario_names())
 def test_its_options_do_not_hide_those_of_every_run(name: str) -> None:
     assert isinstance(run_command, Scenarios)
     command = run_command._command(name, load(name))
@@ -57,7 +57,7 @@ def test_its_options_do_not_hide_those_of_every_run(name: str) -> None:
     assert len(set(spelled)) == len(spelled)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", scenario_names())
 def test_on_a_tree_that_holds_nothing_it_says_why_not_in_one_line(name: str, tmp_path: Path) -> None:
     host = Host(str(tmp_path))
     assert one_line(load(name).blocked(host))
@@ -65,7 +65,7 @@ def test_on_a_tree_that_holds_nothing_it_says_why_not_in_one_line(name: str, tmp
     assert plan is None or plan.refusal or load(name).blocked(host)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", scenario_names())
 def test_its_plan_here_is_its_own_and_always_the_same(name: str) -> None:
     scenario = load(name)
     first, again = planned(scenario, Host()), planned(load(name), Host())
@@ -73,7 +73,7 @@ def test_its_plan_here_is_its_own_and_always_the_same(name: str) -> None:
         assert first is again
         return
     assert first.scenario == name and first.title == scenario.title and first.question == scenario.question
-    assert first.sealed().digest == again.sealed().digest
+    assert first.with_digest().digest == again.with_digest().digest
     assert one_line(first.refusal) and all(one_line(sentence) for sentence in first.sentences)
     ids = {workload.id for workload in first.workloads}
     assert len(ids) == len(first.workloads) and len({v.id for v in first.variants}) == len(first.variants)

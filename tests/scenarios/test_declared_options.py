@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scenarios.declared_options import COMMON_OPTIONS, declared, described
-from scenarios.knowledge.load import tables
+from scenarios.declared_options import COMMON_OPTIONS, apply_declaration, declared_options
+from scenarios.knowledge.load import read_tables
 from scenarios.plan import Option
-from scenarios.registry import load, names
+from scenarios.registry import load, scenario_names
 
 ROOT = Path(__file__).parents[2] / "scenarios"
 
@@ -26,7 +26,7 @@ def test_a_file_is_read_in_its_order_with_what_code_goes_by(tmp_path: Path) -> N
         'common = ["seed"]\n[[option]]\nname = "b"\nkind = "number"\nhelp = "at most {most:.0f}"\nmost = "{most}"\n'
         '[[option]]\nname = "a"\nkind = "choice"\nhelp = "one"\nchoices = "{all}"\n',
     )
-    b, a, seed = declared(name, most=7.0, all=["x", "y"])
+    b, a, seed = declared_options(name, most=7.0, all=["x", "y"])
     assert (b.name, b.most, a.choices, seed) == ("b", 7.0, ("x", "y"), COMMON_OPTIONS[-1])
     assert b.help.endswith(" 7")
 
@@ -35,7 +35,7 @@ def test_a_file_is_read_in_its_order_with_what_code_goes_by(tmp_path: Path) -> N
 def test_what_does_not_fit_is_no_option(tmp_path: Path, wrong: str) -> None:
     name = _file(tmp_path, f'[[option]]\nname = "b"\nhelp = ""\n{wrong}\n')
     with pytest.raises(msgspec.ValidationError):
-        declared(name)
+        declared_options(name)
 
 
 def test_a_class_gets_what_its_file_says_and_keeps_the_rest(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_a_class_gets_what_its_file_says_and_keeps_the_rest(tmp_path: Path) -> N
     class Own:
         takes_s = 7.0
 
-    own = described(name, most=3)(Own)
+    own = apply_declaration(name, most=3)(Own)
     asked = [getattr(own, field) for field in ("id", "title", "measures", "takes_s")]
     assert asked == [tmp_path.name, "T", False, 7.0]
     assert own.options[0].help == "at 3" and own.card.id == tmp_path.name  # type: ignore[attr-defined]
@@ -53,7 +53,7 @@ def test_a_class_gets_what_its_file_says_and_keeps_the_rest(tmp_path: Path) -> N
 
 
 def test_every_option_of_ours_has_its_bounds_and_its_default_within_them() -> None:
-    options = [option for name in names() for option in load(name).options]
+    options = [option for name in scenario_names() for option in load(name).options]
     assert len(options) > 60
     for option in options:
         assert "{" not in option.help and option.help, option.name
@@ -68,6 +68,6 @@ def test_no_name_of_a_field_is_mistyped() -> None:
     files = sorted(ROOT.glob("**/options.toml"))
     assert len(files) > 10
     for file in files:
-        options = tables(file)["option"]
+        options = read_tables(file)["option"]
         assert isinstance(options, list)
         assert not {key for option in options for key in option} - set(Option.__struct_fields__), file

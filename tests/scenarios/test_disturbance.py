@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from scenarios.disturbance import Culprit, Disturbance, most_named, most_often
-from scenarios.guards.interference import Surroundings, beyond
+from scenarios.disturbance import Disturbance, InterferenceCulprit, most_frequent_cause, most_frequent_culprit
+from scenarios.guards.interference import MeasuredSurroundings, list_excesses
 
 
-def by(name: str, pid: int, rate: float = 1.0) -> Culprit:
-    return Culprit(name=name, pid=pid, rate=rate, unit="CPUs")
+def by(name: str, pid: int, rate: float = 1.0) -> InterferenceCulprit:
+    return InterferenceCulprit(name=name, pid=pid, rate=rate, unit="CPUs")
 
 
-UNREADABLE = Culprit(devices=("vda",), unnamed="another user's")
+UNREADABLE = InterferenceCulprit(devices=("vda",), unnamed="another user's")
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ UNREADABLE = Culprit(devices=("vda",), unnamed="another user's")
             "other processes used 71 % of the CPUs (usually 3 %): cc1plus [78], 1.2 CPUs",
         ),
         (
-            Disturbance("device", Culprit(name="rsync", pid=77, rate=9e7, unit="B/s"), 0.8),
+            Disturbance("device", InterferenceCulprit(name="rsync", pid=77, rate=9e7, unit="B/s"), 0.8),
             "others' I/O on the measured disk was 80 % of its usual traffic: rsync [77], 90 MB/s",
         ),
         (Disturbance("device", None, 9e7, 3e7, "B"), "others moved 90 MB on the measured disk, hostdx 30 MB"),
@@ -43,7 +43,7 @@ UNREADABLE = Culprit(devices=("vda",), unnamed="another user's")
     ],
 )
 def test_one_sentence_from_fields(one: Disturbance, said: str) -> None:
-    assert one.sentence == said
+    assert one.full_sentence == said
 
 
 CPU, DEVICE = Disturbance("cpu", figure=0.7, usual=0.03), Disturbance("device", figure=0.7)
@@ -83,26 +83,26 @@ CPU, DEVICE = Disturbance("cpu", figure=0.7, usual=0.03), Disturbance("device", 
     ],
 )
 def test_most_often_counts_fields(all_of_them: list[Disturbance], said: str) -> None:
-    assert most_often(all_of_them) == said
+    assert most_frequent_cause(all_of_them) == said
 
 
 def test_most_named() -> None:
-    assert most_named([]) == ""
-    assert most_named([by("a", 1), by("b", 2), by("b", 2, 4.0)]) == "b [2]"
-    assert most_named([by("a", 1), by("a", 2)]) == "a (2 processes)"
+    assert most_frequent_culprit([]) == ""
+    assert most_frequent_culprit([by("a", 1), by("b", 2), by("b", 2, 4.0)]) == "b [2]"
+    assert most_frequent_culprit([by("a", 1), by("a", 2)]) == "a (2 processes)"
 
 
 def test_every_guard_has_words_with_and_without_figures() -> None:
-    calm = Surroundings(
+    calm = MeasuredSurroundings(
         seconds=0.5, cpu=0.1, full=1.0, steal=0.0, device_bytes=1 << 20, device_operations=100, operations=100,
         khz=3_000_000, quota=0.0,
     )  # fmt: skip
-    wild = Surroundings(
+    wild = MeasuredSurroundings(
         seconds=0.5, cpu=0.9, full=1.0, steal=0.5, device_bytes=1 << 30, device_operations=9000, operations=100,
         khz=1_000_000, quota=0.7, heat=1,
     )  # fmt: skip
-    found = [one.disturbance for one in beyond([calm] * 5, wild)]
+    found = [one.disturbance for one in list_excesses([calm] * 5, wild)]
     assert {one.kind for one in found} == {"cpu", "steal", "device", "frequency", "quota", "heat"}
     for one in found:
-        assert one.brief != one.kind and not any(letter.isdigit() for letter in one.brief)
-        assert one.kind == "heat" or any(letter.isdigit() for letter in one.sentence)
+        assert one.brief_text != one.kind and not any(letter.isdigit() for letter in one.brief_text)
+        assert one.kind == "heat" or any(letter.isdigit() for letter in one.full_sentence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scenarios.finding import Evidence, Finding, Severity, folded
+from scenarios.finding import Evidence, Finding, Severity, fold_alike
 
 
 def one(name: str, severity: Severity = "notice", what: str = "runs none") -> Finding:
@@ -17,11 +17,11 @@ def one(name: str, severity: Severity = "notice", what: str = "runs none") -> Fi
 
 
 def test_119_disks_are_one_line_with_a_count_and_a_list() -> None:
-    [found] = folded(one(f"sd{n}") for n in range(119))
+    [found] = fold_alike(one(f"sd{n}") for n in range(119))
     assert all(said in found.title for said in ("sd0", "118", "sd1, sd2, sd3"))
     assert len(found.subjects) == 119 and all(said in found.evidence[-1].text for said in ("111", "sd8, sd9"))
 
 
 def test_other_severities_and_kinds_stay() -> None:
     given = [one("sda"), one("sdb", "warning"), one("sdc", what="runs bfq")]
-    assert folded(given) == given
+    assert fold_alike(given) == given

@@ -12,8 +12,8 @@ from probes.host import Host
 from probes.time_limit import in_time
 from scenarios import events as ev
 from scenarios import triage
-from scenarios.knowledge.load import tables
-from scenarios.rule import Rule
+from scenarios.knowledge.load import read_tables
+from scenarios.rule import HostRule
 from scenarios.rules.read import Read, read
 from scenarios.rules.rule_file import rule_file
 from scenarios.workload.group import Score
@@ -50,7 +50,7 @@ def test_no_text_keeps_triage_busy_or_makes_a_rule_fail(tmp_path: Path) -> None:
         tree.put(path, text)
     tree.put("/sys/fs/cgroup/a/cpu.max", f"{MANY_DIGITS} {MANY_DIGITS}")
     host = Host(str(tmp_path))
-    seen = list(in_time(triage.examine(host, lambda: 0.0), host, 60.0))
+    seen = list(in_time(triage.examine_host(host, lambda: 0.0), host, 60.0))
     failed = [e.reason for e in seen if isinstance(e, ev.Checked) and e.fault]
     assert failed == [] and not host.out_of_time
     assert [e.text for e in seen if isinstance(e, ev.Note)] == []
@@ -67,13 +67,13 @@ def test_the_command_ends_a_rule_that_is_busy_for_ever(
 
     monkeypatch.setattr("probes.time_limit.AGAIN_S", 0.05)
     monkeypatch.setattr(command, "MOST_S", 0.05)
-    rules = [Rule(f"test.{n}", "test", "endless", endless) for n in range(2)]
+    rules = [HostRule(f"test.{n}", "test", "endless", endless) for n in range(2)]
     monkeypatch.setattr(triage, "all_rules", lambda: rules)
     tree = Tree(tmp_path)
     seen = list(command._events(Host(str(tree.root)), str(tmp_path), facts=False))
     checks = [(e.rule, e.state, e.reason) for e in seen if isinstance(e, ev.Checked)]
     assert checks == [(rule.id, "unreadable", triage.OUT_OF_TIME) for rule in rules]
-    assert isinstance(seen[-1], ev.Ended)
+    assert isinstance(seen[-1], ev.RunEnded)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_file_of_a_sites_with_thousands_of_digits_is_one_problem(tmp_path: Pat
     file.write_text(f"[[rule]]\nid = {MANY_DIGITS}\n")
     assert [p.startswith(f"{file}:1: ") for p in rule_file(file).problems] == [True]
     with pytest.raises(ValueError, match=rf"^{file}: Exceeds"):
-        tables(file)
+        read_tables(file)
 
 
 @pytest.mark.parametrize("digits", [4000, 5000])

@@ -19,30 +19,30 @@ COMMAND = ["hostdx", "run", "--cmd", "/job tiger7", f"--variant={VARIANT}", "--b
 
 def test_options_and_command_become_digests() -> None:
     told = Discretion({**VALUES, "private": True}, DECLARED)
-    assert told.options(VALUES) == {
+    assert told.discreet_options(VALUES) == {
         "cmd": digest("/job tiger7"),
         "variant": [digest(VARIANT)],
         "budget": 9.0,
     }
-    assert told.command(COMMAND) == [
+    assert told.discreet_command(COMMAND) == [
         "hostdx", "run", "--cmd", digest("/job tiger7"), f"--variant={digest(VARIANT)}", "--budget", "9"
     ]  # fmt: skip
 
 
 def test_a_sentence_tells_no_word_of_them() -> None:
     told = Discretion({**VALUES, "private": True}, DECLARED)
-    text = told.text("variant a: tiger7: no such command; CODE=tiger7")
+    text = told.discreet_text("variant a: tiger7: no such command; CODE=tiger7")
     assert "tiger7" not in text and "variant a: sha256:" in text
 
 
 def test_without_it_harmless_words_are_recorded() -> None:
     discretion = Discretion(VALUES, DECLARED)
-    recorded = discretion.options(VALUES)
+    recorded = discretion.discreet_options(VALUES)
     assert recorded["budget"] == 9.0
     assert "tiger7" not in str(recorded) and "/job" in str(recorded) and "LEVEL=1" in str(recorded)
-    assert discretion.command(COMMAND) == COMMAND
-    assert "tiger7" not in discretion.text("variant a: tiger7: no such command")
-    assert discretion.text("a job of hosts") == "a job of hosts"
+    assert discretion.discreet_command(COMMAND) == COMMAND
+    assert "tiger7" not in discretion.discreet_text("variant a: tiger7: no such command")
+    assert discretion.discreet_text("a job of hosts") == "a job of hosts"
 
 
 def test_a_recorded_plan_keeps_harmless_words_of_variants_and_commands() -> None:
@@ -60,4 +60,4 @@ def test_a_recorded_plan_keeps_harmless_words_of_variants_and_commands() -> None
 
 def test_as_they_are_for_who_asks_for_it() -> None:
     discretion = Discretion(VALUES, DECLARED, str)
-    assert discretion.options(VALUES) == VALUES and discretion.text("tiger7") == "tiger7"
+    assert discretion.discreet_options(VALUES) == VALUES and discretion.discreet_text("tiger7") == "tiger7"

@@ -11,7 +11,7 @@ import pytest
 from scenarios import GROUP, card, registry
 from scenarios.card import Card
 from scenarios.plan import Option
-from scenarios.results.result import tagged
+from scenarios.results.result import result_tagged
 from tests.plugin.hostdx_thp import Thp
 
 ESCAPE = "\x1b[2J"
@@ -34,9 +34,11 @@ DECLARATIONS: dict[str, dict[str, Any]] = {
 def entries(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[metadata.EntryPoint]:
     """The entry points of the packages that are installed; what stands in a module of theirs is run."""
     found: list[metadata.EntryPoint] = []
-    monkeypatch.setattr(registry, "entry_points", lambda group: metadata.EntryPoints(found))
-    monkeypatch.setattr(card, "_others", lambda: {entry.name: entry for entry in found})
-    monkeypatch.setattr("scenarios.results.result._others", lambda: {entry.name: entry for entry in found})
+    monkeypatch.setattr(registry, "external_entry_points", lambda group: metadata.EntryPoints(found))
+    monkeypatch.setattr(card, "external_entry_points", lambda: {entry.name: entry for entry in found})
+    monkeypatch.setattr(
+        "scenarios.results.result._external_entry_points", lambda: {entry.name: entry for entry in found}
+    )
     monkeypatch.syspath_prepend(tmp_path)
     return found
 
@@ -57,7 +59,7 @@ def test_what_no_command_could_take_is_refused(
 
 def test_a_sound_one_is_loaded(entries: list[metadata.EntryPoint]) -> None:
     entries.append(metadata.EntryPoint("thp", "tests.plugin.hostdx_thp:Thp", GROUP))
-    assert registry.load("thp").id == "thp" and "thp" in registry.names()
+    assert registry.load("thp").id == "thp" and "thp" in registry.scenario_names()
 
 
 def test_a_module_that_leaves_the_program_does_not_end_it(
@@ -68,9 +70,9 @@ def test_a_module_that_leaves_the_program_does_not_end_it(
     with pytest.raises(ImportError):
         registry.load("leaves")
     assert card.card_of.__wrapped__("leaves") == Card(id="leaves")
-    assert tagged.__wrapped__("leaves.x/1") is None
+    assert result_tagged.__wrapped__("leaves.x/1") is None
 
 
 def test_a_name_that_is_none_is_not_listed(entries: list[metadata.EntryPoint]) -> None:
     entries += [metadata.EntryPoint(name, "x:X", GROUP) for name in (f"a{ESCAPE}", "--yes", "a b", "storage")]
-    assert registry.names() == registry.folders("scenario.py")
+    assert registry.scenario_names() == registry.folders_with("scenario.py")

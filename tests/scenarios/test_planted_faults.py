@@ -11,7 +11,7 @@ import pytest
 from probes.host import Host
 from scenarios import events as ev
 from scenarios.finding import Finding
-from scenarios.rule import Rule
+from scenarios.rule import HostRule
 from scenarios.rules.known import written
 from scenarios.rules.rule_file import RuleText
 from scenarios.triage import all_rules, apply_rule
@@ -27,7 +27,7 @@ SYS = "proc/sys"
 
 
 @cache
-def rules_of_triage() -> tuple[Rule, ...]:
+def rules_of_triage() -> tuple[HostRule, ...]:
     """Return all rules; with their explanations they take as long as one of them."""
     return all_rules()
 

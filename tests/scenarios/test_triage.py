@@ -13,8 +13,8 @@ from probes.types import Absent
 from scenarios import events as ev
 from scenarios import registry, triage
 from scenarios.finding import Finding
-from scenarios.rule import Inapplicable, Rule, Unreadable
-from scenarios.triage import examine
+from scenarios.rule import HostRule, Inapplicable, Unreadable
+from scenarios.triage import examine_host
 from tests.fakes.hosts.tree import Tree
 
 
@@ -50,7 +50,7 @@ def broken(host: Host) -> Iterator[Finding]:
     ],
 )
 def test_every_way_a_rule_can_end(check, state: str, findings: int) -> None:  # type: ignore[no-untyped-def]
-    rule = Rule("x", "x", "x", check)
+    rule = HostRule("x", "x", "x", check)
     events = list(triage.apply_rule(rule, Host("/nonexistent"), lambda: 1.0))
     assert sum(isinstance(e, ev.Found) for e in events) == findings
     last = events[-1]
@@ -59,20 +59,20 @@ def test_every_way_a_rule_can_end(check, state: str, findings: int) -> None:  # 
 
 def test_a_scenario_that_cannot_be_loaded_is_offered_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     ghost = EntryPoint("ghost", "no.such.module:Ghost", registry.GROUP)
-    monkeypatch.setattr(registry, "entry_points", lambda group: [ghost])
-    offers = list(triage.offers(Host("/nonexistent"), lambda: 0.0))
+    monkeypatch.setattr(registry, "external_entry_points", lambda group: [ghost])
+    offers = list(triage.scenario_offers(Host("/nonexistent"), lambda: 0.0))
     assert offers[-1].id == "ghost" and "ModuleNotFoundError" in offers[-1].blocked
-    assert {o.id for o in offers[:-1]} == set(registry.folders("scenario.py"))
+    assert {o.id for o in offers[:-1]} == set(registry.folders_with("scenario.py"))
 
 
 def test_what_needs_nothing_is_offered_first_and_the_quickest_of_it_before_the_others() -> None:
-    offers = list(triage.offers(Host("/nonexistent"), lambda: 0.0))
+    offers = list(triage.scenario_offers(Host("/nonexistent"), lambda: 0.0))
     assert [(bool(o.needs), o.takes_s) for o in offers] == sorted((bool(o.needs), o.takes_s) for o in offers)
 
 
 def test_every_folder_with_rules_is_asked() -> None:
     asked = {getattr(rule.check, "__module__", "") for rule in triage.all_rules() if not rule.detail}
-    assert asked == {f"scenarios.{name}.rules" for name in registry.folders("rules.py")}
+    assert asked == {f"scenarios.{name}.rules" for name in registry.folders_with("rules.py")}
 
 
 def test_every_rule_answers_on_an_empty_tree(tmp_path) -> None:  # type: ignore[no-untyped-def]
@@ -91,7 +91,7 @@ def test_a_host_is_read_for_so_long_and_no_longer(tmp_path: Path) -> None:
     Tree(tmp_path).put("/proc/cpuinfo", "processor : 0\n").disk("/sys/devices/a/sda")
     host = Host(str(tmp_path))
     host.until_s = 0.0
-    events = list(examine(host, lambda: 0.0))
+    events = list(examine_host(host, lambda: 0.0))
     checks = [e for e in events if isinstance(e, ev.Checked)]
     assert checks and {e.state for e in checks} <= {"unreadable", "not applicable"}
     assert not [e for e in events if isinstance(e, ev.Found)]

@@ -27,7 +27,7 @@ from app.report.full_report import report
 from probes.host import Host
 from probes.types import Absent
 from scenarios import events as ev
-from scenarios.triage import examine
+from scenarios.triage import examine_host
 from tests.fakes.streams import hostile
 from tests.soak.figures import Figures
 
@@ -99,7 +99,7 @@ def soak(count: int, seed: int) -> Figures:
 
 def captured(root: Path) -> None:
     seen = Seen()
-    for _ in examine(seen, lambda: 0.0):
+    for _ in examine_host(seen, lambda: 0.0):
         pass
     seen.close()
     for path in sorted(seen.paths):
@@ -182,7 +182,7 @@ def looked_at(tree: Path, figures: Figures, about: str) -> None:
 
 
 def look(host: Host, session: Session, figures: Figures, about: str) -> None:
-    for event in examine(host, lambda: 0.0):
+    for event in examine_host(host, lambda: 0.0):
         session.apply(event)
         if isinstance(event, ev.Checked) and event.fault:
             figures.bad("crashes", f"{event.rule}: {event.reason[:160]}")

@@ -7,7 +7,7 @@ from app.cli.fleet.outcome import told
 from app.cli.scenario_command import Scenarios
 from probes.types import Json
 from scenarios.model import Scenario
-from scenarios.option_value import arguments
+from scenarios.option_value import command_arguments
 from scenarios.plan import Option
 
 
@@ -17,7 +17,7 @@ def _run(scenario: Scenario, options: tuple[Option, ...], chosen: dict[str, Json
     if scenario.remembers:
         chosen.pop("state", None)  # a directory of this host's
     fleet = campaign(scenario.id, chosen, values)
-    words = arguments(chosen)
+    words = command_arguments(chosen)
     plans = fleet.agreed(fleet.plans(fleet.left(fleet.head.nodes, 0), words))
     fleet.measure(0, plans, words)
     retested(fleet, scenario.options, plans)

@@ -28,12 +28,12 @@ def peer(bind: str, port: int, seconds: float) -> int:
     its time, or with this terminal. With --peer HOST alone hostdx starts one over ssh itself.
     """
     from probes.bench.engine.parent_death import tie_to
-    from probes.bench.streams.peer import Peer, listener, new_token
+    from probes.bench.streams.peer import Peer, new_token, open_listener
 
     tie_to(os.getppid())
     token = new_token()
     try:
-        made = listener(bind, port)
+        made = open_listener(bind, port)
     except (OSError, TypeError, UnicodeError) as error:  # the latter two: of a name that none can have
         why = error.strerror if isinstance(error, OSError) else "is no address"
         raise Failure(f"peer: {bind or 'any address'} port {port}: {why}", COULD_NOT) from None
@@ -41,7 +41,7 @@ def peer(bind: str, port: int, seconds: float) -> int:
         number = made.getsockname()[1]
         say(f"listening on port {number} for {seconds:g} s; the run on the other host takes")
         say(f"  --peer {bind or os.uname().nodename}:{number} --token {token}")
-        why = Peer(made, token, seconds).serve()
+        why = Peer(made, token, seconds).serve_until_over()
     say(f"ended: {why}")
     sys.stderr.flush()
     sys.stdout.flush()

@@ -39,24 +39,24 @@ def pin(cores: int, dry_run: bool, command: tuple[str, ...]) -> int:
     from probes.host import Host
     from probes.system.processor.cpulist import as_list
     from probes.system.running.pinned import taken_cpus
-    from scenarios.cpus.slot import slot
+    from scenarios.cpus.slot import choose_slot
     from scenarios.cpus.usable import usable_cpus
 
     if not command and not dry_run:
         raise click.UsageError("name a command: hostdx pin --cores 8 -- COMMAND")
     host = Host()
     usable = usable_cpus(host)
-    chosen = slot(usable, cores, taken_cpus(host, frozenset({os.getpid()})))
+    chosen = choose_slot(usable, cores, taken_cpus(host, frozenset({os.getpid()})))
     host.close()
     if chosen is None:
-        count = counted(len(usable.cores()), "core")
+        count = counted(len(usable.usable_cores()), "core")
         raise Failure(
             f"pin: {count} may be used here (CPUs {as_list(usable.cpus)}), --cores asks for {cores}",
             COULD_NOT,
         )
     nodes = f", memory on node {', '.join(map(str, chosen.nodes))}" if chosen.nodes else ""
     crowded = "; other pinned processes use some of them" if chosen.shared else ""
-    complain(printable(f"pin: {counted(chosen.cores, 'core')}, {chosen.words}{nodes}{crowded}"))
+    complain(printable(f"pin: {counted(chosen.cores, 'core')}, {chosen.cpu_words}{nodes}{crowded}"))
     if dry_run:
         return 0
     os.sched_setaffinity(0, chosen.cpus)

@@ -26,7 +26,7 @@ from probes.host import Host
 from probes.system.disk.topology import network_file_systems
 from probes.types import Json
 from scenarios import events as ev
-from scenarios.model import Options, Refused, Scenario, Usage
+from scenarios.model import Options, RunRefused, Scenario, UsageError
 from scenarios.plan import Option, Plan
 
 
@@ -55,7 +55,7 @@ def _plan(
         if plan is not None:
             raw(encoded(ev.Planned(t=t, plan=plan)))
         end: ev.Status = "done" if not status else ("skipped" if status == failure.COULD_NOT else "failed")
-        raw(encoded(ev.Ended(t=t, status=end, reason=reason or None, exit=status)))
+        raw(encoded(ev.RunEnded(t=t, status=end, reason=reason or None, exit=status)))
         return status
     if as_json:
         body = msgspec.to_builtins(plan) if plan is not None else {"scenario": scenario.id, "refusal": reason}
@@ -77,12 +77,12 @@ def _made(scenario: Scenario, host: Host, options: Options) -> tuple[Plan | None
             blocked = scenario.blocked(host)
             if blocked and not (host.live and scenario.reads_anyway):
                 return None, blocked, failure.COULD_NOT
-            plan = scenario.prepare(host, options).plan.sealed()
+            plan = scenario.prepare(host, options).plan.with_digest()
             why = blocked or plan.refusal or refusal(host, journal_dir(), plan)
         plan = msgspec.structs.replace(plan, refusal=why, shares=_shared(host, plan))
-    except Usage as why:
+    except UsageError as why:
         return None, str(why), failure.USAGE
-    except Refused as why:
+    except RunRefused as why:
         return None, str(why), failure.COULD_NOT
     return plan, plan.refusal, failure.COULD_NOT if plan.refusal else 0
 

@@ -50,7 +50,7 @@ class Notable:
 
     def line(self, event: ev.AnyEvent) -> str:
         """Empty for what is not worth a line, or was said just now."""
-        reason = event.reason if isinstance(event, ev.Verdict | ev.Step) else None
+        reason = event.reason if isinstance(event, ev.RunVerdict | ev.RunStep) else None
         if reason and reason in self._last:
             return ""
         if isinstance(event, ev.Guard) and self._told(event):
@@ -72,14 +72,14 @@ class Notable:
 
 def _worded(session: Session, event: ev.AnyEvent) -> str:
     match event:
-        case ev.Step(state="started"):
+        case ev.RunStep(state="started"):
             return event.title
-        case ev.Step(state="skipped" | "failed"):
+        case ev.RunStep(state="skipped" | "failed"):
             return f"{event.title}: {event.state}: {event.reason}"
-        case ev.Verdict():
+        case ev.RunVerdict():
             return verdict_sentence(session, event)
         case ev.Guard():
-            return event.sentence
+            return event.guard_sentence
         case ev.Found() if (
             not event.finding.answers and event.finding.confidence != "hint"
         ):  # they stand at the end

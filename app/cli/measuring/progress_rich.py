@@ -38,7 +38,7 @@ class Unhurried:
         return sys.stderr.fileno()
 
 
-REDRAWN = (ev.Pulse, ev.Progress, ev.Estimate, ev.Step, ev.Ended)
+REDRAWN = (ev.Pulse, ev.Progress, ev.RunningEstimate, ev.RunStep, ev.RunEnded)
 
 
 class Drawn(Quiet):
@@ -91,7 +91,7 @@ class Drawn(Quiet):
                 parts.append(Text(printable(self._estimate(estimate)), no_wrap=True, overflow="ellipsis"))
         return Group(*parts)
 
-    def _estimate(self, estimate: ev.Estimate) -> str:
+    def _estimate(self, estimate: ev.RunningEstimate) -> str:
         what = workload_title(self._session, estimate.workload)
         number = f"{ratio(estimate.ratio)} ({interval(estimate.ci95)})"
         sides = f"{estimate.variant} against {estimate.baseline}"

@@ -11,7 +11,7 @@ from app.recording.reader import BrokenRecording
 from app.state import recordings_dir
 from probes.types import Json
 from scenarios import events as ev
-from scenarios.model import Earlier, Options, Scenario, Usage
+from scenarios.model import Earlier, Options, Scenario, UsageError
 
 
 def earlier(scenario: Scenario) -> list[Earlier]:
@@ -30,7 +30,7 @@ def _run(path: Path, scenario: Scenario) -> Earlier | None:
         return None
     try:
         several = scenario.one_of_several(Options(began.options))
-    except Usage:
+    except UsageError:
         several = False
     if not several or store.examined(path).state != "done":
         return None
@@ -47,14 +47,14 @@ def one_of_several(command: str, scenario: Scenario, chosen: Mapping[str, Json])
         if not scenario.one_of_several(options):
             return False
         scenario.check(options, boot_id(), earlier(scenario))
-    except Usage as why:
+    except UsageError as why:
         raise Failure(of_scenario(command, scenario.id, str(why)), USAGE) from None
     return True
 
 
 def so_far(scenario: Scenario) -> Iterator[str]:
     """What was measured until now, the answer as far as there is one, and what is still to do."""
-    found = scenario.so_far(earlier(scenario))
+    found = scenario.describe_series(earlier(scenario))
     yield from found.lines
     if found.sides is not None:
         from app.recording.sides import paths, takes

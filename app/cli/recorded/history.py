@@ -116,7 +116,7 @@ def _folded(of: Sequence[str], fleet: Others) -> tuple[History, Sequence[str]]:
 
 def _of_host(host: str, listed: Sequence[Listed]) -> list[Path]:
     """The battery's recordings of a host: other scenarios' loads are no nights."""
-    from scenarios.card import with_role
+    from scenarios.card import card_with_role
 
-    wanted = with_role("battery").id
+    wanted = card_with_role("battery").id
     return [one.path for one in listed if (one.host, one.scenario) == (host, wanted) and one.state == "done"]

@@ -15,7 +15,7 @@ from app.report.json_document import encoded
 from app.state import recordings_dir
 from probes.units import duration
 from scenarios import events as ev
-from scenarios.card import with_role
+from scenarios.card import card_with_role
 
 FEW = 8  # on the home screen
 HEADLINES = 30  # of the newest: each is read whole for it
@@ -94,7 +94,7 @@ def _known() -> dict[str, object]:
         shown += sorted(demos, key=lambda one: one["ratio"] is None)  # those that can be drawn first
     used = [path for entry in here for path in entry.directories if path.startswith("/")]
     detects: dict[str, float] = {}
-    if (finest := newest.get(with_role("resolution").id)) is not None:
+    if (finest := newest.get(card_with_role("resolution").id)) is not None:
         told = read_of(finest)[1].verdicts.values()
         detects = {v.workload: v.smallest_effect for v in told if v.smallest_effect}
     return {

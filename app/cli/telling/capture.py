@@ -25,11 +25,11 @@ MOST_S = 120.0  # usually two seconds, the commands among them
 )
 def capture(output: str, redact: bool) -> int:
     """Takes what the rules read, and nothing else. Look at it with `hostdx triage --root FILE`."""
-    from scenarios.triage import examine
+    from scenarios.triage import examine_host
 
     check_outputs("capture", output)
     host = RecordedHost()
-    for _ in in_time(examine(host, lambda: 0.0), host, MOST_S):
+    for _ in in_time(examine_host(host, lambda: 0.0), host, MOST_S):
         pass
     host.ask_commands()
     if host.out_of_time:

@@ -10,7 +10,7 @@ from app.output import complain, out, out_parts
 from app.report import json_document
 from probes.host import Host
 from probes.types import Absent
-from scenarios.rule import Rule
+from scenarios.rule import HostRule
 
 MOST_ROWS = 50  # looked through for names of columns
 
@@ -70,7 +70,7 @@ def rules(explain: str | None, tables: bool, as_json: bool) -> int:
     return 0
 
 
-def _detail(rule: Rule) -> tuple[str, ...]:
+def _detail(rule: HostRule) -> tuple[str, ...]:
     """Of a rule that is code: what it says of itself."""
     if rule.detail:
         return rule.detail

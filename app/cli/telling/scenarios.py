@@ -16,9 +16,9 @@ from scenarios import events as ev
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def scenarios(as_json: bool) -> int:
     """What can be run here, what it answers, how long it takes, and why it cannot be run."""
-    from scenarios.triage import offers
+    from scenarios.triage import scenario_offers
 
-    found = list(offers(Host(), lambda: 0.0))
+    found = list(scenario_offers(Host(), lambda: 0.0))
     if as_json:
         out(encoded({"schema": ev.SCHEMA, "scenarios": [_document(offer) for offer in found]}))
         return 0
@@ -33,7 +33,7 @@ def scenarios(as_json: bool) -> int:
     return 0
 
 
-def _document(offer: ev.Offer) -> dict[str, object]:
+def _document(offer: ev.ScenarioOffer) -> dict[str, object]:
     body: dict[str, object] = msgspec.to_builtins(offer)
     options = [msgspec.to_builtins(option) for option in offer.options]
     keys = ("id", "title", "question", "takes_s", "needs", "answers", "blocked")

@@ -109,7 +109,7 @@ def _events(host: Host, root: str | None, *, facts: bool) -> Iterator[ev.AnyEven
     began = time.monotonic()
     if root is None:
         host.start_reader()  # while the rules are imported
-    from scenarios.triage import examine
+    from scenarios.triage import examine_host
 
     host.still = True  # a second's look: a host that changes meanwhile is looked at again
 
@@ -123,9 +123,9 @@ def _events(host: Host, root: str | None, *, facts: bool) -> Iterator[ev.AnyEven
     for line in _mentions() if root is None else ():
         yield ev.Note(t=now(), text=line)
     rates = cache(_rates if root is None else dict[str, Fact])  # recordings are read where a finding asks
-    for event in in_time(examine(host, now, facts=facts), host, MOST_S):
+    for event in in_time(examine_host(host, now, facts=facts), host, MOST_S):
         asks = isinstance(event, ev.Found) and (event.finding.subject or event.finding.subjects)
         yield with_rates(event, rates()) if isinstance(event, ev.Found) and asks else event
     if facts:
-        yield from (ev.fact(one, now()) for one in rates().values())
-    yield ev.Ended(t=now(), status="done")
+        yield from (ev.fact_event(one, now()) for one in rates().values())
+    yield ev.RunEnded(t=now(), status="done")

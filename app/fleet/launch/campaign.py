@@ -244,12 +244,12 @@ def _triage(path: Path, _status: int) -> tuple[State, str]:
 def _recorded(path: Path, scenario: str) -> tuple[State, str]:
     """How the run ended, by a recording that is whole and of what was asked for."""
     began: ev.Began | None = None
-    ended: ev.Ended | None = None
+    ended: ev.RunEnded | None = None
     try:
         for event in events_of(path):
             if began is None and isinstance(event, ev.Began):
                 began = event
-            elif isinstance(event, ev.Ended):
+            elif isinstance(event, ev.RunEnded):
                 ended = event
     except BrokenRecording as why:
         return "rubbish", why.text

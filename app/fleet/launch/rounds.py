@@ -8,7 +8,7 @@ from app.output import say
 from app.recording.sides import takes
 from probes.types import Json
 from probes.units import counted
-from scenarios.option_value import arguments
+from scenarios.option_value import command_arguments
 from scenarios.peers.node import Node, measured
 from scenarios.peers.retest import Round, following, loads_left
 from scenarios.peers.screen import Screen, peers_for, screen
@@ -35,7 +35,7 @@ def retested(fleet: Campaign, declared: Sequence[Option], plans: dict[str, Plan]
         together = fleet.head.together
         names = answered if together else drawn(found, suspects, fleet.head.seed + number)
         if missing := [name for name in fleet.left(names, number) if name not in plans]:
-            plans |= fleet.agreed(fleet.plans(missing, arguments(chosen), number), number)
+            plans |= fleet.agreed(fleet.plans(missing, command_arguments(chosen), number), number)
         asked = {name: plans[name] for name in names if name in plans}
         loads = set() if together else loads_left(found, rounds, suspects)
         words, fewer = shorter(declared, chosen, loads, asked.values())
@@ -60,12 +60,12 @@ def shorter(
     option = next((one for one in declared if one.loads), None)
     every = {load.id for plan in plans for load in plan.workloads}
     if option is None or not loads or not loads < every or any(plan.needs_consent for plan in plans):
-        return arguments(chosen), 0
+        return command_arguments(chosen), 0
     wanted: list[Json] = [*sorted(loads)]
     own: dict[str, Json] = {**chosen, option.name: wanted}
     if isinstance(budget := chosen.get("budget"), int | float):
         own["budget"] = max(1.0, budget * len(loads) / len(every))
-    return arguments(own), len(loads)
+    return command_arguments(own), len(loads)
 
 
 def margin_of(options: Mapping[str, Json]) -> float:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from app.printable import printable
 from probes.units import number, signed
-from scenarios.where.results import Node, PathTree
+from scenarios.where.results import CallNode, PathTree
 
 WIDE, HIGH = 720, 17  # of the drawing, of a row
 MOST_ROWS = 40
@@ -25,7 +25,7 @@ class Box(NamedTuple):
     """`left` and `width` are shares of the whole, `depth` rows from the top."""
 
     number: int
-    node: Node
+    node: CallNode
     depth: int
     left: float
     width: float
@@ -57,16 +57,16 @@ def boxes(tree: PathTree, root: int = -1) -> list[Box]:
     return out
 
 
-def _size(node: Node) -> float:
+def _size(node: CallNode) -> float:
     return max(node.baseline_s, node.variant_s, 0.0)
 
 
-def share(node: Node) -> float:
+def share(node: CallNode) -> float:
     """Of the box, -1 to 1, that the difference is; 0 where it is within its interval."""
     return max(-1.0, min(1.0, node.difference_s / _size(node))) if node.differs and _size(node) > 0 else 0.0
 
 
-def words(node: Node, tree: PathTree) -> str:
+def words(node: CallNode, tree: PathTree) -> str:
     low, high = node.ci95_s
     judged = "" if node.differs else "; within its interval"
     return printable(

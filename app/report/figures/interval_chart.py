@@ -54,9 +54,9 @@ def scale_of(bars: Sequence[Bar]) -> Scale:
     some wide ones, which end in an arrow, would flatten all the rest."""
     if len(bars) <= _FEW:
         return common_scale(value for bar in bars for value in (bar.ratio, *(bar.ci95 or ())))
-    others = sorted(_reach(bar) for bar in bars if not bar.word.differs)
+    others = sorted(_reach(bar) for bar in bars if not bar.word.is_different)
     middle = others[(len(others) - 1) // 2] if others else 1.0
-    shown = [bar for bar in bars if bar.word.differs or _reach(bar) <= middle]
+    shown = [bar for bar in bars if bar.word.is_different or _reach(bar) <= middle]
     return common_scale([*(bar.ratio for bar in bars), *(end for bar in shown for end in bar.ci95 or ())])
 
 
@@ -164,5 +164,5 @@ def interval_lines(found: Intervals, width: int, *, names: int = 0, sizes: int =
 
 def drawn_line(bar: Bar, width: int, scale: Scale, margin: float) -> Line:
     """A hollow point is no difference that was called."""
-    role, point = verdict_style.role(bar.word), "●" if bar.word.differs else "○"
+    role, point = verdict_style.role(bar.word), "●" if bar.word.is_different else "○"
     return bar_line(bar.ratio, bar.ci95, width, scale, margin=margin, role=role, point=point)

@@ -11,7 +11,7 @@ from app.report import wording
 from app.report.figures.verdict_table import rows as verdict_rows
 from probes import units
 from scenarios.experiment.statistics.stats import percentile_ns
-from scenarios.experiment.wording import titled
+from scenarios.experiment.wording import title_of_workload
 from scenarios.results.document import Table
 
 LEAST_ABOVE = 5  # operations beyond a percentile: one or two say how the worst one went
@@ -92,7 +92,9 @@ def table(session: Session) -> Table | None:
 
 def _title(session: Session, workload: str) -> str:
     load = session.load(workload)
-    return titled(wording.workload_title(session, workload), control=load is not None and load.control)
+    return title_of_workload(
+        wording.workload_title(session, workload), control=load is not None and load.control
+    )
 
 
 def _pair(left: str, right: str) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from app.printable import printable
 from probes import units
-from scenarios.results.document import Axis, Chart, Series
+from scenarios.results.document import Axis, Chart, ChartSeries
 
 HEIGHT = 16  # of a chart in a document
 
@@ -53,7 +53,7 @@ def _round(value: float, *, up: bool) -> float:
     )
 
 
-def plot(series: Sequence[Series], width: int, height: int, x: Axis, y: Axis) -> list[str]:
+def plot(series: Sequence[ChartSeries], width: int, height: int, x: Axis, y: Axis) -> list[str]:
     """`height` lines of exactly `width` cells: the points over `x`, with labelled ticks on both axes."""
     limits = (*x[:2], *y[:2])
     if width < 12 or height < 4 or not all(map(_drawable, limits)) or x.low >= x.high or y.low >= y.high:

@@ -30,7 +30,7 @@ def _loads(session: Session) -> list[Tile]:
     rest = ", ".join(f"{number} {other}" for other, number in others)
     role = verdict_style.role(word)
     out = [Tile("loads" if len(judged) > 1 else "load", f"{count} of {len(judged)} {word}", rest, role)]
-    if first.verdict.differs:
+    if first.verdict.is_different:
         return [*out, Tile("largest effect", first.size, first.load, verdict_style.role_of(first.verdict))]
     seen = [row.verdict.smallest_effect for row in judged if row.verdict.smallest_effect is not None]
     if seen:
@@ -61,7 +61,7 @@ def _control(session: Session) -> list[Tile]:
     controls = [v for v in session.verdicts.values() if v.control]
     if not controls:
         return []
-    moved = next((v for v in controls if v.differs), None)
+    moved = next((v for v in controls if v.is_different), None)
     if moved is not None:
         return [
             Tile(
@@ -71,10 +71,15 @@ def _control(session: Session) -> list[Tile]:
                 "critical",
             )
         ]
-    equal = all(v.equal for v in controls)
+    equal = all(v.is_equal for v in controls)
     role = "ok" if equal else "unknown"
     return [
-        Tile("control", "equal" if equal else next(str(v.verdict) for v in controls if not v.equal), "", role)
+        Tile(
+            "control",
+            "equal" if equal else next(str(v.verdict) for v in controls if not v.is_equal),
+            "",
+            role,
+        )
     ]
 
 

@@ -15,7 +15,7 @@ from app.report import verdict_style, wording
 from app.report.figures.interval_chart import drawable, sound
 from probes import units
 from scenarios import events as ev
-from scenarios.experiment.wording import effect_cells, titled
+from scenarios.experiment.wording import effect_cells, title_of_workload
 from scenarios.plan import Metric
 from scenarios.results.document import Bar, Cell, Effects, Intervals, Table, Toned
 from scenarios.verdict.verdict import Word
@@ -32,7 +32,7 @@ class VerdictRow(NamedTuple):
     right: units.Quantity | None
     size: str
     interval: str
-    verdict: ev.Verdict
+    verdict: ev.RunVerdict
 
     @property
     def estimate(self) -> float | None:
@@ -45,13 +45,13 @@ def rows(session: Session) -> list[VerdictRow]:
     told = [v for v in session.verdicts.values() if wording.measured(v)]
     found = []
 
-    def place(v: ev.Verdict) -> tuple[object, ...]:
+    def place(v: ev.RunVerdict) -> tuple[object, ...]:
         few = bool(wording.too_few(session, v))
-        return aside(session, v), v.control, not v.differs, few, -_distance(v)
+        return aside(session, v), v.control, not v.is_different, few, -_distance(v)
 
     for v in sorted(told, key=place):
         unit = _metric(session, v).unit
-        title = titled(wording.verdict_title(session, v), control=v.control)
+        title = title_of_workload(wording.verdict_title(session, v), control=v.control)
         left, right = (
             None if value is None else units.amount(value, unit) for value in values_beside(session, v)
         )
@@ -60,7 +60,7 @@ def rows(session: Session) -> list[VerdictRow]:
     return found
 
 
-def aside(session: Session, verdict: ev.Verdict) -> bool:
+def aside(session: Session, verdict: ev.RunVerdict) -> bool:
     """Whether it stands in the appendix, not on the first page."""
     load = session.load(verdict.workload)
     return load is not None and load.aside
@@ -81,7 +81,7 @@ def _of_costs(session: Session) -> str:
     """`26 % slower` beside 3.46 and 4.65 µs: an effect is a share of the speed, the values are what it takes."""
     for row in on_page(session):
         ratio, metric = row.verdict.ratio, _metric(session, row.verdict)
-        if metric.better == "less" and row.verdict.differs and ratio and not units.as_factor(ratio):
+        if metric.better == "less" and row.verdict.is_different and ratio and not units.as_factor(ratio):
             way = "more" if ratio < 1 else "less"
             share = units.percent(abs(1 / ratio - 1))
             return f"{units.effect(ratio)} (speed) is {share} {way} {metric.unit}."
@@ -112,7 +112,7 @@ def table(session: Session, *, narrow: bool = False, appendix: bool = False) -> 
     for row in found:
         named = [row.load] if loads else []
         if len(pairs) > 1:
-            named.append(titled(pair(row.verdict), control=not loads and row.verdict.control))
+            named.append(title_of_workload(pair(row.verdict), control=not loads and row.verdict.control))
         groups = "" if narrow else str(row.verdict.groups)
         body.append((*named, said(row.left), said(row.right), effect(row), row.interval or "–", groups))
     names = (*(("load",) if loads else ()), *(("compared",) if len(pairs) > 1 else ()))
@@ -154,9 +154,9 @@ def _narrow(row: VerdictRow) -> VerdictRow:
     return row._replace(left=left, right=right, size=short_size(row.verdict, row.size))
 
 
-def short_size(verdict: ev.Verdict, size: str) -> str:
+def short_size(verdict: ev.RunVerdict, size: str) -> str:
     """Where there is little room, no difference by what it was shown to lie within."""
-    equal = verdict.equal
+    equal = verdict.is_equal
     return f"within ±{units.percent(verdict.margin)}" if equal else size
 
 
@@ -168,16 +168,16 @@ def said(value: units.Quantity | None) -> str:
     return "–" if value is None else str(value)
 
 
-def pair(verdict: ev.Verdict) -> str:
+def pair(verdict: ev.RunVerdict) -> str:
     """`bfq against mq-deadline`."""
     return f"{verdict.variant} against {verdict.baseline}"
 
 
-def _metric(session: Session, verdict: ev.Verdict) -> Metric:
+def _metric(session: Session, verdict: ev.RunVerdict) -> Metric:
     return session.metric(verdict.workload, verdict.metric) or Metric(verdict.metric, verdict.metric)
 
 
-def _distance(verdict: ev.Verdict) -> float:
+def _distance(verdict: ev.RunVerdict) -> float:
     """How far from no difference, either way."""
     if verdict.ratio is None or not verdict.ratio > 0 or not math.isfinite(verdict.ratio):
         return 0.0

@@ -23,7 +23,7 @@ _LEAST_BAR, _MOST_BAR = 25, 61
 _ROLES: dict[type, str] = {doc.Mono: "accent", doc.Strong: "strong"}
 
 
-def document_lines(document: doc.Document, width: int) -> list[Line]:
+def document_lines(document: doc.ReportDocument, width: int) -> list[Line]:
     """For a screen: `width` is never passed."""
     prose = min(width, MOST_COLUMNS)
     out = folded(_spans((document.title,), "title"), prose)
@@ -45,7 +45,7 @@ def parts_lines(parts: Sequence[doc.Part], width: int) -> list[Line]:
     return out
 
 
-def brief_lines(sections: Sequence[doc.Section], width: int) -> list[Line]:
+def brief_lines(sections: Sequence[doc.ReportSection], width: int) -> list[Line]:
     """For the end of a run on a terminal, of which a command is copied: that is a line, however long it is."""
     out: list[Line] = []
     for section in (one for one in sections if one.parts):
@@ -90,7 +90,7 @@ def _spans(words: doc.Words, role: str = "text") -> Line:
     """Words with a blank between them; what is empty is left out."""
     out: Line = []
     for word in words:
-        shown = word.text if isinstance(word, doc.Strong) else doc.plain(word)
+        shown = word.text if isinstance(word, doc.Strong) else doc.plain_text(word)
         if shown := pasted(shown) if isinstance(word, doc.Mono) else shown:
             own = word.role if isinstance(word, doc.Toned) else _ROLES.get(type(word), role)
             out.append((shown if not out else f" {shown}", own))

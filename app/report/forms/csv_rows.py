@@ -85,7 +85,7 @@ def compared(found: ComparedRecordings) -> str:
     )
 
 
-def _verdict(session: Session, v: ev.Verdict, latencies: Mapping[tuple[str, str], Latency]) -> Row:
+def _verdict(session: Session, v: ev.RunVerdict, latencies: Mapping[tuple[str, str], Latency]) -> Row:
     metric = session.metric(v.workload, v.metric) or Metric(v.metric, v.metric)
     row = _load(wording.workload_title(session, v.workload), metric, control=v.control)
     row |= _effect(str(v.verdict), effect_cells(v)[0], v.ratio, v.ci95, v.smallest_effect)

@@ -13,7 +13,7 @@ PAGE = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
 STYLE = Path(__file__).with_name("style.css").read_text(encoding="utf-8").strip()
 
 
-def rendered(document: doc.Document) -> str:
+def rendered(document: doc.ReportDocument) -> str:
     body = [f"<h1>{_text(document.title)}</h1>", f'<p class="lead">{_words(document.lead)}</p>']
     apart = next((section for section in document.sections if section.appendix), None)
     for section in document.sections:
@@ -21,7 +21,7 @@ def rendered(document: doc.Document) -> str:
     return PAGE.format(title=_text(document.title), style=STYLE, body="\n".join(body))
 
 
-def _section(section: doc.Section, *, first: bool) -> str:
+def _section(section: doc.ReportSection, *, first: bool) -> str:
     """What is not on the first page is folded; drawings are there to be seen. `first`: of those."""
     title = f"<h2>{_text(section.title)}</h2>"
     parts = "\n".join(map(_part, section.parts))

@@ -14,11 +14,11 @@ WIDTH = 78  # cells of a drawing
 Block: TypeAlias = list[tuple[str, str]]  # lines with their role on a terminal (app.output.out_parts)
 
 
-def rendered(document: doc.Document) -> str:
+def rendered(document: doc.ReportDocument) -> str:
     return "\n\n".join("\n".join(line for line, _ in block) for block in blocks(document)) + "\n"
 
 
-def blocks(document: doc.Document) -> list[Block]:
+def blocks(document: doc.ReportDocument) -> list[Block]:
     """What a blank line parts, each line with what it is for."""
     found: list[Block] = [
         [(f"# {escape.text(document.title)}", "strong")],
@@ -88,7 +88,7 @@ def _table(table: doc.Table) -> Block:
     rule = ["---:" if n in table.right else "---" for n in range(len(table.header))]
     lines = [[escape.text(name) for name in table.header], rule]
     lines += [
-        [escape.cell_code(c.text) if isinstance(c, doc.Mono) else escape.cell(doc.plain(c)) for c in row]
+        [escape.cell_code(c.text) if isinstance(c, doc.Mono) else escape.cell(doc.plain_text(c)) for c in row]
         for row in table.rows
     ]
     return [("| " + " | ".join(line) + " |", "dim" if n < 2 else "") for n, line in enumerate(lines)]

@@ -4,7 +4,7 @@ from app.recording.answers import items
 from app.recording.session import Session
 from app.report.wording import SIGNS
 from probes.units import duration
-from scenarios.results.document import Code, Mono, Part, Toned, say
+from scenarios.results.document import Code, Mono, Part, Toned, paragraph_of
 from scenarios.results.result import Item
 
 
@@ -18,7 +18,7 @@ def parts(session: Session) -> list[Part]:
     for one in items(session):
         took = f"({duration(one.seconds)})" if one.seconds else ""
         recording = Mono("/".join(one.recording.split("/")[-2:])) if one.recording else ""
-        out.append(say(Toned(sign_of(one), one.severity), one.line, took, recording))
+        out.append(paragraph_of(Toned(sign_of(one), one.severity), one.ranked_line, took, recording))
         for step in one.following[:1]:
-            out += [say(f"What next: {step.priced}"), Code(step.commands, "sh")]
+            out += [paragraph_of(f"What next: {step.title_with_price}"), Code(step.all_commands, "sh")]
     return out

@@ -15,7 +15,7 @@ from app.report import wording
 from app.report.figures.plot import nice_axis
 from probes import units
 from scenarios import events as ev
-from scenarios.results.document import Axis, Chart, Part, Series, Table, say
+from scenarios.results.document import Axis, Chart, ChartSeries, Part, Table, paragraph_of
 from scenarios.rules.texts import Texts
 
 Points: TypeAlias = list[tuple[float, float]]  # seconds since the command's start, value
@@ -53,7 +53,7 @@ def curves(session: Session, field: Field) -> dict[str, list[Points]]:
     ends = sorted((b for blocks in session.blocks.values() for b in blocks), key=lambda b: b.t)
     times = [b.t for b in ends]
     for variant in session.ordered(session.inside):
-        runs: dict[int, list[ev.Inside]] = {}
+        runs: dict[int, list[ev.ProcessTreeSample]] = {}
         for sample in session.inside[variant]:
             runs.setdefault(sample.run, []).append(sample)
         kept = [_points(own, field) for own in runs.values() if _counted(own[-1], ends, times)]
@@ -62,7 +62,7 @@ def curves(session: Session, field: Field) -> dict[str, list[Points]]:
     return found
 
 
-def _counted(last: ev.Inside, ends: Sequence[ev.Block], times: Sequence[float]) -> bool:
+def _counted(last: ev.ProcessTreeSample, ends: Sequence[ev.Block], times: Sequence[float]) -> bool:
     """A run belongs to the first block that ended after its last sample; to none while it is under way."""
     at = bisect_left(times, last.t)
     if at == len(ends):
@@ -71,7 +71,7 @@ def _counted(last: ev.Inside, ends: Sequence[ev.Block], times: Sequence[float]) 
     return block.variant == last.variant and bool(block.values) and counts(block)
 
 
-def _points(samples: Sequence[ev.Inside], field: Field) -> Points:
+def _points(samples: Sequence[ev.ProcessTreeSample], field: Field) -> Points:
     out: Points = []
     at, before = 0.0, 0.0
     for sample in samples:
@@ -114,7 +114,7 @@ def inside(session: Session) -> list[Part]:
     first = next(iter(by_field.values()))
     count = ", ".join(f"{len(runs)} of {printable(variant)}" for variant, runs in first.items())
     parts: list[Part] = [
-        say(SAYS.text("inside", runs=count)),
+        paragraph_of(SAYS.text("inside", runs=count)),
         _table(by_field),
     ]
     return [*parts, *(_chart(session, field, found) for field, found in by_field.items())]
@@ -156,7 +156,7 @@ def _thinned(run: Points) -> tuple[tuple[float, float], ...]:
 def _chart(session: Session, field: Field, found: dict[str, list[Points]]) -> Chart:
     x, y = axes([points for runs in found.values() for points in runs])
     series = tuple(
-        Series(
+        ChartSeries(
             mark,
             tuple(middle(runs)),
             wording.legend(session, mark, v),

@@ -27,17 +27,17 @@ LISTED: dict[str, Callable[[Difference], bool]] = {
 MOST_FACTS = 60  # differences shown; all of them are in the JSON document
 
 
-def comparison(found: ComparedRecordings) -> doc.Document:
+def comparison(found: ComparedRecordings) -> doc.ReportDocument:
     sections = (
-        doc.Section("Verdict", tuple(_verdict(found))),
-        doc.Section("Effects", tuple(_effects(found))),
-        doc.Section("Groups and scores", tuple(_means(found))),
-        doc.Section("What differs between A and B", tuple(_differences(found))),
-        doc.Section("Known kernels", tuple(_faults(found))),
-        doc.Section("Not compared", tuple(_left_out(found))),
-        doc.Section("How it was compared", tuple(_method(found))),
+        doc.ReportSection("Verdict", tuple(_verdict(found))),
+        doc.ReportSection("Effects", tuple(_effects(found))),
+        doc.ReportSection("Groups and scores", tuple(_means(found))),
+        doc.ReportSection("What differs between A and B", tuple(_differences(found))),
+        doc.ReportSection("Known kernels", tuple(_faults(found))),
+        doc.ReportSection("Not compared", tuple(_left_out(found))),
+        doc.ReportSection("How it was compared", tuple(_method(found))),
     )
-    return doc.Document(_title(found), (headline(found),), tuple(s for s in sections if s.parts))
+    return doc.ReportDocument(_title(found), (headline(found),), tuple(s for s in sections if s.parts))
 
 
 def _title(found: ComparedRecordings) -> str:
@@ -83,7 +83,7 @@ def headline(found: ComparedRecordings) -> str:
         parts += costs
     if not parts:
         judged = tuple(speeds or memory)
-        equal = sum(e.equal for e in judged)
+        equal = sum(e.is_equal for e in judged)
         if equal == len(judged):
             return f"No material difference in any of {len(judged)} loads."
         seen = sorted(e.smallest_effect for e in judged if e.smallest_effect is not None)
@@ -97,7 +97,7 @@ def headline(found: ComparedRecordings) -> str:
 
 def _changed(judged: Sequence[Effect], noun: str) -> list[str]:
     """Those that lost and those that gained, the largest of each."""
-    groups = ([e for e in judged if e.slower], [e for e in reversed(judged) if e.faster])
+    groups = ([e for e in judged if e.is_slower], [e for e in reversed(judged) if e.is_faster])
     return [
         f"{len(group)} of {len(judged)} {noun} {word(group[0])}, most of all {named(group[0])} ({sized(group[0])})"
         for group in groups
@@ -107,25 +107,25 @@ def _changed(judged: Sequence[Effect], noun: str) -> list[str]:
 
 def _verdict(found: ComparedRecordings) -> list[doc.Part]:
     parts: list[doc.Part] = []
-    changed = [e for e in found.effects if e.differs]
+    changed = [e for e in found.effects if e.is_different]
     if changed:
         parts.append(doc.Bullets(tuple((f"{named(e)}: {sized(e)}",) for e in changed)))
     controls = [e for e in changed if e.control]
     if controls:
         parts.append(
-            doc.say(
+            doc.paragraph_of(
                 doc.Strong("The control changed:"),
                 SAYS.text("control-changed", loads=", ".join(named(e) for e in controls)),
             )
         )
     if found.pattern is not None:
-        parts.append(doc.say(found.pattern.says))
+        parts.append(doc.paragraph_of(found.pattern.says))
     if not found.effects:
         return parts
-    parts += [doc.say(*_attribution(found)), *(doc.say(line) for line in doubts(found))]
+    parts += [doc.paragraph_of(*_attribution(found)), *(doc.paragraph_of(line) for line in doubts(found))]
     experiments = found.fingerprints.attribution.experiments
     if experiments:
-        parts.append(doc.say("To separate the changes, make one at a time:"))
+        parts.append(doc.paragraph_of("To separate the changes, make one at a time:"))
         parts.append(doc.Bullets(tuple(_experiment(name, one) for name, one in experiments.items())))
     return parts
 
@@ -157,7 +157,9 @@ def _effects(found: ComparedRecordings) -> list[doc.Part]:
     if not found.effects:
         return []
     wider = all(e.lower_bound for e in found.effects)
-    told = sorted(found.effects, key=lambda e: not e.differs)  # what is decided is looked for among forty
+    told = sorted(
+        found.effects, key=lambda e: not e.is_different
+    )  # what is decided is looked for among forty
     rows = [
         (
             named(e),
@@ -210,7 +212,7 @@ def _differences(found: ComparedRecordings) -> list[doc.Part]:
     prints = found.fingerprints
     if not prints.differences:
         return (
-            [doc.say(f"{counted(prints.same, 'fact')} of the hosts: the same on both sides.")]
+            [doc.paragraph_of(f"{counted(prints.same, 'fact')} of the hosts: the same on both sides.")]
             if prints.same
             else []
         )
@@ -229,13 +231,13 @@ def _differences(found: ComparedRecordings) -> list[doc.Part]:
     differ = len(prints.differences)
     parts: list[doc.Part] = [
         doc.Table(("what", "fact", "A", "B", "known to affect"), tuple(rows)),
-        doc.say(
+        doc.paragraph_of(
             f"Of {counted(differ + prints.same, 'fact')} {differ} differ{'s' if differ == 1 else ''}. Facts known to "
             "affect the loads that changed come first."
         ),
     ]
     if left := len(prints.differences) - len(in_lists) - len(shown):
-        parts.append(doc.say(f"{left} more are in the JSON document:", doc.Mono("--format json")))
+        parts.append(doc.paragraph_of(f"{left} more are in the JSON document:", doc.Mono("--format json")))
     reasons = dict.fromkeys((d.component, d.why) for d in prints.differences if d.why)
     parts.append(doc.Bullets(tuple((doc.Strong(f"{component}:"), why) for component, why in reasons)))
     return parts
@@ -278,7 +280,9 @@ def _faults(found: ComparedRecordings) -> list[doc.Part]:
     if not items:
         return []
     return [
-        doc.say("By the version and what was recorded; whether a fault shows here is not known from that:"),
+        doc.paragraph_of(
+            "By the version and what was recorded; whether a fault shows here is not known from that:"
+        ),
         doc.Bullets(tuple(items)),
     ]
 

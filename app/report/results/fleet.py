@@ -27,7 +27,7 @@ _STATES = {"no_python": "no Python", "rubbish": "answer unusable"}
 _FEW = f"Too few nodes ({peers.LEAST_NODES} are needed) to name a setting; these facts differ"
 
 
-def fleet_document(found: peers.FleetJudgement) -> doc.Document:
+def fleet_document(found: peers.FleetJudgement) -> doc.ReportDocument:
     sections = [
         *together(found.sums),
         *(_odd_section(found, odd) for odd in found.odd),
@@ -37,10 +37,10 @@ def fleet_document(found: peers.FleetJudgement) -> doc.Document:
         *_triaged(found),
         *_missing(found.missing),
         *_groups(found),
-        doc.Section("How it was judged", _method(found), appendix=True),
+        doc.ReportSection("How it was judged", _method(found), appendix=True),
     ]
     what = listed(found.what, 3) or "nothing"
-    return doc.Document(f"{counted(found.nodes, 'node')}: {what}", (lead(found),), tuple(sections))
+    return doc.ReportDocument(f"{counted(found.nodes, 'node')}: {what}", (lead(found),), tuple(sections))
 
 
 def lead(found: peers.FleetJudgement) -> str:
@@ -117,19 +117,21 @@ def setting_words(one: peers.Setting | peers.Rare) -> str:
     return f"{what} here, {usual} on {count} of {one.peers} peers{rule}"
 
 
-def _odd_section(found: peers.FleetJudgement, odd: peers.Odd) -> doc.Section:
+def _odd_section(found: peers.FleetJudgement, odd: peers.Odd) -> doc.ReportSection:
     parts: list[doc.Part] = [_standing_table(found, odd.standings)]
     if odd.settings:
         title = _FEW if odd.few else ("Facts in which it differs from its peers, the likeliest cause first")
         parts += [doc.Heading(title), _settings(odd.settings)]
         parts += [] if odd.few else _proofs(odd.settings[0])
     else:
-        parts.append(doc.say("No fact that was read differs from its peers'."))
+        parts.append(doc.paragraph_of("No fact that was read differs from its peers'."))
     if odd.findings:
         parts.append(
-            doc.say("Findings on it and on few of its peers:", *map(doc.Mono, odd.findings[:_MOST_NAMED]))
+            doc.paragraph_of(
+                "Findings on it and on few of its peers:", *map(doc.Mono, odd.findings[:_MOST_NAMED])
+            )
         )
-    return doc.Section(_odd_words(found, odd), tuple(parts), role="critical")
+    return doc.ReportSection(_odd_words(found, odd), tuple(parts), role="critical")
 
 
 def _standing_table(
@@ -165,10 +167,10 @@ def _settings(settings: Sequence[peers.Setting]) -> doc.Table:
 def _proofs(first: peers.Setting) -> list[doc.Part]:
     parts: list[doc.Part] = []
     if first.why:
-        parts.append(doc.say(f"Why it can matter: {first.why}."))
+        parts.append(doc.paragraph_of(f"Why it can matter: {first.why}."))
     if first.experiment:
         parts.append(
-            doc.say(
+            doc.paragraph_of(
                 f"To prove it: {first.experiment}.", *([doc.Mono(first.command)] if first.command else [])
             )
         )
@@ -178,7 +180,7 @@ def _proofs(first: peers.Setting) -> list[doc.Part]:
     return parts
 
 
-def _suspects(found: peers.FleetJudgement) -> list[doc.Section]:
+def _suspects(found: peers.FleetJudgement) -> list[doc.ReportSection]:
     if not found.suspects:
         return []
     names = ",".join(dict.fromkeys(one.node for one in found.suspects))
@@ -192,16 +194,16 @@ def _suspects(found: peers.FleetJudgement) -> list[doc.Section]:
     ]
     if not found.rounds:
         parts.append(
-            doc.say(
+            doc.paragraph_of(
                 "One measurement names nobody: among many nodes some lie this far off by chance. Measure these again "
                 "together with some others:", doc.Mono(f"hostdx fleet run {listed(found.what, 1)} -w {names[:400]}"),
             )
         )  # fmt: skip
     title = "Inconclusive after the retests" if found.rounds else "To be measured again"
-    return [doc.Section(title, tuple(parts))]
+    return [doc.ReportSection(title, tuple(parts))]
 
 
-def _populations(found: peers.FleetJudgement) -> list[doc.Section]:
+def _populations(found: peers.FleetJudgement) -> list[doc.ReportSection]:
     sections = []
     alike: dict[frozenset[str], list[peers.Measure]] = {}
     for measure in found.measures:
@@ -215,16 +217,19 @@ def _populations(found: peers.FleetJudgement) -> list[doc.Section]:
             f"{amount(parts.levels[1], measure.metric)}: {units.effect(parts.ratio)}. Slower: "
             f"{listed(parts.slow, _MOST_NAMED)}."
         )
-        shown: list[doc.Part] = [doc.say(words)]
+        shown: list[doc.Part] = [doc.paragraph_of(words)]
         if parts.settings:
             shown += [doc.Heading("Settings that part them"), _partings(parts.settings)]
         else:
-            shown.append(doc.say("No fact that was read parts them."))
+            shown.append(doc.paragraph_of("No fact that was read parts them."))
         if others:
             shown.insert(
-                1, doc.say("The same nodes in:", listed([one.title for one in others], _MOST_NAMED) + ".")
+                1,
+                doc.paragraph_of(
+                    "The same nodes in:", listed([one.title for one in others], _MOST_NAMED) + "."
+                ),
             )
-        sections.append(doc.Section(f"Two groups in {measure.title}", tuple(shown)))
+        sections.append(doc.ReportSection(f"Two groups in {measure.title}", tuple(shown)))
     return sections
 
 
@@ -246,7 +251,7 @@ def _partings(settings: Sequence[peers.Parting]) -> doc.Table:
     return doc.Table(header, tuple(rows), frozenset({3})).without_empty_columns()
 
 
-def _measures(found: peers.FleetJudgement) -> list[doc.Section]:
+def _measures(found: peers.FleetJudgement) -> list[doc.ReportSection]:
     if not found.measures:
         return []
     odd = {(one.node, one.column) for each in found.odd for one in each.standings}
@@ -273,21 +278,21 @@ def _measures(found: peers.FleetJudgement) -> list[doc.Section]:
                 doc.Picture(tuple(lines), strip_svg(one, *marked)),
             ]
     header = ("measure", "metric", "nodes", "median", "spread of nodes", "smallest detectable difference")
-    return [doc.Section("Measures", (doc.Table(header, tuple(rows), frozenset({2, 3, 4, 5})), *strips))]
+    return [doc.ReportSection("Measures", (doc.Table(header, tuple(rows), frozenset({2, 3, 4, 5})), *strips))]
 
 
-def _triaged(found: peers.FleetJudgement) -> list[doc.Section]:
+def _triaged(found: peers.FleetJudgement) -> list[doc.ReportSection]:
     sections = []
     if found.rare:
         few, many = ([one for one in found.rare if one.few is of_few] for of_few in (True, False))
         if many:
-            sections.append(doc.Section("Settings that hardly any node has", (_rare(many),)))
+            sections.append(doc.ReportSection("Settings that hardly any node has", (_rare(many),)))
         if few:
-            sections.append(doc.Section(_FEW, (_rare(few),)))
+            sections.append(doc.ReportSection(_FEW, (_rare(few),)))
     if found.findings:
         rows = [_found_row(one) for one in found.findings]
         table = doc.Table(("finding", "nodes", "on"), tuple(rows), frozenset({1}))
-        sections.append(doc.Section("Findings, the rarest first", (table,)))
+        sections.append(doc.ReportSection("Findings, the rarest first", (table,)))
     return sections
 
 
@@ -309,7 +314,7 @@ def _rare(found: Sequence[peers.Rare]) -> doc.Table:
     return doc.Table(header, tuple(rows), frozenset({4})).without_empty_columns()
 
 
-def _missing(missing: Sequence[peers.Missing]) -> list[doc.Section]:
+def _missing(missing: Sequence[peers.Missing]) -> list[doc.ReportSection]:
     if not missing:
         return []
     alike: dict[tuple[str, str, str], list[str]] = {}
@@ -321,16 +326,18 @@ def _missing(missing: Sequence[peers.Missing]) -> list[doc.Section]:
     parts: list[doc.Part] = [doc.Table(header, tuple(rows), frozenset({1})).without_empty_columns()]
     if len(alike) > _MOST_MISSING:
         parts.append(
-            doc.say(f"And {len(alike) - _MOST_MISSING} more reasons (--format ndjson lists all nodes).")
+            doc.paragraph_of(
+                f"And {len(alike) - _MOST_MISSING} more reasons (--format ndjson lists all nodes)."
+            )
         )
-    return [doc.Section("Nodes that did not answer", tuple(parts))]
+    return [doc.ReportSection("Nodes that did not answer", tuple(parts))]
 
 
 def state_words(state: str) -> str:
     return _STATES.get(state, state.replace("_", " "))
 
 
-def _groups(found: peers.FleetJudgement) -> list[doc.Section]:
+def _groups(found: peers.FleetJudgement) -> list[doc.ReportSection]:
     items = []
     for group in found.groups:
         words = ", ".join(f"{kind} {which}" for kind, which in group.hardware) or "hardware not told"
@@ -340,20 +347,22 @@ def _groups(found: peers.FleetJudgement) -> list[doc.Section]:
             words = f"{folded(group.named)}: {why}" + (f"; unlike the largest group: {unlike}" * bool(unlike))
         items.append((doc.Strong(counted(group.nodes, "node")), words))
     return (
-        [doc.Section("Groups of like hardware", (doc.Bullets(tuple(items)),), appendix=True)] if items else []
+        [doc.ReportSection("Groups of like hardware", (doc.Bullets(tuple(items)),), appendix=True)]
+        if items
+        else []
     )
 
 
 def _method(found: peers.FleetJudgement) -> tuple[doc.Part, ...]:
     if not found.measures:
-        return (doc.say(SAYS.text("fleet-few", least=peers.LEAST_NODES)),)
+        return (doc.paragraph_of(SAYS.text("fleet-few", least=peers.LEAST_NODES)),)
     margin, cleared = found.margin, len({one.node for one in found.cleared})
     told = (
         SAYS.text("fleet-measured", drawn=DRAWN, least=LEAST_ROUNDS, most=MOST_ROUNDS, margin=margin),
         SAYS.text("fleet-settings"),
         SAYS.text("fleet-rounds", rounds=found.rounds, cleared=cleared),
     )
-    return tuple(map(doc.say, told))
+    return tuple(map(doc.paragraph_of, told))
 
 
 def _fact(subject: str, name: str) -> str:

@@ -21,17 +21,17 @@ _NAME, _ROOM = 34, 40  # cells
 _SLOWER = "▲ slower"
 
 
-def nights_document(found: History, troubles: Sequence[str] = ()) -> doc.Document:
+def nights_document(found: History, troubles: Sequence[str] = ()) -> doc.ReportDocument:
     sections = (
-        doc.Section("Since when", tuple(_events(found))),
-        doc.Section("Each load", _courses(found)),
-        doc.Section("What changed on the host", _changes(found)),
-        doc.Section("Figures", _table(found)),
-        doc.Section("Nights", _nights(found, troubles), appendix=True),
-        doc.Section("How it is judged", (_method(found),), appendix=True),
+        doc.ReportSection("Since when", tuple(_events(found))),
+        doc.ReportSection("Each load", _courses(found)),
+        doc.ReportSection("What changed on the host", _changes(found)),
+        doc.ReportSection("Figures", _table(found)),
+        doc.ReportSection("Nights", _nights(found, troubles), appendix=True),
+        doc.ReportSection("How it is judged", (_method(found),), appendix=True),
     )
     title = f"{found.host}: history of {counted(found.measured, 'night')}"
-    return doc.Document(title, headline(found), tuple(section for section in sections if section.parts))
+    return doc.ReportDocument(title, headline(found), tuple(section for section in sections if section.parts))
 
 
 def headline(found: History) -> doc.Words:
@@ -53,7 +53,7 @@ def headline(found: History) -> doc.Words:
 def _events(found: History) -> list[doc.Part]:
     parts: list[doc.Part] = []
     for event in found.events:
-        parts.append(doc.say(_event_line(event)))
+        parts.append(doc.paragraph_of(_event_line(event)))
         rows = tuple(
             (named(turn), sized(turn), (turn.nights and counted(turn.nights, "night")) or "")
             for turn in event.turns
@@ -83,7 +83,7 @@ def _courses(found: History) -> tuple[doc.Part, ...]:
         return ()
     lines = tuple(_line(load) for load in drawn)
     scale = f"Each line: {percent(1 - _LOW)} below to {percent(_HIGH - 1)} above the load's baseline, one mark a night."
-    return (doc.Picture(lines, _svg(found, drawn)), doc.say(scale))
+    return (doc.Picture(lines, _svg(found, drawn)), doc.paragraph_of(scale))
 
 
 def night_ratios(load: LoadNights) -> list[tuple[int, float]]:
@@ -167,9 +167,9 @@ def _nights(found: History, troubles: Sequence[str]) -> tuple[doc.Part, ...]:
         for seen in found.nights[-_MOST_NIGHTS:]
     )
     table = doc.Table(("night (UTC)", "", "", ""), rows)
-    return (table, *(doc.say(trouble) for trouble in troubles[:20]))
+    return (table, *(doc.paragraph_of(trouble) for trouble in troubles[:20]))
 
 
 def _method(found: History) -> doc.Part:
     limits = {"clip": number(CLIP), "drift": number(DRIFT), "limit": number(LIMIT)}
-    return doc.say(SAYS.text("nights", nights=BASELINE_NIGHTS, margin=found.margin, **limits))
+    return doc.paragraph_of(SAYS.text("nights", nights=BASELINE_NIGHTS, margin=found.margin, **limits))

@@ -6,7 +6,7 @@ from probes import units
 from probes.types import Json
 from scenarios.compare.bounding_box import Boxed
 from scenarios.imported.results import HistoriesResult
-from scenarios.results.document import Heading, Part, Picture, Table, say
+from scenarios.results.document import Heading, Part, Picture, Table, paragraph_of
 from scenarios.results.result import Result
 from scenarios.where.results import CallPaths
 
@@ -36,7 +36,7 @@ def result_parts(session: Session, result: Result) -> tuple[Part, ...]:
                 for tree in result.value
                 for part in (Picture(tuple(flame_lines(tree)), flame_svg(tree)), *tree.inside_calls)
             )
-    return _fields(session, result.plain)
+    return _fields(session, result.as_json)
 
 
 def _fields(session: Session, value: Json) -> tuple[Part, ...]:
@@ -54,7 +54,7 @@ def _fields(session: Session, value: Json) -> tuple[Part, ...]:
         return (table,) if table.header else ()
     if isinstance(value, dict):
         return _record(session, value)
-    return (say(value_text(value)),)
+    return (paragraph_of(value_text(value)),)
 
 
 def _record(session: Session, value: dict[str, Json]) -> tuple[Part, ...]:

@@ -7,7 +7,7 @@ from probes import units
 from probes.units import counted, listed, percent
 from scenarios.peers.judgement import Sum
 from scenarios.plan import Metric
-from scenarios.results.document import Cell, Section, Table, say
+from scenarios.results.document import Cell, ReportSection, Table, paragraph_of
 from scenarios.rules.texts import Texts
 
 SAYS = Texts(Path(__file__).with_name("texts.toml"))
@@ -15,7 +15,7 @@ _MOST_NODES = 64  # columns of a table that a person reads
 _MOST_TOLD = 2
 
 
-def together(sums: Sequence[Sum]) -> list[Section]:
+def together(sums: Sequence[Sum]) -> list[ReportSection]:
     if not sums:
         return []
     shown = list(dict.fromkeys(name for one in sums for name in one.rates))[:_MOST_NODES]
@@ -26,7 +26,7 @@ def together(sums: Sequence[Sum]) -> list[Section]:
         rows.append((_title(one), str(len(one.rates)), amount(one.total, one.metric), again, *part))
     header = ("load", "nodes", "sum", "measured again", *shown)
     table = Table(header, tuple(rows), frozenset(range(1, len(header)))).without_empty_columns()
-    return [Section("Together", (table, say(SAYS.text("together"))))]
+    return [ReportSection("Together", (table, paragraph_of(SAYS.text("together"))))]
 
 
 def sum_words(sums: Sequence[Sum]) -> list[str]:

@@ -6,7 +6,7 @@ from app.recording.playback import Playback
 from app.recording.reader import Follower
 from app.recording.session import Session
 from app.run.launch import last_words, running, stop
-from scenarios.events import Began, Ended
+from scenarios.events import Began, RunEnded
 
 
 class RunFeed:
@@ -34,7 +34,7 @@ class RunFeed:
     def growing(self) -> bool:
         """More may come: no `end` yet, and the runner lives."""
         events = self.playback.events
-        return not self.dead and not (events and isinstance(events[-1], Ended))
+        return not self.dead and not (events and isinstance(events[-1], RunEnded))
 
     def load(self) -> None:
         """Reads all that is there. Raises BrokenRecording."""

@@ -15,7 +15,7 @@ from app.tui.widgets.measuring.group_plot import GroupPlot, PlotSubject
 from app.tui.widgets.measuring.standing import title_of
 from app.tui.widgets.panel import Panel
 from scenarios import events as ev
-from scenarios.experiment.wording import effect_words, explanation
+from scenarios.experiment.wording import effect_words, explain_verdict
 
 
 class GroupsHead(Panel):
@@ -42,7 +42,7 @@ class GroupsDetails(Panel):
         words = f"{verdict.variant} against {verdict.baseline}, {verdict.metric}: {effect_words(verdict)}"
         out = wrapped(words, width, "strong")
         out += wrapped(verdict.reason or "", width) if verdict.reason else []
-        why = explanation(verdict)
+        why = explain_verdict(verdict)
         out += wrapped(why, width) if why else []
         load = screen.session.load(verdict.workload)
         if load is not None and load.why:
@@ -60,12 +60,12 @@ class GroupsScreen(Base):
     ]
     title_words = "groups"
 
-    def __init__(self, session: Session, verdicts: list[ev.Verdict], at: int) -> None:
+    def __init__(self, session: Session, verdicts: list[ev.RunVerdict], at: int) -> None:
         super().__init__()
         self.session, self._verdicts, self._at = session, verdicts, at
 
     @property
-    def verdict(self) -> ev.Verdict:
+    def verdict(self) -> ev.RunVerdict:
         return self._verdicts[self._at]
 
     def head(self) -> Iterable[Widget]:

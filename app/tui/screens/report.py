@@ -13,7 +13,7 @@ from app.report.forms.cells import document_lines
 from app.report.forms.markdown import rendered
 from app.tui.screens.base import Base, TopBar
 from app.tui.widgets.reader import Reader
-from scenarios.results.document import Document
+from scenarios.results.document import ReportDocument
 
 
 class ReportScreen(Base):
@@ -26,7 +26,7 @@ class ReportScreen(Base):
     ]
     title_words = "report"
 
-    def __init__(self, recording: str, document: Document) -> None:
+    def __init__(self, recording: str, document: ReportDocument) -> None:
         super().__init__()
         self.recording, self.document = recording, document
 

@@ -22,7 +22,7 @@ from app.tui.widgets.measuring.run_bar import legend
 from app.tui.widgets.on_top import imported_lines, on_top, on_top_lines, trace_lines
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.verdict_list import VerdictList
-from scenarios.experiment.wording import explanation
+from scenarios.experiment.wording import explain_verdict
 from scenarios.finding import Remedy
 
 ROOMY = 48  # lines of a screen that has room for what a load stands for
@@ -40,7 +40,7 @@ def headline_lines(session: Session, width: int, *, growing: bool = False) -> li
     rows = wrapped(said.sentence, width - 4, "strong")
     out = [grounded([edge, *row], width, said.weight) for row in rows]
     ended = session.ended
-    reached = any(not v.unmeasured for v in session.verdicts.values())
+    reached = any(not v.has_no_groups for v in session.verdicts.values())
     if ended is not None and ended.status != "done" and reached:
         why = (
             f"▲ {ended.status}: {clean(ended.reason or 'no reason given')}; verdicts reached before that "
@@ -138,7 +138,7 @@ class VerdictDetails(Panel):
         if entry is not None and entry.verdict is not None and entry.measured:
             verdict = entry.verdict
             inner = f"95 % CI {entry.interval}" if entry.interval and not verdict.explain else ""
-            why = [*filter(None, (inner, clean(verdict.reason or ""), clean(explanation(verdict))))]
+            why = [*filter(None, (inner, clean(verdict.reason or ""), clean(explain_verdict(verdict))))]
             many = low and len(self.screen.query_one(VerdictList).entries()) > MANY
             if why and not many:
                 told = _why_lines(entry.name, why, width, LOW_LINES + free if low else None)

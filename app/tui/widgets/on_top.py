@@ -6,7 +6,7 @@ from app.lines import BLANK, Line, area, cleaned, crop, ruled, split, text
 from app.recording.session import Session
 from scenarios.compare.bounding_box import Boxed
 from scenarios.imported.results import HistoriesResult
-from scenarios.results.document import Chart, Paragraph, Strong, Table, plain
+from scenarios.results.document import Chart, Paragraph, Strong, Table, plain_text
 
 
 class OnTop(NamedTuple):
@@ -25,7 +25,7 @@ def on_top(session: Session, width: int, most: int) -> OnTop | None:
     if section is None or most < 2:
         return None
     words = [
-        word.text if isinstance(word, Strong) else plain(word)
+        word.text if isinstance(word, Strong) else plain_text(word)
         for part in section.parts
         if isinstance(part, Paragraph)
         for word in part.words

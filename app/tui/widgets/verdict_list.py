@@ -44,7 +44,7 @@ class EffectRow(NamedTuple):
     ratio: float | None
     ci95: tuple[float, float] | None
     measured: bool
-    verdict: ev.Verdict | None
+    verdict: ev.RunVerdict | None
 
 
 class Column(NamedTuple):
@@ -72,7 +72,7 @@ class ColumnWidths(NamedTuple):
     once: bool = False  # the right value's unit is the left one's too, in every row
 
 
-def key_of(verdict: ev.Verdict) -> str:
+def key_of(verdict: ev.RunVerdict) -> str:
     return "|".join((verdict.workload, verdict.metric, verdict.baseline, verdict.variant))
 
 

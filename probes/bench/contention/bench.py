@@ -9,13 +9,13 @@ import msgspec
 
 from probes.bench.line_child import LineChild
 from probes.bench.measured import BenchRefused
-from probes.bench.profile.wait_samples import Wait
-from probes.bench.run.supervised import Locks
+from probes.bench.profile.wait_samples import WaitSample
+from probes.bench.run.supervised import KernelLocks
 from probes.rights import KILLED
 
 ANSWER_S = 150.0  # two mkfs, or a point whose workers hang
 LINE_BYTES = 1 << 20
-MOST_QUEUED = 0.95  # of the time: what is left is no longer a measurement
+MAX_QUEUED_SHARE = 0.95  # of the time: what is left is no longer a measurement
 
 
 class _Worker(msgspec.Struct, frozen=True):
@@ -31,12 +31,12 @@ class _Worker(msgspec.Struct, frozen=True):
 class _Reply(msgspec.Struct, frozen=True):
     error: str = ""
     workers: tuple[_Worker, ...] = ()
-    waits: tuple[Wait, ...] = ()
+    waits: tuple[WaitSample, ...] = ()
     stalled_s: dict[str, float] = {}
-    locks: Locks | None = None
+    locks: KernelLocks | None = None
 
 
-class Point(msgspec.Struct, frozen=True, kw_only=True):
+class ScalingPoint(msgspec.Struct, frozen=True, kw_only=True):
     """operations, user_s, system_s, switches (voluntary): of all workers in `seconds`.
 
     rate: operations/s with a CPU for each worker, at most all CPUs: what they waited for one is left out, because
@@ -52,13 +52,13 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     system_s: float = 0.0
     switches: int = 0
     stalled: dict[str, float] = {}
-    waits: tuple[Wait, ...] = ()
-    locks: Locks | None = None
+    waits: tuple[WaitSample, ...] = ()
+    locks: KernelLocks | None = None
 
     @property
-    def starved(self) -> bool:
+    def is_starved(self) -> bool:
         """The workers had next to no CPU: no rate can be told from what is left."""
-        return not self.operations or self.queued >= MOST_QUEUED
+        return not self.operations or self.queued >= MAX_QUEUED_SHARE
 
 
 class ContentionBench:
@@ -81,17 +81,17 @@ class ContentionBench:
     async def _start(cls, name: str, fds: Sequence[int], first: dict[str, object]) -> ContentionBench:
         bench = cls(await LineChild.start("probes.bench.contention.server", name, fds, LINE_BYTES))
         try:
-            await bench._ask(first)
+            await bench._send_request(first)
         except BaseException:
             await bench.close()
             raise
         return bench
 
-    async def point(
+    async def measure_point(
         self, load: str, side: int, workers: int, seconds: float, *, locks: bool = False
-    ) -> Point:
+    ) -> ScalingPoint:
         """`locks`: with the waits for the kernel's locks, which takes time of its own. Raises BenchRefused."""
-        reply = await self._ask(
+        reply = await self._send_request(
             {
                 "do": "point",
                 "load": load,
@@ -101,21 +101,21 @@ class ContentionBench:
                 "locks": locks,
             }
         )
-        wrong = next((one.error for one in reply.workers if one.error), "")
+        wrong = next((worker.error for worker in reply.workers if worker.error), "")
         if wrong or len(reply.workers) != workers:
             raise BenchRefused(wrong or "a worker of the scaling probe died")
-        took = max(one.seconds for one in reply.workers)
-        operations = sum(one.operations for one in reply.workers)
-        whole = sum(one.seconds for one in reply.workers)
-        queued = min(sum(one.queued_s for one in reply.workers), MOST_QUEUED * whole)
-        return Point(
-            rate=operations / (whole - queued) * min(workers, len(os.sched_getaffinity(0))),
+        took = max(worker.seconds for worker in reply.workers)
+        operations = sum(worker.operations for worker in reply.workers)
+        worker_seconds = sum(worker.seconds for worker in reply.workers)
+        queued = min(sum(worker.queued_s for worker in reply.workers), MAX_QUEUED_SHARE * worker_seconds)
+        return ScalingPoint(
+            rate=operations / (worker_seconds - queued) * min(workers, len(os.sched_getaffinity(0))),
             operations=operations,
             seconds=took,
-            queued=queued / whole,
-            user_s=sum(one.user_s for one in reply.workers),
-            system_s=sum(one.system_s for one in reply.workers),
-            switches=sum(one.switches for one in reply.workers),
+            queued=queued / worker_seconds,
+            user_s=sum(worker.user_s for worker in reply.workers),
+            system_s=sum(worker.system_s for worker in reply.workers),
+            switches=sum(worker.switches for worker in reply.workers),
             stalled={name: min(1.0, max(0.0, s / took)) for name, s in reply.stalled_s.items()},
             waits=reply.waits,
             locks=reply.locks,
@@ -125,9 +125,9 @@ class ContentionBench:
         """Ends it, and with it workers and mounts."""
         await self._child.end()
 
-    async def _ask(self, request: dict[str, object]) -> _Reply:
+    async def _send_request(self, request: dict[str, object]) -> _Reply:
         try:
-            line = await self._child.ask(request, ANSWER_S)
+            line = await self._child.send_request(request, ANSWER_S)
         except TimeoutError:
             raise BenchRefused(
                 f"the scaling probe did not answer for {ANSWER_S:.0f} s: a file system hangs"

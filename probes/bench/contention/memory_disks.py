@@ -25,7 +25,7 @@ TIMEOUT_S = 30.0
 _HOLD = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def makeable() -> tuple[str, ...]:
+def makeable_kinds() -> tuple[str, ...]:
     """The kinds that this host has a mkfs for."""
     return tuple(kind for kind, argv in MAKERS.items() if tool(argv[0]) is not None)
 
@@ -39,10 +39,10 @@ def make(kinds: tuple[str, ...]) -> list[int]:
     size = len(kinds) * IMAGE_BYTES + (16 << 20)
     _run("mount", "-t", "tmpfs", "-o", f"size={size},mode=700,nosuid,nodev", "hostdx", place)
     folder = os.open(place, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    return [_made(kind, place, folder) for kind in kinds]
+    return [_make_file_system(kind, place, folder) for kind in kinds]
 
 
-def _made(kind: str, place: str, folder: int) -> int:
+def _make_file_system(kind: str, place: str, folder: int) -> int:
     image = os.open(f"{kind}.image", os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600, dir_fd=folder)
     os.ftruncate(image, IMAGE_BYTES)
     os.close(image)
@@ -65,8 +65,8 @@ def _leave_host() -> None:
 
 
 def _run(*argv: str) -> None:
-    said = run_command(argv, TIMEOUT_S)
-    if isinstance(said, Absent):
+    output = run_command(argv, TIMEOUT_S)
+    if isinstance(output, Absent):
         raise BenchRefused(
-            f"no file system can be made in memory: {said.reason}; name a directory with --dir"
+            f"no file system can be made in memory: {output.reason}; name a directory with --dir"
         )

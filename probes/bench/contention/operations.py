@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 WRITE_BYTES = 512
 PRIVATE_BYTES = 10 << 20  # a private file is truncated then
-MOST_BYTES = 160 << 20  # of all files of a side
+MAX_SIDE_BYTES = 160 << 20  # of all files of a side
 NAMES = 64  # that a worker makes, over and over
 MAP_BYTES = 64 * mmap.PAGESIZE  # below a huge page, so that each page is a fault
 _SPACING = 4096  # between the blocks that the workers overwrite in one file
@@ -24,7 +24,7 @@ _HOLD = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 class Operation(NamedTuple):
     """`once` does `each` operations; the clock is read after `batch` calls of it. `finish` after the last one."""
 
-    once: Callable[[], object]
+    run_once: Callable[[], object]
     each: int = 1
     batch: int = 16
     limit: Callable[[], None] | None = None  # after each batch: keeps the bytes bounded
@@ -41,43 +41,43 @@ def lay_out(folder: int, workers: int) -> None:
         os.close(fd)
 
 
-def prepared(load: str, folder: int, number: int, workers: int) -> Operation:
+def make_operation(load: str, folder: int, number: int, workers: int) -> Operation:
     """For worker `number` of so many. Raises OSError; ValueError for a load that there is not."""
     match load:
         case "cpu":
             return Operation(lambda: sum(_DATA[:64]))
         case "private":
-            return _appending(_opened(folder, f"own{number}/private", os.O_APPEND), workers)
+            return _append_operation(_open_file(folder, f"own{number}/private", os.O_APPEND), workers)
         case "append":
-            return _appending(_opened(folder, "appended", os.O_APPEND), workers, PRIVATE_BYTES)
+            return _append_operation(_open_file(folder, "appended", os.O_APPEND), workers, PRIVATE_BYTES)
         case "overwrite":
-            fd, at = _opened(folder, "file"), number * _SPACING
+            fd, at = _open_file(folder, "file"), number * _SPACING
             return Operation(lambda: os.pwrite(fd, _DATA, at))
         case "fsync":
-            return _synced(_opened(folder, "file"), number * _SPACING)
+            return _sync_operation(_open_file(folder, "file"), number * _SPACING)
         case "create":
-            return _creating(os.open("shared", _HOLD, dir_fd=folder), number)
+            return _create_operation(os.open("shared", _HOLD, dir_fd=folder), number)
         case "directories":
-            return _creating(os.open(f"own{number}", _HOLD, dir_fd=folder), number)
+            return _create_operation(os.open(f"own{number}", _HOLD, dir_fd=folder), number)
         case "anonymous":
             return Operation(_touched_anonymous, MAP_BYTES // mmap.PAGESIZE, 1)
         case "mapped":
-            return _touching(_opened(folder, "mapped"), number * MAP_BYTES)
+            return _map_operation(_open_file(folder, "mapped"), number * MAP_BYTES)
         case "sockets":
-            return _sending()
+            return _send_operation()
     raise ValueError(f"there is no load {load}")
 
 
-def _opened(folder: int, name: str, more: int = 0) -> int:
+def _open_file(folder: int, name: str, more: int = 0) -> int:
     return os.open(name, _FLAGS | os.O_RDWR | more, 0o600, dir_fd=folder)
 
 
-def _appending(fd: int, workers: int, most: int = MOST_BYTES) -> Operation:
+def _append_operation(fd: int, workers: int, most: int = MAX_SIDE_BYTES) -> Operation:
     """Each worker truncates after its share of `most`, so that all files together stay below it."""
     calls, written = 16, 0
     own = max(calls * WRITE_BYTES, min(PRIVATE_BYTES, most // workers))
 
-    def limit() -> None:
+    def truncate_if_full() -> None:
         nonlocal written
         written += calls * WRITE_BYTES
         if written >= own:
@@ -85,60 +85,62 @@ def _appending(fd: int, workers: int, most: int = MOST_BYTES) -> Operation:
             written = 0
 
     # A short point ends before the limit: what it leaves would add up from point to point.
-    return Operation(lambda: os.write(fd, _DATA), 1, calls, limit, lambda: os.ftruncate(fd, 0))
+    return Operation(lambda: os.write(fd, _DATA), 1, calls, truncate_if_full, lambda: os.ftruncate(fd, 0))
 
 
-def _synced(fd: int, at: int) -> Operation:
-    def once() -> None:
+def _sync_operation(fd: int, at: int) -> Operation:
+    def write_and_sync() -> None:
         os.pwrite(fd, _DATA, at)
         os.fdatasync(fd)
 
-    return Operation(once, 1, 1)
+    return Operation(write_and_sync, 1, 1)
 
 
-def _creating(folder: int, number: int) -> Operation:
+def _create_operation(folder: int, number: int) -> Operation:
     """Create, write, close, rename, unlink: one operation."""
     names = [(f"{number}-{n}", f"{number}-{n}.done") for n in range(NAMES)]
     turn = 0
 
-    def once() -> None:
+    def create_and_delete() -> None:
         nonlocal turn
-        made, done = names[turn]
+        created_name, renamed_name = names[turn]
         turn = (turn + 1) % NAMES
-        fd = os.open(made, _FLAGS | os.O_WRONLY, 0o600, dir_fd=folder)
+        fd = os.open(created_name, _FLAGS | os.O_WRONLY, 0o600, dir_fd=folder)
         os.write(fd, _DATA)
         os.close(fd)
-        os.rename(made, done, src_dir_fd=folder, dst_dir_fd=folder)
-        os.unlink(done, dir_fd=folder)
+        os.rename(created_name, renamed_name, src_dir_fd=folder, dst_dir_fd=folder)
+        os.unlink(renamed_name, dir_fd=folder)
 
-    return Operation(once, 1, 4)
+    return Operation(create_and_delete, 1, 4)
 
 
 def _touched_anonymous() -> None:
-    _touch(mmap.mmap(-1, MAP_BYTES, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+    _touch_pages(mmap.mmap(-1, MAP_BYTES, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
 
 
-def _touching(fd: int, at: int) -> Operation:
+def _map_operation(fd: int, at: int) -> Operation:
     """Write faults: the file system is told of each page."""
     return Operation(
-        lambda: _touch(mmap.mmap(fd, MAP_BYTES, mmap.MAP_SHARED, offset=at)), MAP_BYTES // mmap.PAGESIZE, 1
+        lambda: _touch_pages(mmap.mmap(fd, MAP_BYTES, mmap.MAP_SHARED, offset=at)),
+        MAP_BYTES // mmap.PAGESIZE,
+        1,
     )
 
 
-def _touch(area: mmap.mmap) -> None:
+def _touch_pages(area: mmap.mmap) -> None:
     for at in range(0, MAP_BYTES, mmap.PAGESIZE):
         area[at] = 1
     area.close()
 
 
-def _sending() -> Operation:
+def _send_operation() -> Operation:
     """There and back in one process: nothing waits for another one, so only the kernel's own locks are shared."""
     here, there = socket.socketpair()
     data = _DATA[:64]
 
-    def once() -> None:
+    def send_round_trip() -> None:
         here.send(data)
         there.send(there.recv(64))
         here.recv(64)
 
-    return Operation(once)
+    return Operation(send_round_trip)

@@ -16,7 +16,7 @@ from typing import TypedDict
 
 from probes.bench.contention.memory_disks import make
 from probes.bench.contention.operations import lay_out
-from probes.bench.contention.worker import START, live
+from probes.bench.contention.worker import START, run_worker
 from probes.bench.engine.parent_death import tie_to
 from probes.bench.measured import BenchRefused
 from probes.bench.profile.sampling import Sampling
@@ -27,7 +27,7 @@ LEAD_NS = 2_000_000  # between the last worker's being ready and the start
 RESOURCES = ("cpu", "io", "memory")
 
 
-class Request(TypedDict, total=False):
+class ContentionRequest(TypedDict, total=False):
     """`do`: memory (kinds, workers), directories (fds, workers), point (the others)."""
 
     do: str
@@ -44,7 +44,7 @@ class Server:
     def __init__(self) -> None:
         self._sides: list[int] = []
 
-    def answer(self, request: Request) -> dict[str, object]:
+    def answer_request(self, request: ContentionRequest) -> dict[str, object]:
         """Raises BenchRefused and OSError."""
         match request["do"]:
             case "memory":
@@ -52,56 +52,56 @@ class Server:
             case "directories":
                 self._sides = list(request["fds"])
             case _:
-                return self._point(request, self._sides[request["side"]])
+                return self._measure_point(request, self._sides[request["side"]])
         for side in self._sides:
             lay_out(side, request["workers"])
         return {}
 
-    def _point(self, request: Request, folder: int) -> dict[str, object]:
+    def _measure_point(self, request: ContentionRequest, folder: int) -> dict[str, object]:
         load, workers, seconds = request["load"], request["workers"], request["seconds"]
-        with _pipe() as ready, _pipe() as go, _pipe() as told:
+        with _open_pipe() as ready, _open_pipe() as go, _open_pipe() as results:
             own, pids = os.getpid(), []
             sampling = Sampling(locks=request.get("locks", False), stacks=True)
             for number in range(workers):
                 pid = os.fork()
                 if pid == 0:
-                    live(own, load, folder, number, workers, seconds, (ready[1], go[0], told[1]))
+                    run_worker(own, load, folder, number, workers, seconds, (ready[1], go[0], results[1]))
                 pids.append(pid)
             try:
-                found = self._measured(pids, ready[0], go[1], told[0], seconds, sampling)
-                return {**found, **sampling.results(), "waits": sampling.waits()}
+                measured = self._run_workers(pids, ready[0], go[1], results[0], seconds, sampling)
+                return {**measured, **sampling.all_results(), "waits": sampling.waits()}
             finally:
                 _end(pids)
                 sampling.close()
 
-    def _measured(
-        self, pids: list[int], ready: int, go: int, told: int, seconds: float, sampling: Sampling
+    def _run_workers(
+        self, pids: list[int], ready: int, go: int, results_fd: int, seconds: float, sampling: Sampling
     ) -> dict[str, object]:
         until = time.monotonic() + STUCK_S + seconds
         signs = b""
         while len(signs) < len(pids):
             signs += _read(ready, until)
-        pressure = _pressure()
+        pressure = _pressure_seconds()
         if b"!" not in signs:
             os.write(go, START.pack(time.perf_counter_ns() + LEAD_NS) * len(pids))
-            sampling.follow(pids)
+            sampling.follow_pids(pids)
             sampling.start()
-        said = b""
-        while said.count(b"\n") < (len(pids) if b"!" not in signs else signs.count(b"!")):
-            due = min(until, sampling.due)
-            if due == until or select.select([told], [], [], max(0.0, due - time.monotonic()))[0]:
-                said += _read(told, until)
+        output = b""
+        while output.count(b"\n") < (len(pids) if b"!" not in signs else signs.count(b"!")):
+            due = min(until, sampling.next_due)
+            if due == until or select.select([results_fd], [], [], max(0.0, due - time.monotonic()))[0]:
+                output += _read(results_fd, until)
             else:
-                sampling.look()
-        after = _pressure()
+                sampling.take_samples()
+        after = _pressure_seconds()
         return {
-            "workers": [json.loads(line) for line in said.splitlines()],
+            "workers": [json.loads(line) for line in output.splitlines()],
             "stalled_s": {name: after[name] - pressure[name] for name in pressure if name in after},
         }
 
 
 @contextmanager
-def _pipe() -> Iterator[tuple[int, int]]:
+def _open_pipe() -> Iterator[tuple[int, int]]:
     ends = os.pipe()
     try:
         yield ends
@@ -125,16 +125,16 @@ def _end(pids: list[int]) -> None:
     reap_briefly(pids)
 
 
-def _pressure() -> dict[str, float]:
+def _pressure_seconds() -> dict[str, float]:
     """Seconds since boot in which some task waited (PSI); what the kernel does not tell is left out."""
-    found = {}
+    seconds = {}
     for name in RESOURCES:
         try:
             some = Path(f"/proc/pressure/{name}").read_text("ascii").partition("\n")[0]
-            found[name] = int(some.rpartition("total=")[2]) / 1e6
+            seconds[name] = int(some.rpartition("total=")[2]) / 1e6
         except (OSError, ValueError):
             continue
-    return found
+    return seconds
 
 
 def main() -> None:
@@ -142,7 +142,7 @@ def main() -> None:
     server = Server()
     for line in sys.stdin.buffer:
         try:
-            answer = server.answer(json.loads(line))
+            answer = server.answer_request(json.loads(line))
         except BenchRefused as why:
             answer = {"error": str(why)}
         except OSError as why:

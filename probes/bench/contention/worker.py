@@ -8,13 +8,13 @@ import struct
 import time
 from pathlib import Path
 
-from probes.bench.contention.operations import Operation, prepared
+from probes.bench.contention.operations import Operation, make_operation
 from probes.bench.engine.parent_death import be_expendable, tie_to
 
 START = struct.Struct("=q")  # perf_counter_ns
 
 
-def live(
+def run_worker(
     parent: int,
     load: str,
     folder: int,
@@ -24,7 +24,7 @@ def live(
     pipes: tuple[int, int, int],
 ) -> None:
     """Never returns. pipes: where it says that it is ready, finds the start, and writes one line at the end."""
-    ready, go, told = pipes
+    ready, go, results_fd = pipes
     try:
         tie_to(parent)
         be_expendable()
@@ -32,21 +32,21 @@ def live(
         os.setsid()
         gc.disable()
         try:
-            operation = prepared(load, folder, number, workers)
-            operation.once()
+            operation = make_operation(load, folder, number, workers)
+            operation.run_once()
             os.write(ready, b".")
             (start,) = START.unpack(os.read(go, START.size))
-            said: dict[str, float | str] = {**_worked(operation, start, seconds)}
+            result: dict[str, float | str] = {**_work(operation, start, seconds)}
         except (OSError, ValueError, struct.error) as why:
             os.write(ready, b"!")
-            said = {"error": f"{load}: {getattr(why, 'strerror', None) or why}"}
-        os.write(told, json.dumps(said).encode() + b"\n")  # less than PIPE_BUF: in one piece
+            result = {"error": f"{load}: {getattr(why, 'strerror', None) or why}"}
+        os.write(results_fd, json.dumps(result).encode() + b"\n")  # less than PIPE_BUF: in one piece
     finally:
         os._exit(0)
 
 
-def _worked(operation: Operation, start_ns: int, seconds: float) -> dict[str, float]:
-    once, limit, batch = operation.once, operation.limit, operation.batch
+def _work(operation: Operation, start_ns: int, seconds: float) -> dict[str, float]:
+    run_once, limit, batch = operation.run_once, operation.limit, operation.batch
     clock, calls = time.perf_counter_ns, 0
     while clock() < start_ns:
         pass
@@ -55,7 +55,7 @@ def _worked(operation: Operation, start_ns: int, seconds: float) -> dict[str, fl
     before, end = resource.getrusage(resource.RUSAGE_SELF), start_ns + int(seconds * 1e9)
     while (now := clock()) < end:
         for _ in range(batch):
-            once()
+            run_once()
         calls += batch
         if limit is not None:
             limit()

@@ -21,8 +21,8 @@ Side: TypeAlias = Literal["easy", "hard", "all"]
 What: TypeAlias = Literal["write", "read", "create", "stat", "open", "delete", "find"]
 
 
-class Corner(msgspec.Struct, frozen=True):
-    """`load` is what both sides share, `metric` "bandwidth" in B/s or "IOPS"; `record_bytes` 0: none is moved."""
+class BoxTest(msgspec.Struct, frozen=True):
+    """`load` is what both sides share, `metric_name` "bandwidth" in B/s or "IOPS"; `record_bytes` 0: none is moved."""
 
     id: str
     load: str
@@ -31,38 +31,38 @@ class Corner(msgspec.Struct, frozen=True):
     record_bytes: int = 0
 
     @property
-    def metric(self) -> str:
-        return "bandwidth" if self.moves else "IOPS"
+    def metric_name(self) -> str:
+        return "bandwidth" if self.moves_bytes else "IOPS"
 
     @property
     def unit(self) -> str:
-        return "B/s" if self.moves else "IOPS"
+        return "B/s" if self.moves_bytes else "IOPS"
 
     @property
-    def moves(self) -> bool:
+    def moves_bytes(self) -> bool:
         """Whether bytes are what is measured."""
         return self.what in ("write", "read")
 
 
-CORNERS: tuple[Corner, ...] = (
-    Corner("ior-easy-write", "ior-write", "easy", "write", EASY_BYTES),
-    Corner("ior-hard-write", "ior-write", "hard", "write", HARD_BYTES),
-    Corner("ior-easy-read", "ior-read", "easy", "read", EASY_BYTES),
-    Corner("ior-hard-read", "ior-read", "hard", "read", HARD_BYTES),
-    Corner("mdtest-easy-write", "mdtest-write", "easy", "create"),
-    Corner("mdtest-hard-write", "mdtest-write", "hard", "create", HARD_FILE_BYTES),
-    Corner("find", "find", "all", "find"),
-    Corner("mdtest-easy-stat", "mdtest-stat", "easy", "stat"),
-    Corner("mdtest-hard-stat", "mdtest-stat", "hard", "stat"),
-    Corner("mdtest-hard-read", "mdtest-read", "hard", "open", HARD_FILE_BYTES),
-    Corner("mdtest-easy-delete", "mdtest-delete", "easy", "delete"),
-    Corner("mdtest-hard-delete", "mdtest-delete", "hard", "delete"),
+CORNERS: tuple[BoxTest, ...] = (
+    BoxTest("ior-easy-write", "ior-write", "easy", "write", EASY_BYTES),
+    BoxTest("ior-hard-write", "ior-write", "hard", "write", HARD_BYTES),
+    BoxTest("ior-easy-read", "ior-read", "easy", "read", EASY_BYTES),
+    BoxTest("ior-hard-read", "ior-read", "hard", "read", HARD_BYTES),
+    BoxTest("mdtest-easy-write", "mdtest-write", "easy", "create"),
+    BoxTest("mdtest-hard-write", "mdtest-write", "hard", "create", HARD_FILE_BYTES),
+    BoxTest("find", "find", "all", "find"),
+    BoxTest("mdtest-easy-stat", "mdtest-stat", "easy", "stat"),
+    BoxTest("mdtest-hard-stat", "mdtest-stat", "hard", "stat"),
+    BoxTest("mdtest-hard-read", "mdtest-read", "hard", "open", HARD_FILE_BYTES),
+    BoxTest("mdtest-easy-delete", "mdtest-delete", "easy", "delete"),
+    BoxTest("mdtest-hard-delete", "mdtest-delete", "hard", "delete"),
 )
 BY_ID = {corner.id: corner for corner in CORNERS}
 # in IO500's order: what a later one needs, an earlier one made
 LOADS: tuple[str, ...] = tuple(dict.fromkeys(corner.load for corner in CORNERS))
 
 
-def of_load(load: str) -> tuple[Corner, ...]:
+def of_load(load: str) -> tuple[BoxTest, ...]:
     """Easy and hard, or the one that there is."""
     return tuple(corner for corner in CORNERS if corner.load == load)

@@ -16,9 +16,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
-from probes.bench.corners.corner import CORNERS, HARD_BYTES, HARD_FILE_BYTES, Corner
-from probes.bench.corners.equivalents import equivalent
-from probes.bench.disk.flush import flush
+from probes.bench.corners.corner import CORNERS, HARD_BYTES, HARD_FILE_BYTES, BoxTest
+from probes.bench.corners.equivalents import equivalent_command
+from probes.bench.disk.flush import flush_file_system
 from probes.bench.engine import residency
 from probes.bench.engine.parent_death import tie_to
 from probes.children.bounded_wait import wait_briefly_for
@@ -54,8 +54,8 @@ class Program(NamedTuple):
 class CornerDirectory(NamedTuple):
     """As `equivalents.Sizes`, with whether the easy files pass by the page cache."""
 
-    directory: str
-    workers: int
+    directory_path: str
+    worker_count: int
     side_bytes: int
     most_names: int
     direct: bool
@@ -75,28 +75,28 @@ def found(asked: str) -> Program | str:
     return Program(engine, path, mpi)
 
 
-def can(engine: str, corner: Corner) -> bool:
-    if corner.what == "find" or (engine == "fio" and not corner.moves):
+def can(engine: str, corner: BoxTest) -> bool:
+    if corner.what == "find" or (engine == "fio" and not corner.moves_bytes):
         return False
-    return engine not in ("ior", "mdtest") or corner.moves == (engine == "ior")
+    return engine not in ("ior", "mdtest") or corner.moves_bytes == (engine == "ior")
 
 
-def argv(program: Program, corner: Corner, place: CornerDirectory) -> tuple[str, ...]:
+def argv(program: Program, corner: BoxTest, place: CornerDirectory) -> tuple[str, ...]:
     if program.engine == "fio":
         return program.path, *_fio(corner, place)
     if program.engine == "elbencho":
         return program.path, *_elbencho(corner, place)
-    words = shlex.split(equivalent(corner, place))
-    direct = ["--posix.odirect"] if place.direct and corner.moves and corner.side == "easy" else []
+    words = shlex.split(equivalent_command(corner, place))
+    direct = ["--posix.odirect"] if place.direct and corner.moves_bytes and corner.side == "easy" else []
     return program.mpi, *words[1:3], program.path, *words[4:], *direct
 
 
-def _fio(corner: Corner, place: CornerDirectory) -> list[str]:
-    each = place.side_bytes // place.workers // corner.record_bytes * corner.record_bytes
+def _fio(corner: BoxTest, place: CornerDirectory) -> list[str]:
+    each = place.side_bytes // place.worker_count // corner.record_bytes * corner.record_bytes
     given = [
         "--name=box",
-        f"--directory={place.directory}/box",
-        f"--numjobs={place.workers}",
+        f"--directory={place.directory_path}/box",
+        f"--numjobs={place.worker_count}",
         "--group_reporting",
     ]
     given += ["--output-format=json", "--ioengine=psync", "--fallocate=none", f"--bs={corner.record_bytes}"]
@@ -105,16 +105,16 @@ def _fio(corner: Corner, place: CornerDirectory) -> list[str]:
     given += ["--create_on_open=1", "--end_fsync=1"] if corner.what == "write" else []
     if corner.side == "easy":
         return [*given, f"--direct={int(place.direct)}", f"--rw={corner.what}", f"--size={each}"]
-    others = HARD_BYTES * (place.workers - 1)  # between a job's records lie everybody else's
+    others = HARD_BYTES * (place.worker_count - 1)  # between a job's records lie everybody else's
     return [
         *given, "--filename=shared", f"--rw={corner.what}:{others}", f"--offset_increment={HARD_BYTES}",
-        f"--io_size={each}", f"--size={each * place.workers}",
+        f"--io_size={each}", f"--size={each * place.worker_count}",
     ]  # fmt: skip
 
 
-def _elbencho(corner: Corner, place: CornerDirectory) -> list[str]:
-    where, workers = f"{place.directory}/box", str(place.workers)
-    if corner.moves:
+def _elbencho(corner: BoxTest, place: CornerDirectory) -> list[str]:
+    where, workers = f"{place.directory_path}/box", str(place.worker_count)
+    if corner.moves_bytes:
         given = [
             "-w" if corner.what == "write" else "-r",
             "--nolive",
@@ -123,14 +123,20 @@ def _elbencho(corner: Corner, place: CornerDirectory) -> list[str]:
             "-b",
             str(corner.record_bytes),
         ]
-        each = place.side_bytes // place.workers // corner.record_bytes * corner.record_bytes
+        each = place.side_bytes // place.worker_count // corner.record_bytes * corner.record_bytes
         if corner.side == "easy":
             direct = ["--direct"] if place.direct else []
-            return [*given, *direct, "-s", str(each), *(f"{where}/own.{n}" for n in range(place.workers))]
-        return [*given, "--strided", "-s", str(each * place.workers), f"{where}/shared"]
+            return [
+                *given,
+                *direct,
+                "-s",
+                str(each),
+                *(f"{where}/own.{n}" for n in range(place.worker_count)),
+            ]
+        return [*given, "--strided", "-s", str(each * place.worker_count), f"{where}/shared"]
     does = {"create": ["-d", "-w"], "stat": ["--stat"], "open": ["-r"], "delete": ["-F"]}[corner.what]
     size = HARD_FILE_BYTES if corner.side == "hard" else 0
-    names = max(1, place.most_names // place.workers)
+    names = max(1, place.most_names // place.worker_count)
     of = [
         "-n",
         "1" if corner.side == "easy" else "0",
@@ -144,18 +150,18 @@ def _elbencho(corner: Corner, place: CornerDirectory) -> list[str]:
     return [*does, "--nolive", "-t", workers, *of, f"{where}/{corner.side}"]
 
 
-def value(engine: str, corner: Corner, output: bytes) -> float:
+def value(engine: str, corner: BoxTest, output: bytes) -> float:
     """B/s or operations a second. Raises Refused."""
     kind = kinds.named("elbencho-table" if engine == "elbencho" else engine)
     result = kinds.parse(Source(engine, output), kind)
-    metric = "entries" if engine == "elbencho" and not corner.moves else corner.metric
+    metric = "entries" if engine == "elbencho" and not corner.moves_bytes else corner.metric_name
     ends = {"ior": corner.what, "mdtest": _MDTEST.get(corner.what, "")}.get(engine, "")
     if metric == "entries":
         ends = _ELBENCHO[corner.what]
     for measure in result.measures:
         if measure.metric == metric and measure.workload.endswith(ends):
             return measure.value
-    raise Refused(f"{engine}: prints no {corner.metric} of this corner")
+    raise Refused(f"{engine}: prints no {corner.metric_name} of this corner")
 
 
 async def corners(
@@ -219,7 +225,7 @@ def _environment() -> Mapping[str, str]:
 
 async def _dropped(private: PrivateDirectory) -> float:
     """What is in memory still of the files that it made, after dropping: the largest share of one."""
-    await flush(private, LONGEST_S)
+    await flush_file_system(private, LONGEST_S)
     return await asyncio.to_thread(_drop_all, private.fd)
 
 
@@ -229,7 +235,7 @@ def _drop_all(directory: int) -> float:
         for name in names:
             fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=at)
             try:
-                most = max(most, residency.drop(fd))
+                most = max(most, residency.drop_pages(fd))
             finally:
                 os.close(fd)
     return most

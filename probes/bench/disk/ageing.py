@@ -11,12 +11,12 @@ import random
 from collections.abc import Sequence
 
 from probes.bench.disk.budget import WriteBudget
-from probes.bench.disk.flush import flush
-from probes.bench.engine.pool import Pool, WorkerFailed
+from probes.bench.disk.flush import flush_file_system
+from probes.bench.engine.pool import WorkerFailed, WorkerPool
 from probes.bench.engine.spec import BlockReply, Spec
-from probes.bench.engine.summary import slice_ends, summed
+from probes.bench.engine.summary import combine_replies, slice_ends
 from probes.bench.measured import Measured, NotApplicable
-from probes.bench.workloads import MIB, Load
+from probes.bench.workloads import MIB, EngineLoad
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
 from probes.system.disk.diskstats import grown, leaf_counters
@@ -29,7 +29,7 @@ LARGEST_FILE = 4 * MIB
 SYNC_AT_MOST_S = 60.0
 FREED_AT_MOST_S = 2
 
-CHURN = Load(
+CHURN = EngineLoad(
     id="churn",
     title="new files of some MiB, four at a time, each synced",
     kind="write",
@@ -64,14 +64,14 @@ class ChurnBench:
         self.leaves = tuple(leaves)
         self.budget = budget
         self._rng = random.Random(seed)
-        self._pool = Pool([private.fd])
+        self._pool = WorkerPool([private.fd])
         self._direct = True
 
-    async def block(self, seconds: float, most_bytes: int) -> Measured:
+    async def measure_block(self, seconds: float, most_bytes: int) -> Measured:
         """New files for `seconds` or `most_bytes`, whichever is less. Raises NotApplicable, BenchRefused."""
-        if refusal := self.budget.refusal(max(most_bytes, least_bytes()), CHURN.id):
+        if refusal := self.budget.refusal_text(max(most_bytes, least_bytes()), CHURN.id):
             raise NotApplicable(refusal)
-        before = self._written()
+        before = self._written_bytes()
         try:
             replies = await self._written_by_workers(seconds, most_bytes)
         except WorkerFailed as error:
@@ -79,23 +79,23 @@ class ChurnBench:
                 f"{self.private.path}, new files: {error}{whose_error(self.private.path, error.errno)}",
                 error.errno,
             ) from error
-        moved = grown(before, self._written())
-        self.budget.spend(sum(reply["n"] for reply in replies) * STEP_BYTES, moved, CHURN.id)
-        return summed(CHURN, replies, slice_ends(seconds), False, moved)
+        moved = grown(before, self._written_bytes())
+        self.budget.charge(sum(reply["n"] for reply in replies) * STEP_BYTES, moved, CHURN.id)
+        return combine_replies(CHURN, replies, slice_ends(seconds), False, moved)
 
     async def _written_by_workers(self, seconds: float, most_bytes: int) -> list[BlockReply]:
         share = max(1, most_bytes // WORKERS // STEP_BYTES)
         while True:
-            specs = [self._spec(seconds, share) for _ in range(WORKERS)]
+            specs = [self._churn_spec(seconds, share) for _ in range(WORKERS)]
             try:
-                return await self._pool.block(specs, LEAD_S)
+                return await self._pool.run_block(specs, LEAD_S)
             except WorkerFailed as error:
                 # A file system that refuses O_DIRECT: the synced files reach the device all the same.
                 if not self._direct or error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
                     raise
                 self._direct = False
 
-    def _spec(self, seconds: float, most: int) -> Spec:
+    def _churn_spec(self, seconds: float, most: int) -> Spec:
         ends = slice_ends(seconds)
         return {
             "kind": "churn",
@@ -112,16 +112,16 @@ class ChurnBench:
         }
 
     async def delete(self) -> int:
-        """Deletes what was written since the last time; bytes. They are free once `sync` has returned."""
+        """Deletes what was written since the last time; bytes. They are free once `sync_until_free` has returned."""
         return await asyncio.to_thread(_delete, self.private)
 
-    async def sync(self) -> None:
+    async def sync_until_free(self) -> None:
         """The file system's journal is written: only then do the deleted files' blocks count as free.
 
         XFS takes a deleted file's blocks back in the background (fs/xfs/xfs_icache.c, inodegc; statfs pushes it): so
         until nothing more becomes free, at most 2 s, and then once more.
         """
-        await flush(self.private, SYNC_AT_MOST_S)
+        await flush_file_system(self.private, SYNC_AT_MOST_S)
         last = -1
         for _ in range(FREED_AT_MOST_S * 10):
             free = await asyncio.to_thread(_free_blocks, self.private.fd)
@@ -129,11 +129,11 @@ class ChurnBench:
                 break
             last = free
             await asyncio.sleep(0.1)
-        await flush(self.private, SYNC_AT_MOST_S)
+        await flush_file_system(self.private, SYNC_AT_MOST_S)
 
-    def _written(self) -> int | None:
-        found = leaf_counters(self.host, self.leaves)
-        return None if found is None else sum(c.write_bytes for c in found)
+    def _written_bytes(self) -> int | None:
+        counters = leaf_counters(self.host, self.leaves)
+        return None if counters is None else sum(c.write_bytes for c in counters)
 
     async def close(self) -> None:
         """Ends the workers; the directory's owner removes what is in it. May be called twice."""

@@ -2,7 +2,7 @@
 
 from probes.bench.measured import Measured
 
-LEAST_SHARE = 0.95
+MIN_DEVICE_SHARE = 0.95
 
 
 def cache_check(measured: Measured) -> str:
@@ -13,6 +13,6 @@ def cache_check(measured: Measured) -> str:
     if measured.device_bytes is None or measured.bytes <= 0:
         return ""
     share = measured.device_bytes / measured.bytes
-    if share >= LEAST_SHARE:
+    if share >= MIN_DEVICE_SHARE:
         return ""
     return f"served by a cache: {100 * share:.0f} % of the bytes read came from the device"

@@ -24,14 +24,14 @@ class LeafBytes:
     def __init__(self, host: Host, directories: Iterable[str]) -> None:
         self.host = host
         places = [placement(host, directory) for directory in dict.fromkeys(directories)]
-        found = (leaf for place in places if not isinstance(place, Absent) for leaf in place.leaves)
-        self.leaves = tuple(dict.fromkeys(found))
+        leaves = (leaf for place in places if not isinstance(place, Absent) for leaf in place.leaves)
+        self.leaves = tuple(dict.fromkeys(leaves))
         self._before: list[DiskCounters] | None = None
 
     def begin(self) -> None:
         self._before = leaf_counters(self.host, self.leaves)
 
-    def moved(self) -> BytesMoved | None:
+    def bytes_moved(self) -> BytesMoved | None:
         """Since `begin`, over all leaves; None without any, or where one came, went or began to count anew."""
         now = leaf_counters(self.host, self.leaves)
         if self._before is None or now is None:

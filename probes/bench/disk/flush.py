@@ -13,7 +13,7 @@ from probes.private_directory import PrivateDirectory
 LOOK_S = 0.01
 
 
-async def flush(private: PrivateDirectory, at_most_s: float) -> bool:
+async def flush_file_system(private: PrivateDirectory, at_most_s: float) -> bool:
     """Whether the file system that it lies on was written within the time."""
     program = tool("sync")
     if program is None:

@@ -20,10 +20,10 @@ Direction: TypeAlias = Literal["read", "write"]
 FACTOR = 2.0  # design, the built-in storage engine: twice as long ...
 LASTING_S = 3.0  # ... for 3 s
 # Twice a tenth of a millisecond is noise to whoever waits; below this it is no suffering.
-LEAST_LONGER_S = 0.001
-LEAST_BASELINE = 20  # requests of others while we were silent, before anything can be compared
-LEAST_REQUESTS = 3  # of others in a block
-LEAST_SHARE = 0.2  # of all requests in our own direction
+MIN_LONGER_S = 0.001
+MIN_BASELINE_REQUESTS = 20  # requests of others while we were silent, before anything can be compared
+MIN_REQUESTS = 3  # of others in a block
+MIN_FOREIGN_SHARE = 0.2  # of all requests in our own direction
 
 
 class _Waited(msgspec.Struct):
@@ -36,7 +36,7 @@ class _Waited(msgspec.Struct):
 
 
 class ForeignWait:
-    """One for the devices that a block loads. `calm` in the gap before a block, `sample` after it.
+    """One for the devices that a block loads. `learn_usual_wait` in the gap before a block, `sample` after it.
 
     `stopped` says why the run must not go on, once others have waited twice as long over 3 s of blocks in a row.
     """
@@ -47,11 +47,11 @@ class ForeignWait:
         self.stopped = ""
         self._baseline: dict[Direction, _Waited] = {"read": _Waited(), "write": _Waited()}
         self._lasting_s = 0.0
-        self._last = self._counters()
+        self._last = self._read_counters()
 
-    def calm(self) -> None:
+    def learn_usual_wait(self) -> None:
         """Nothing of ours has run since the last call: all that moved is others', and what is usual for them."""
-        moved = self._moved()
+        moved = self._wait_since_last()
         for direction, waited in moved.items():
             usual = self._baseline[direction]
             usual.requests += waited.requests
@@ -68,14 +68,18 @@ class ForeignWait:
         """
         worst: float | None = None
         longer = False
-        for way, waited in self._moved().items():
-            theirs = waited if way != direction else _rest(waited, our_requests, our_wait_s)
+        for way, waited in self._wait_since_last().items():
+            foreign_wait = waited if way != direction else _foreign_part(waited, our_requests, our_wait_s)
             usual = self._baseline[way]
-            if theirs is None or theirs.requests < LEAST_REQUESTS or usual.requests < LEAST_BASELINE:
+            if (
+                foreign_wait is None
+                or foreign_wait.requests < MIN_REQUESTS
+                or usual.requests < MIN_BASELINE_REQUESTS
+            ):
                 continue
-            ratio = theirs.each_s / max(usual.each_s, 1e-6)
+            ratio = foreign_wait.each_s / max(usual.each_s, 1e-6)
             worst = ratio if worst is None else max(worst, ratio)
-            longer |= ratio >= FACTOR and theirs.each_s - usual.each_s >= LEAST_LONGER_S
+            longer |= ratio >= FACTOR and foreign_wait.each_s - usual.each_s >= MIN_LONGER_S
         self._lasting_s = self._lasting_s + seconds if longer else 0.0
         if longer and self._lasting_s >= LASTING_S and not self.stopped:
             self.stopped = (
@@ -84,12 +88,12 @@ class ForeignWait:
             )
         return worst
 
-    def _counters(self) -> dict[str, DiskCounters]:
+    def _read_counters(self) -> dict[str, DiskCounters]:
         counters = disk_counters(self.host) if self.leaves else {}
         return {} if isinstance(counters, Absent) else counters
 
-    def _moved(self) -> dict[Direction, _Waited]:
-        now, before = self._counters(), self._last
+    def _wait_since_last(self) -> dict[Direction, _Waited]:
+        now, before = self._read_counters(), self._last
         self._last = now
         pairs = [(before[leaf], now[leaf]) for leaf in self.leaves if leaf in before and leaf in now]
         return {
@@ -109,10 +113,10 @@ def our_wait_s(measured: Measured) -> float:
     return sum(bound * count for bound, count in measured.histogram) / 1e9
 
 
-def _rest(waited: _Waited, our_requests: int | None, our_wait: float) -> _Waited | None:
+def _foreign_part(waited: _Waited, our_requests: int | None, our_wait: float) -> _Waited | None:
     if our_requests is None:
         return None
-    theirs = waited.requests - our_requests
-    if theirs < LEAST_SHARE * waited.requests:
+    foreign_requests = waited.requests - our_requests
+    if foreign_requests < MIN_FOREIGN_SHARE * waited.requests:
         return None
-    return _Waited(theirs, max(0.0, waited.seconds - our_wait))
+    return _Waited(foreign_requests, max(0.0, waited.seconds - our_wait))

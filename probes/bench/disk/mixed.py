@@ -17,13 +17,13 @@ import msgspec
 from probes.bench.disk.budget import WriteBudget
 from probes.bench.disk.cache import cache_check
 from probes.bench.disk.mixes import File, Mix, Role, files_bytes
-from probes.bench.disk.preparation import Progress, fill
+from probes.bench.disk.preparation import Progress, fill_files
 from probes.bench.engine.files import TestFile, open_unnamed, part_of
-from probes.bench.engine.histogram import coarser
-from probes.bench.engine.pool import Pool
+from probes.bench.engine.histogram import coarser_buckets
+from probes.bench.engine.pool import WorkerPool
 from probes.bench.engine.spec import BlockReply, Spec
-from probes.bench.engine.summary import slice_ends, summed
-from probes.bench.measured import BenchRefused, Measured, NotApplicable, Within
+from probes.bench.engine.summary import combine_replies, slice_ends
+from probes.bench.measured import BenchRefused, Measured, NotApplicable, ValueWithin
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
 from probes.system.disk.diskstats import grown, leaf_counters, moved_bytes
@@ -67,23 +67,23 @@ class MixedBench:
         self.write_rate = write_rate
         self._rng = random.Random(seed)
         self._files: dict[File, TestFile] = {}
-        self._pool = Pool(())
+        self._pool = WorkerPool(())
         self.last: tuple[int, int, float] | None = None  # of the last block: our bytes, others', seconds
 
-    async def prepare(self, mixes: Sequence[Mix], progress: Progress | None = None) -> None:
+    async def prepare_files(self, mixes: Sequence[Mix], progress: Progress | None = None) -> None:
         """Makes and fills the files. Raises BenchRefused with one line; then nothing is left."""
         sizes = files_bytes(self.size_bytes, mixes)
-        if refusal := self.budget.refusal(sum(sizes.values())):
+        if refusal := self.budget.refusal_text(sum(sizes.values())):
             raise BenchRefused(f"{self.directory}: {refusal}")
         try:
             for file, size in sizes.items():
                 self._files[file] = await asyncio.to_thread(
                     open_unnamed, self.private.fd, self.directory, size
                 )
-            self._pool = Pool([file.fd for file in self._files.values()])
+            self._pool = WorkerPool([file.fd for file in self._files.values()])
             laid = [(self.directory, file) for file in self._files.values()]
             moved = partial(moved_bytes, self.host, self.leaves, "write")
-            await fill(self._pool, laid, self.budget, moved, progress)
+            await fill_files(self._pool, laid, self.budget, moved, progress)
             buffered = self._files.get("buffered")
             if buffered is not None and buffered.direct:
                 _without_direct(buffered.fd)
@@ -91,34 +91,34 @@ class MixedBench:
             await self.close()
             raise
 
-    async def block(self, mix: Mix, seconds: float, onset_s: float = 0.0) -> Measured:
+    async def measure_block(self, mix: Mix, seconds: float, onset_s: float = 0.0) -> Measured:
         """One block of all roles at once, its first `onset_s` apart, then fdatasync and silence on the device.
 
         Raises NotApplicable (write bound spent, served by a cache), WorkerFailed where a worker died.
         """
-        self.budget.check(self._expected(mix, seconds))
+        self.budget.check(self._expected_bytes(mix, seconds))
         ends = slice_ends(seconds, onset_s)
-        specs = [self._spec(role, n, ends) for role in mix.roles for n in range(role.load.workers)]
-        before = self._moved()
-        replies = await self._pool.block(specs, LEAD_S + 0.0002 * len(specs))
-        await self.settle()
-        moved = [grown(a, b) for a, b in zip(before, self._moved(), strict=True)]
-        measured = self._combined(mix, replies, ends, onset_s > 0, moved[0])
-        read, written = (_bytes(mix, replies, kind) for kind in ("read", "write"))
-        theirs = sum(m for m in moved if m is not None) - read - written
-        self.last = (read + written, max(0, theirs), seconds)
-        if mix.writes:
-            self.budget.spend(written, moved[1])
+        specs = [self._worker_spec(role, n, ends) for role in mix.roles for n in range(role.load.workers)]
+        before = self._moved_bytes()
+        replies = await self._pool.run_block(specs, LEAD_S + 0.0002 * len(specs))
+        await self.wait_until_settled()
+        moved = [grown(a, b) for a, b in zip(before, self._moved_bytes(), strict=True)]
+        measured = self._combine_roles(mix, replies, ends, onset_s > 0, moved[0])
+        read, written = (_bytes_of_kind(mix, replies, kind) for kind in ("read", "write"))
+        foreign_bytes = sum(m for m in moved if m is not None) - read - written
+        self.last = (read + written, max(0, foreign_bytes), seconds)
+        if mix.has_writers:
+            self.budget.charge(written, moved[1])
             # The guards reckon bytes by operations: beside writers at a rate of their own that tells nothing.
             measured = msgspec.structs.replace(measured, device_bytes=None)
         return measured
 
-    def _expected(self, mix: Mix, seconds: float) -> int:
+    def _expected_bytes(self, mix: Mix, seconds: float) -> int:
         writers = sum(role.load.workers for role in mix.roles if role.load.kind == "write")
         rate = self.write_rate if self.write_rate is not None else 64 << 20
         return int(writers * rate * seconds)
 
-    def _spec(self, role: Role, index: int, ends: list[float]) -> Spec:
+    def _worker_spec(self, role: Role, index: int, ends: list[float]) -> Spec:
         load = role.load
         spec: Spec = {
             "kind": load.kind,
@@ -143,7 +143,7 @@ class MixedBench:
             spec["rate"] = self.write_rate
         return spec
 
-    def _combined(
+    def _combine_roles(
         self,
         mix: Mix,
         replies: list[BlockReply],
@@ -152,18 +152,18 @@ class MixedBench:
         moved: int | None,
     ) -> Measured:
         """The first role leads: its operations, percentiles and histogram; every role gives its metric."""
-        parts = [summed(role.load, own, ends, onset, None) for role, own in _by_role(mix, replies)]
-        read = _bytes(mix, replies, "read")
+        parts = [combine_replies(role.load, own, ends, onset, None) for role, own in _by_role(mix, replies)]
+        read = _bytes_of_kind(mix, replies, "read")
         lead = msgspec.structs.replace(parts[0], bytes=read, device_bytes=moved if read else None)
         if why := cache_check(lead):
             raise NotApplicable(why)
-        whole = _merged(mix, parts, lead)
+        merged = _merge_roles(mix, parts, lead)
         first = [p.onset for p in parts if p.onset is not None]
         if len(first) == len(parts):
-            return msgspec.structs.replace(whole, onset=_merged(mix, first, first[0]))
-        return whole
+            return msgspec.structs.replace(merged, onset=_merge_roles(mix, first, first[0]))
+        return merged
 
-    async def settle(self) -> None:
+    async def wait_until_settled(self) -> None:
         """fdatasync of every written file, then until nothing is in flight on the leaves.
 
         A writer under way must not be carried over into the next variant's block, and no scheduler is switched under
@@ -171,7 +171,7 @@ class MixedBench:
         """
         for name in ("direct", "buffered"):
             file = self._files.get(name)
-            if file is not None and not await self._pool.sync([file.fd], SETTLE_AT_MOST_S):
+            if file is not None and not await self._pool.sync_files([file.fd], SETTLE_AT_MOST_S):
                 raise BenchRefused(
                     f"{self.directory}: what was written did not reach the device within {SETTLE_AT_MOST_S:.0f} s: "
                     "it hangs or is very slow, and nothing more is measured or switched on it; see dmesg"
@@ -181,10 +181,10 @@ class MixedBench:
         while busy := self._in_flight():
             if time.monotonic() >= until:
                 hangs = before is not None and before == leaf_counters(self.host, self.leaves)
-                what = "nothing of what is in flight comes back" if hangs else "others' I/O never pauses"
+                reason = "nothing of what is in flight comes back" if hangs else "others' I/O never pauses"
                 after = "it hangs; see dmesg" if hangs else "try again when the device is quieter"
                 raise BenchRefused(
-                    f"{busy}: {what} for {SILENCE_AT_MOST_S:.0f} s, so the scheduler is not switched; {after}"
+                    f"{busy}: {reason} for {SILENCE_AT_MOST_S:.0f} s, so the scheduler is not switched; {after}"
                 )
             await asyncio.sleep(LOOK_S)
 
@@ -193,7 +193,7 @@ class MixedBench:
         held = ((leaf, inflight(self.host, leaf)) for leaf in self.leaves)
         return next((leaf for leaf, now in held if present(now) and any(now)), "")
 
-    def _moved(self) -> list[int | None]:
+    def _moved_bytes(self) -> list[int | None]:
         return [moved_bytes(self.host, self.leaves, kind) for kind in ("read", "write")]
 
     async def close(self) -> None:
@@ -206,7 +206,7 @@ class MixedBench:
         for file in files.values():
             await asyncio.to_thread(os.close, file.fd)
         await self._pool.close()
-        self._pool = Pool(())
+        self._pool = WorkerPool(())
 
 
 def _by_role(mix: Mix, replies: list[BlockReply]) -> list[tuple[Role, list[BlockReply]]]:
@@ -218,13 +218,13 @@ def _by_role(mix: Mix, replies: list[BlockReply]) -> list[tuple[Role, list[Block
     return out
 
 
-def _bytes(mix: Mix, replies: list[BlockReply], kind: str) -> int:
+def _bytes_of_kind(mix: Mix, replies: list[BlockReply], kind: str) -> int:
     """What the workers of one direction moved in the whole block, its onset too."""
     pairs = _by_role(mix, replies)
     return sum(r["n"] * role.load.block_bytes for role, own in pairs for r in own if role.load.kind == kind)
 
 
-def _merged(mix: Mix, parts: list[Measured], lead: Measured) -> Measured:
+def _merge_roles(mix: Mix, parts: list[Measured], lead: Measured) -> Measured:
     values = {name: value for part in parts for name, value in part.values.items()}
     if mix.advantage and len(parts) > 1:
         first, second = (next(iter(p.values.values())) for p in parts[:2])
@@ -234,12 +234,12 @@ def _merged(mix: Mix, parts: list[Measured], lead: Measured) -> Measured:
         values=values,
         cpu_s=sum(p.cpu_s for p in parts),
         within=_second_by_second(lead),
-        histogram=coarser(lead.histogram, COARSE),
+        histogram=coarser_buckets(lead.histogram, COARSE),
         onset=None,
     )
 
 
-def _second_by_second(lead: Measured) -> list[Within]:
+def _second_by_second(lead: Measured) -> list[ValueWithin]:
     """The leading metric inside the block; a long one once a second, which is enough to see an onset fade."""
     own = [w for w in lead.within if w.series in lead.values]
     return own[1::2] if len(own) > 10 else own

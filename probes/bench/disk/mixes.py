@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.bench.command_line import fio_directory, pasted
-from probes.bench.workloads import UNIT, WRITTEN_AT_MOST, Load
+from probes.bench.command_line import fio_directory, shell_line
+from probes.bench.workloads import UNIT, WRITTEN_AT_MOST, EngineLoad
 from probes.safe_read import own_data
 
 File: TypeAlias = Literal["read", "direct", "buffered", "none"]
@@ -19,7 +19,7 @@ File: TypeAlias = Literal["read", "direct", "buffered", "none"]
 class Role(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Workers that do the same. `priority` is (class, level) of ioprio_set(2)."""
 
-    load: Load
+    load: EngineLoad
     file: File
     priority: tuple[int, int] | None = None
 
@@ -40,15 +40,15 @@ class Mix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     control: bool = False
 
     @property
-    def writes(self) -> bool:
+    def has_writers(self) -> bool:
         return any(role.load.kind == "write" for role in self.roles)
 
     @property
-    def writers(self) -> int:
+    def writer_count(self) -> int:
         return sum(role.load.workers for role in self.roles if role.load.kind == "write")
 
     @property
-    def workers(self) -> int:
+    def worker_count(self) -> int:
         return sum(role.load.workers for role in self.roles)
 
 
@@ -87,4 +87,4 @@ def fio_equivalent(mix: Mix, size_bytes: int, directory: str, rate: int | None) 
             words += ["--refill_buffers", *([f"--rate={rate}"] if rate else [])]
         if role.priority:
             words += [f"--prioclass={role.priority[0]}", f"--prio={role.priority[1]}"]
-    return pasted(words)
+    return shell_line(words)

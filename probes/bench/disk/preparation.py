@@ -8,7 +8,7 @@ from typing import TypeAlias
 from probes import units
 from probes.bench.disk.budget import WriteBudget
 from probes.bench.engine.files import TestFile
-from probes.bench.engine.pool import Pool, WorkerFailed
+from probes.bench.engine.pool import WorkerFailed, WorkerPool
 from probes.bench.measured import BenchRefused
 from probes.rights import write_advice
 from probes.system.disk.diskstats import grown
@@ -22,7 +22,7 @@ PIECE_BYTES = 64 << 20
 
 
 @contextmanager
-def opened(directory: str) -> Iterator[int]:
+def open_directory(directory: str) -> Iterator[int]:
     """Its descriptor. Raises BenchRefused where it cannot be had."""
     try:
         fd = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -35,12 +35,12 @@ def opened(directory: str) -> Iterator[int]:
 
 
 def cannot_use(directory: str, error: OSError) -> BenchRefused:
-    said = f"{error.strerror}{whose_error(directory, error.errno)}"
-    return BenchRefused(f"{directory}: {said}; name another directory")
+    reason = f"{error.strerror}{whose_error(directory, error.errno)}"
+    return BenchRefused(f"{directory}: {reason}; name another directory")
 
 
-async def fill(
-    pool: Pool,
+async def fill_files(
+    pool: WorkerPool,
     files: Sequence[tuple[str, TestFile]],
     budget: WriteBudget,
     device_bytes: Callable[[], int | None],
@@ -52,23 +52,23 @@ async def fill(
     """
     total = sum(file.bytes for _, file in files)
     finished = spent = 0
-    seen = device_bytes()
+    last_device_bytes = device_bytes()
 
-    def spend(written: int) -> None:
-        nonlocal spent, seen
+    def charge_budget(written: int) -> None:
+        nonlocal spent, last_device_bytes
         now = device_bytes()
-        budget.spend(written - spent, grown(seen, now))
-        spent, seen = written, now
+        budget.charge(written - spent, grown(last_device_bytes, now))
+        spent, last_device_bytes = written, now
 
-    def tell(written: int) -> None:
+    def report_written(written: int) -> None:
         if finished + written - spent >= PIECE_BYTES:
-            spend(finished + written)
+            charge_budget(finished + written)
         if progress is not None:
             progress(finished + written, total)
 
     for directory, file in files:
         try:
-            await pool.long("fill", tell, fd=file.fd, bytes=file.bytes)
+            await pool.run_long("fill", report_written, fd=file.fd, bytes=file.bytes)
         except WorkerFailed as error:
             raise BenchRefused(
                 f"{directory}: writing the test file of {units.size(file.bytes)} failed: "
@@ -78,4 +78,4 @@ async def fill(
             raise cannot_use(directory, error) from error
         finished += file.bytes
     if finished > spent:
-        spend(finished)
+        charge_budget(finished)

@@ -40,8 +40,8 @@ _SMART_TRANSPORTS = frozenset({"sata", "sas", "nvme"})
 class Suitability(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a directory may be measured: `refusal` is empty where it may.
 
-    `size_bytes` is for `StorageBench`; `notes` belong beside the verdict; `placement` is known unless it is refused
-    before that.
+    `size_bytes` is for `StorageBench`; `suitability_notes` belong beside the verdict; `placement` is known unless
+    it is refused before that.
     """
 
     directory: str
@@ -51,7 +51,7 @@ class Suitability(msgspec.Struct, frozen=True, kw_only=True):
     placement: Placement | None = None
 
 
-def suitability(
+def check_suitability(
     host: Host,
     directory: str,
     *,
@@ -64,32 +64,32 @@ def suitability(
     Reads only. Takes some milliseconds, with SMART (root) up to seconds.
     """
     if not host.live:
-        return _refused(
+        return _refused_directory(
             directory, f"{directory}: a captured tree cannot be measured; run it on the host itself"
         )
     placed = placement(host, directory)
     if isinstance(placed, Absent):
-        return _refused(directory, _no_place(directory, placed))
+        return _refused_directory(directory, _no_place(directory, placed))
     why = refused_file_system(placed, explicit)
     if not why and isinstance(alive := host.statvfs(placed.directory), Absent) and alive.kind == "timeout":
         why = _no_place(directory, alive)  # what follows is asked from this process, which must not hang
     why = why or refused_directory(placed.directory)
     why = why or refused_stack(host, placed, explicit) or refused_health(host, placed)
     if why:
-        return _refused(directory, why, placed)
+        return _refused_directory(directory, why, placed)
     try:
         size = _size(host, placed.directory, size_bytes, workloads)
     except BenchRefused as refused:
-        return _refused(directory, str(refused), placed)
+        return _refused_directory(directory, str(refused), placed)
     return Suitability(
         directory=placed.directory,
         size_bytes=size,
         placement=placed,
-        notes=tuple(notes(host, placed, workloads)),
+        notes=tuple(suitability_notes(host, placed, workloads)),
     )
 
 
-def _refused(directory: str, why: str, placed: Placement | None = None) -> Suitability:
+def _refused_directory(directory: str, why: str, placed: Placement | None = None) -> Suitability:
     return Suitability(directory=directory, refusal=why, placement=placed)
 
 
@@ -118,12 +118,12 @@ def refused_file_system(placed: Placement, explicit: bool) -> str:
         return f"{directory} is on {placed.leaves[0]}: that is memory, not a disk; name another directory"
     if "ro" in placed.mount.options:
         return f"{directory} is mounted read-only ({placed.mount.mountpoint}); name another directory"
-    if (what := indirect(kind)) and not explicit and kind != _UNASKED:
-        return f"{directory} is on {kind}, {what}: measured only when it is named"
+    if (description := indirect_kind(kind)) and not explicit and kind != _UNASKED:
+        return f"{directory} is on {kind}, {description}: measured only when it is named"
     return ""
 
 
-def indirect(fstype: str) -> str:
+def indirect_kind(fstype: str) -> str:
     """What stands between this kind of file system and a disk of this host; "" for the others."""
     if fstype in NETWORK:
         return "a network file system"
@@ -135,18 +135,18 @@ def indirect(fstype: str) -> str:
 def refused_directory(path: str) -> str:
     """No directory, or no right to make files in it: as whom, and which right is missing."""
     try:
-        found = os.stat(path)  # noqa: PTH116
+        state = os.stat(path)  # noqa: PTH116
     except OSError as error:
         why = f"{os.strerror(error.errno or 0)}{whose_error(path, error.errno)}"
         return f"{path}: {why}; name another directory"
-    if not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(state.st_mode):
         return f"{path} is not a directory; name one that is"
     if os.access(path, os.W_OK | os.X_OK, effective_ids=True):
         return ""
-    mode = stat.S_IMODE(found.st_mode)
+    mode = stat.S_IMODE(state.st_mode)
     return (
-        f"{path}: {_user(os.geteuid())} may not write here (mode {mode:04o}, owner {_user(found.st_uid)}, "
-        f"group {_group(found.st_gid)}); name a directory of yours, or run as root"
+        f"{path}: {_user_name(os.geteuid())} may not write here (mode {mode:04o}, owner {_user_name(state.st_uid)}, "
+        f"group {_group(state.st_gid)}); name a directory of yours, or run as root"
     )
 
 
@@ -165,17 +165,18 @@ def refused_stack(host: Host, placed: Placement, explicit: bool) -> str:
             return f"{placed.directory} is on {name}, which is in a {array.action}{done}: wait for its end"
     if isinstance(placed.device, Absent) or (pool := thin_pool(host, placed.device)) is None:
         return ""
-    where = f"{placed.directory} is on the thin pool {pool.name}"
-    for what, fill in (("data", pool.data), ("metadata", pool.metadata)):
+    location = f"{placed.directory} is on the thin pool {pool.name}"
+    for part_name, fill in (("data", pool.data), ("metadata", pool.metadata)):
         if present(fill) and fill > THIN_AT_MOST:
             return (
-                f"{where}, whose {what} is {100 * fill:.0f} % full (at most {100 * THIN_AT_MOST:.0f} %): a full pool "
+                f"{location}, whose {part_name} is {100 * fill:.0f} % full (at most "
+                f"{100 * THIN_AT_MOST:.0f} %): a full pool "
                 "stops every volume in it; extend it (lvextend) or name another directory"
             )
     if present(pool.mode) and pool.mode != "rw":
-        return f"{where}, which is in the mode {pool.mode}: repair it first (lvs -a)"
+        return f"{location}, which is in the mode {pool.mode}: repair it first (lvs -a)"
     if isinstance(pool.data, Absent) and not explicit:
-        return f"{where}, whose fill is unknown ({pool.data.reason}): run as root, or name it yourself"
+        return f"{location}, whose fill is unknown ({pool.data.reason}): run as root, or name it yourself"
     return ""
 
 
@@ -200,16 +201,16 @@ def refused_health(host: Host, placed: Placement) -> str:
 
 def smart_failing(answer: str | Absent) -> bool:
     """True only where `smartctl -j -H` says so in its own words."""
-    told = answer if isinstance(answer, Absent) else of_json(answer)
-    return not isinstance(told, Absent) and not told.passed
+    health = answer if isinstance(answer, Absent) else of_json(answer)
+    return not isinstance(health, Absent) and not health.passed
 
 
-def notes(host: Host, placed: Placement, workloads: Sequence[str] = IDS) -> Iterator[str]:
+def suitability_notes(host: Host, placed: Placement, workloads: Sequence[str] = IDS) -> Iterator[str]:
     """What is allowed but must be said beside the verdict."""
     kind = placed.mount.fstype
-    if what := indirect(kind):
+    if description := indirect_kind(kind):
         yield (
-            f"{placed.directory} is on {kind}, {what}: the verdict is about that file system, not about a "
+            f"{placed.directory} is on {kind}, {description}: the verdict is about that file system, not about a "
             "disk"
         )
     if why := served_by_memory(host, placed.leaves):
@@ -248,7 +249,7 @@ def _no_place(directory: str, why: Absent) -> str:
         case "missing":
             return f"{directory} does not exist; name one that exists"
         case "permission":
-            return f"{directory} cannot be reached by {_user(os.geteuid())}: {why.reason}; name another directory"
+            return f"{directory} cannot be reached by {_user_name(os.geteuid())}: {why.reason}; name another directory"
         case "timeout":
             return (
                 f"{directory} does not answer (a dead network mount?): {why.reason}; name another directory"
@@ -256,7 +257,7 @@ def _no_place(directory: str, why: Absent) -> str:
     return f"{directory}: where it lies cannot be found out: {why.reason}; name another directory"
 
 
-def _user(uid: int) -> str:
+def _user_name(uid: int) -> str:
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:

@@ -17,23 +17,23 @@ import msgspec
 
 from probes import units
 from probes.bench.disk.budget import PRESUMED_SYNCED, WriteBudget
-from probes.bench.disk.preparation import Progress, cannot_use, fill, opened
+from probes.bench.disk.preparation import Progress, cannot_use, fill_files, open_directory
 from probes.bench.engine.files import FileSet, TestFile, part_of
-from probes.bench.engine.loads.metadata import linkable
-from probes.bench.engine.pool import Crew, Pool, WorkerFailed
+from probes.bench.engine.loads.metadata import supports_links
+from probes.bench.engine.pool import SharedWorkers, WorkerFailed, WorkerPool
 from probes.bench.engine.spec import BlockReply, Spec
-from probes.bench.engine.summary import slice_ends, summed
+from probes.bench.engine.summary import combine_replies, slice_ends
 from probes.bench.measured import BenchRefused, Measured, NotApplicable, WriteBudgetSpent
 from probes.bench.workloads import (
     IDS,
     NAMES_AT_ONCE,
-    Load,
+    EngineLoad,
     file_bytes,
     load_of,
     place_bytes,
     prepared_bytes,
 )
-from probes.bench.workloads import places as usual_places
+from probes.bench.workloads import place_count as usual_places
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
 from probes.system.disk.backing import served_by_memory
@@ -48,7 +48,7 @@ REHEARSED_BYTES = 64 << 20  # written at most by it
 LARGE_BYTES = 256 << 10  # writes from here on amplify little: a journal's commit is small beside them
 # What can be decided with, as an experiment counts: a warm-up, then four groups of two blocks a bench.
 FEWEST_BLOCKS = 9
-MOST_TRIES = 3  # of a block that is faster than foreseen: each of them tells the pace anew
+MAX_TRIES = 3  # of a block that is faster than foreseen: each of them tells the pace anew
 QUIET_AT_MOST_S = 2.0
 BUSY_AT_MOST_S = 0.1  # once others were seen to keep the device busy, waiting for silence is no use
 
@@ -82,7 +82,7 @@ class StorageBench:
         stretch: float = 0.0,
         *,
         budget: WriteBudget | None = None,
-        crew: Crew | None = None,
+        crew: SharedWorkers | None = None,
         places: int = 0,
         links: bool = False,
     ) -> None:
@@ -100,17 +100,17 @@ class StorageBench:
         self.places = places or usual_places(self.size_bytes)
         self.links = links
         self._files = FileSet()
-        self.crew = crew if crew is not None else Crew()
+        self.crew = crew if crew is not None else SharedWorkers()
         self._rates: dict[str, float] = {}  # bytes a second, by load
         self._begun: set[str] = set()  # writing loads whose blocks are measured
         self._quiet_s = QUIET_AT_MOST_S
 
     @property
-    def _pool(self) -> Pool:
+    def _worker_pool(self) -> WorkerPool:
         return self.crew.pool
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def result_notes(self) -> tuple[str, ...]:
         """What must be said beside every result of this directory."""
         notes = []
         if any(not file.direct for file in self._files):
@@ -119,11 +119,11 @@ class StorageBench:
             notes.append("no device counters: whether reads reach the device could not be checked")
         return tuple(notes)
 
-    def file(self, kind: str) -> TestFile:
-        """The (first) test file that is "read" or "write"; IndexError before `prepare`."""
-        return self._files.of(kind)[0]
+    def test_file(self, kind: str) -> TestFile:
+        """The (first) test file that is "read" or "write"; IndexError before `prepare_files`."""
+        return self._files.files_of_kind(kind)[0]
 
-    async def prepare(self, progress: Progress | None = None, workloads: Sequence[str] = ()) -> None:
+    async def prepare_files(self, progress: Progress | None = None, workloads: Sequence[str] = ()) -> None:
         """`prepare_all` for one bench."""
         await self.prepare_all([self], progress, workloads)
 
@@ -143,24 +143,26 @@ class StorageBench:
         budget, host = benches[0].budget, benches[0].host
         leaves = tuple(dict.fromkeys(leaf for bench in benches for leaf in bench.leaves))
         try:
-            if refusal := budget.refusal(sum(prepared_bytes(bench.size_bytes, wanted) for bench in benches)):
+            if refusal := budget.refusal_text(
+                sum(prepared_bytes(bench.size_bytes, wanted) for bench in benches)
+            ):
                 raise BenchRefused(f"{', '.join(bench.directory for bench in benches)}: {refusal}")
             for bench in benches:
                 bench._files.begin()
             laid: list[tuple[str, TestFile]] = []
             for bench, number in order:
-                laying = asyncio.ensure_future(asyncio.to_thread(bench._lay, number, kinds))
+                laying = asyncio.ensure_future(asyncio.to_thread(bench._lay_place, number, kinds))
                 try:
                     laid += [(bench.directory, file) for file in await asyncio.shield(laying)]
                 except asyncio.CancelledError:  # what it makes must be there when it is cleared away
                     await asyncio.wait({laying}, timeout=QUIET_AT_MOST_S)
                     raise
             for bench in benches:
-                await bench.crew.join(bench._fds())
+                await bench.crew.join(bench._inherited_fds())
             links = all(bench.links for bench in benches)  # a file system without links has none to make
             for bench in benches:
                 bench.links = links
-            await fill(
+            await fill_files(
                 benches[0].crew.pool, laid, budget, lambda: moved_bytes(host, leaves, "write"), progress
             )
         except BaseException:
@@ -168,26 +170,26 @@ class StorageBench:
                 await bench.close()
             raise
 
-    def _lay(self, number: int, kinds: set[str]) -> list[TestFile]:
+    def _lay_place(self, number: int, kinds: set[str]) -> list[TestFile]:
         """One place, with a file for each of these kinds of load that has files. Raises BenchRefused."""
         if self._files.closed:  # by a run that was ended meanwhile
             return []
         sizes = zip(("read", "write"), place_bytes(self.size_bytes, self.places), strict=True)
         try:
-            with self._place(number) as directory:
+            with self._open_place(number) as directory:
                 return [
                     file
                     for kind, size in sizes
-                    if kind in kinds and (file := self._files.lay(kind, directory, self.directory, size))
+                    if kind in kinds and (file := self._files.lay_file(kind, directory, self.directory, size))
                 ]
         except OSError as error:
             raise cannot_use(self.directory, error) from error
 
     @contextmanager
-    def _place(self, number: int) -> Iterator[int]:
+    def _open_place(self, number: int) -> Iterator[int]:
         """A descriptor of its directory, which is made where there is a directory of our own."""
         if self.private is None:
-            with opened(self.directory) as directory:
+            with open_directory(self.directory) as directory:
                 yield directory
             return
         with suppress(FileExistsError):
@@ -195,23 +197,23 @@ class StorageBench:
         held = PrivateDirectory.at(self.private.fd, f"{self.private.path}/{number}")
         try:
             if self.links:
-                self.links = linkable(held.fd)
+                self.links = supports_links(held.fd)
             yield held.fd
         finally:
             held.close()
 
-    async def share(self, other: StorageBench) -> None:
+    async def share_files_of(self, other: StorageBench) -> None:
         """The very files of another bench, in the place of files of its own: two files need not be equally fast.
 
         (Measured on a virtual disk: synced writes to one of two like files 8 % slower, run for run another one.)
         """
         self._files.copy_from(other._files)
         self.places = other.places
-        await self.crew.join(self._fds())
+        await self.crew.join(self._inherited_fds())
 
-    async def block(
+    async def measure_block(
         self,
-        workload: str | Load,
+        workload: str | EngineLoad,
         seconds: float,
         *,
         onset_s: float = 0.0,
@@ -224,29 +226,29 @@ class StorageBench:
         budget does not hold for a block of full length, WorkerFailed (a BenchRefused) where a worker died. Cancelling
         kills the workers at once; the next block starts new ones.
         """
-        load = workload if isinstance(workload, Load) else load_of(workload)
+        load = workload if isinstance(workload, EngineLoad) else load_of(workload)
         least = load.min_operations if min_operations is None else min_operations
-        for _ in range(MOST_TRIES):
-            most = await self._affordable(load, seconds, least)
-            if (measured := await self._measured(load, seconds, onset_s, least, most)) is not None:
+        for _ in range(MAX_TRIES):
+            most = await self._affordable_bytes(load, seconds, least)
+            if (measured := await self._measure_once(load, seconds, onset_s, least, most)) is not None:
                 return measured
         raise WriteBudgetSpent("the write budget ended this block before its time")
 
-    async def ready(self, workload: str | Load) -> None:
+    async def start_workers(self, workload: str | EngineLoad) -> None:
         """Starts the workers of a load, and learns how much a writing one writes; nothing is measured.
 
         Raises as `block` does.
         """
-        load = workload if isinstance(workload, Load) else load_of(workload)
+        load = workload if isinstance(workload, EngineLoad) else load_of(workload)
         most = None
         if load.kind == "write":
             presumed = 1.0 if load.block_bytes >= LARGE_BYTES else PRESUMED_SYNCED
             self.budget.begin(load.id, load.budget_share, presumed)
             self.budget.check(load.block_bytes * load.workers, load.id)
             most = min(REHEARSED_BYTES, self.budget.left_for(load.id))
-        await self._measured(load, REHEARSAL_S, 0.0, 1, most, rehearsal=True)
+        await self._measure_once(load, REHEARSAL_S, 0.0, 1, most, rehearsal=True)
 
-    async def _affordable(self, load: Load, seconds: float, least: int) -> int | None:
+    async def _affordable_bytes(self, load: EngineLoad, seconds: float, least: int) -> int | None:
         """The most bytes that this block may write (None: it does not write); Spent where a full one is too much.
 
         The first one of a load is not begun where the fewest blocks that can decide are not affordable.
@@ -254,7 +256,7 @@ class StorageBench:
         if load.kind != "write":
             return None
         if load.id not in self._rates:
-            await self.ready(load)
+            await self.start_workers(load)
         wanted = int(max(self._rates.get(load.id, 0.0) * seconds, least * load.block_bytes))
         wanted = min(wanted, load.most_bytes or wanted)
         if load.id not in self._begun:
@@ -264,9 +266,9 @@ class StorageBench:
         left = self.budget.left_for(load.id)
         return min(left, load.most_bytes or left)
 
-    async def _measured(
+    async def _measure_once(
         self,
-        load: Load,
+        load: EngineLoad,
         seconds: float,
         onset_s: float,
         least: int,
@@ -280,35 +282,36 @@ class StorageBench:
         most = None if most_bytes is None else max(1, most_bytes // load.block_bytes // load.workers)
         places = self._rng.sample(range(self.places), self.places)
         specs = [
-            self._spec(load, index, places, ends, least, most, at_most_s) for index in range(load.workers)
+            self._worker_spec(load, index, places, ends, least, most, at_most_s)
+            for index in range(load.workers)
         ]
         device = self.device_bytes(load.kind)
         try:
-            replies = await self._pool.block(specs, LEAD_S + 0.0002 * load.workers)
+            replies = await self._worker_pool.run_block(specs, LEAD_S + 0.0002 * load.workers)
         except WorkerFailed as error:
             raise WorkerFailed(
                 f"{self.directory}, {load.id}: {error}{whose_error(self.directory, error.errno)}", error.errno
             ) from error
         moved = grown(device, self.device_bytes(load.kind))
-        self._account(load, replies, moved)
+        self._charge_budget(load, replies, moved)
         ended = most is not None and any(reply["n"] >= most for reply in replies)
         as_declared = load.most_bytes is not None and most_bytes == load.most_bytes
         if ended and most is not None and not rehearsal and not as_declared:
             self.budget.check(2 * most * load.block_bytes * load.workers, load.id)
             return None
-        measured = summed(load, replies, ends, len(ends) > 1 and ends[0] == onset_s, moved)
+        measured = combine_replies(load, replies, ends, len(ends) > 1 and ends[0] == onset_s, moved)
         if ended and as_declared:
             words = f"ended by its {units.size(most_bytes or 0)} after {measured.seconds:.2f} s"
             remark = "; ".join(filter(None, (words, measured.remark)))
             measured = msgspec.structs.replace(measured, remark=remark)
-        if all(file.direct for file in self._files.of(load.kind)):
+        if all(file.direct for file in self._files.files_of_kind(load.kind)):
             return measured
         remark = "; ".join(filter(None, ("buffered: no O_DIRECT here", measured.remark)))
         return msgspec.structs.replace(measured, remark=remark)
 
-    def _spec(
+    def _worker_spec(
         self,
-        load: Load,
+        load: EngineLoad,
         index: int,
         places: Sequence[int],
         ends: list[float],
@@ -316,7 +319,7 @@ class StorageBench:
         most: int | None,
         at_most_s: float,
     ) -> Spec:
-        return self.side(load, index, places) | {
+        return self.side_spec(load, index, places) | {
             "seed": self._rng.getrandbits(48),
             "slices": ends,
             "least": -(-least // load.workers),
@@ -324,7 +327,7 @@ class StorageBench:
             "at_most_s": at_most_s,
         }
 
-    def side(self, load: Load, index: int, places: Sequence[int]) -> Spec:
+    def side_spec(self, load: EngineLoad, index: int, places: Sequence[int]) -> Spec:
         """What worker `index` of this load does in these places. Raises NotApplicable where it cannot."""
         spec: Spec = {
             "kind": load.kind,
@@ -340,20 +343,20 @@ class StorageBench:
             return spec
         if self.in_memory:
             raise NotApplicable(self.in_memory)
-        if not self._files.of(load.kind):
+        if not self._files.files_of_kind(load.kind):
             raise NotApplicable(f"{self.directory}: no test file was prepared for {load.id}")
-        files = self._files.serve(load.kind, places)
+        files = self._files.files_for_worker(load.kind, places)
         part = part_of(files, index, load.workers, load.block_bytes, sequential=load.sequential)
         return spec | part | {"sync": load.sync, "direct": files[0].direct}
 
-    def _account(self, load: Load, replies: Sequence[BlockReply], moved: int | None) -> None:
+    def _charge_budget(self, load: EngineLoad, replies: Sequence[BlockReply], moved: int | None) -> None:
         if load.kind != "write":
             return
-        ours = sum(reply["n"] for reply in replies) * load.block_bytes
-        self.budget.spend(ours, moved, load.id)
+        our_bytes = sum(reply["n"] for reply in replies) * load.block_bytes
+        self.budget.charge(our_bytes, moved, load.id)
         spent = max(reply["ns"] for reply in replies) / 1e9
         if spent > 0:
-            self._rates[load.id] = ours / spent
+            self._rates[load.id] = our_bytes / spent
 
     def device_bytes(self, kind: str) -> int | None:
         """The leaves' own count of bytes in a load's direction; None without leaves or counters."""
@@ -361,14 +364,14 @@ class StorageBench:
             return None
         return moved_bytes(self.host, self.leaves, kind)
 
-    async def quiesce(self) -> None:
+    async def wait_until_idle(self) -> None:
         """fdatasync of what was written, then until the leaves have nothing in flight; at most 2 s.
 
         A device that others keep busy is never silent: that is found out once, and later waits are short.
         """
         until = time.monotonic() + QUIET_AT_MOST_S
         if written := self._files.take_written():
-            await self._pool.sync(written, QUIET_AT_MOST_S)
+            await self._worker_pool.sync_files(written, QUIET_AT_MOST_S)
         until = min(until, time.monotonic() + self._quiet_s)
         while self._in_flight() > 0:
             if time.monotonic() >= until:
@@ -382,10 +385,10 @@ class StorageBench:
 
     async def close(self) -> None:
         """Ends the workers and closes the files, which frees their space. May be called twice."""
-        await self.crew.leave(self._fds())
+        await self.crew.leave_files(self._inherited_fds())
         await asyncio.to_thread(self._files.close)
 
-    def _fds(self) -> list[int]:
+    def _inherited_fds(self) -> list[int]:
         """What the workers inherit."""
         own = [self.private.fd] if self.private is not None else []
         return [*(file.fd for file in self._files), *own]

@@ -12,13 +12,13 @@ from probes.bench.disk.budget import PRESUMED_SYNCED
 from probes.bench.disk.cache import cache_check
 from probes.bench.disk.storage import LARGE_BYTES, LEAD_S, REHEARSED_BYTES, StorageBench
 from probes.bench.engine import histogram
-from probes.bench.engine.completions import together
+from probes.bench.engine.completions import sum_workers
 from probes.bench.engine.pool import WorkerFailed
 from probes.bench.engine.slices import TRAIN_AT_LEAST_S, TRAIN_OVERRUN
 from probes.bench.engine.spec import Spec
 from probes.bench.engine.summary import in_unit
-from probes.bench.measured import Measured, NotApplicable, Train, Unfit
-from probes.bench.workloads import Load, load_of
+from probes.bench.measured import Measured, MeasuredBatch, NotApplicable, VariantsUnfit
+from probes.bench.workloads import EngineLoad, load_of
 from probes.system.disk.diskstats import grown
 from probes.system.disk.failing import whose_error
 
@@ -29,12 +29,12 @@ STREAMED_PLACES = 16  # streams go through several files at once: so many sets o
 HEADROOM = 1.5
 
 
-class StorageTrains:
+class StorageBatches:
     """One load on several benches that share their crew, by variant. Not for two tasks at once."""
 
-    def __init__(self, benches: Mapping[str, StorageBench], workload: str | Load) -> None:
-        self.variants = tuple(benches)
-        self.load = workload if isinstance(workload, Load) else load_of(workload)
+    def __init__(self, benches: Mapping[str, StorageBench], workload: str | EngineLoad) -> None:
+        self.variant_names = tuple(benches)
+        self.load = workload if isinstance(workload, EngineLoad) else load_of(workload)
         self.remarks: set[str] = set()
         self._benches = list(benches.values())
         self._crew = self._benches[0].crew
@@ -49,7 +49,7 @@ class StorageTrains:
             0.0  # written, of a slice's planned time: with what is not counted and what is late
         )
 
-    async def ready(self) -> Train:
+    async def start_workers(self) -> MeasuredBatch:
         """Starts the workers, and learns how fast this load is. Raises NotApplicable, Spent, BenchRefused."""
         if self.load.kind == "write":
             presumed = 1.0 if self.load.block_bytes >= LARGE_BYTES else PRESUMED_SYNCED
@@ -58,14 +58,14 @@ class StorageTrains:
             unfit: dict[str, str] = {}
             for number in range(len(self._benches)):
                 try:
-                    await self.train([number], FIRST_SLICE_S)
-                except Unfit as why:
+                    await self.measure_batch([number], FIRST_SLICE_S)
+                except VariantsUnfit as why:
                     unfit |= dict.fromkeys(why.variants, str(why))
             if unfit:
-                raise Unfit(tuple(unfit), "; ".join(dict.fromkeys(unfit.values())))
-        return await self.train(range(len(self._benches)), FIRST_SLICE_S, quarters=True)
+                raise VariantsUnfit(tuple(unfit), "; ".join(dict.fromkeys(unfit.values())))
+        return await self.measure_batch(range(len(self._benches)), FIRST_SLICE_S, quarters=True)
 
-    async def train(
+    async def measure_batch(
         self,
         order: Sequence[int],
         slice_s: float,
@@ -73,7 +73,7 @@ class StorageTrains:
         onset_s: float = 0.0,
         quarters: bool = False,
         places: Sequence[int] = (),
-    ) -> Train:
+    ) -> MeasuredBatch:
         """Slices of `slice_s` in this order of variants (by their number), of which the first `onset_s` do not count.
 
         `quarters`: also the rates within them. `places`: where, for each slice; without, anywhere.
@@ -91,7 +91,7 @@ class StorageTrains:
         numbers = {both: number for number, both in enumerate(visited)}
         specs: list[Spec] = [
             {
-                "sides": self._sides(worker, visited),
+                "sides": self._side_specs(worker, visited),
                 "seed": self._rng.getrandbits(48),
                 "order": [numbers[both] for both in zip(order, places, strict=True)],
                 "slice_s": slice_s,
@@ -104,45 +104,51 @@ class StorageTrains:
             }
             for worker in range(load.workers)
         ]
-        before = self._counters()
+        before = self._device_counters()
         began = time.perf_counter()
         longest = max(TRAIN_AT_LEAST_S, TRAIN_OVERRUN * slice_s * len(order))
         try:
-            replies = await self._crew.pool.together("train", specs, LEAD_S + 0.0002 * load.workers, longest)
+            replies = await self._crew.pool.run_together(
+                "train", specs, LEAD_S + 0.0002 * load.workers, longest
+            )
         except WorkerFailed as error:
             failed = self._benches if error.side is None else [self._benches[error.side]]
-            whose = "".join(dict.fromkeys(whose_error(b.directory, error.errno) for b in failed))
-            raise WorkerFailed(f"{_where(failed)}, {load.id}: {error}{whose}", error.errno) from error
+            owner_hint = "".join(dict.fromkeys(whose_error(b.directory, error.errno) for b in failed))
+            raise WorkerFailed(
+                f"{_directory_names(failed)}, {load.id}: {error}{owner_hint}", error.errno
+            ) from error
         took = time.perf_counter() - began
-        moved = {leaves: grown(before[leaves], now) for leaves, now in self._counters().items()}
+        moved = {leaves: grown(before[leaves], now) for leaves, now in self._device_counters().items()}
         replies = [reply | {"h": self._by_side(reply["h"], visited)} for reply in replies]
-        measured = self._summed(order, slice_s, replies, moved, took)
-        self._account(measured, sum(reply["uncounted"] for reply in replies), slice_s)
+        measured = self._combine_replies(order, slice_s, replies, moved, took)
+        self._charge_budget(measured, sum(reply["uncounted"] for reply in replies), slice_s)
         self._check(measured, moved)
         return measured
 
-    def without(self, variants: Sequence[str]) -> StorageTrains:
+    def without_variants(self, variants: Sequence[str]) -> StorageBatches:
         """The same for the other directories."""
-        kept = {v: bench for v, bench in zip(self.variants, self._benches, strict=True) if v not in variants}
-        left = StorageTrains(kept, self.load)
+        remaining_benches = {
+            v: bench for v, bench in zip(self.variant_names, self._benches, strict=True) if v not in variants
+        }
+        left = StorageBatches(remaining_benches, self.load)
         left.remarks, left._bytes_per_s = self.remarks, self._bytes_per_s
         return left
 
-    async def quiesce(self) -> None:
+    async def wait_until_idle(self) -> None:
         for bench in self._benches:
-            await bench.quiesce()
+            await bench.wait_until_idle()
 
-    def _sides(self, worker: int, visited: Sequence[tuple[int, int]]) -> list[Spec]:
+    def _side_specs(self, worker: int, visited: Sequence[tuple[int, int]]) -> list[Spec]:
         """What a worker does on each side in each place that is visited."""
         sides, unfit = [], {}
         for number, place in visited:
             files = range(place * self._together, (place + 1) * self._together)
             try:
-                sides.append(self._benches[number].side(self.load, worker, files) | {"mark": number})
+                sides.append(self._benches[number].side_spec(self.load, worker, files) | {"mark": number})
             except NotApplicable as why:
-                unfit[self.variants[number]] = str(why)
+                unfit[self.variant_names[number]] = str(why)
         if unfit:
-            raise Unfit(tuple(unfit), "; ".join(dict.fromkeys(unfit.values())))
+            raise VariantsUnfit(tuple(unfit), "; ".join(dict.fromkeys(unfit.values())))
         return sides
 
     def _by_side(
@@ -150,8 +156,8 @@ class StorageTrains:
     ) -> list[list[tuple[int, int]]]:
         """Buckets with counts by place, put together by side."""
         by_side: list[list[dict[int, int]]] = [[] for _ in self._benches]
-        for (side, _), found in zip(visited, histograms, strict=True):
-            by_side[side].append(dict(found))
+        for (side, _), buckets in zip(visited, histograms, strict=True):
+            by_side[side].append(dict(buckets))
         return [sorted(histogram.merge(parts).items()) for parts in by_side]
 
     def affordable_s(self, groups: int) -> float:
@@ -174,22 +180,22 @@ class StorageTrains:
         each = left // load.block_bytes // load.workers // slices
         return max(1, each // parts - (lead and parts == 1))
 
-    def _account(self, measured: Train, uncounted: int, slice_s: float) -> None:
+    def _charge_budget(self, measured: MeasuredBatch, uncounted: int, slice_s: float) -> None:
         if self.load.kind != "write":
             return
-        ours = sum(side.bytes for side in measured.sides) + uncounted * self.load.block_bytes
-        self._budget.spend(ours, measured.device_bytes, self.load.id)
+        our_bytes = sum(side.bytes for side in measured.sides) + uncounted * self.load.block_bytes
+        self._budget.charge(our_bytes, measured.device_bytes, self.load.id)
         if measured.order:
-            self._bytes_per_s = ours / (slice_s * len(measured.order))
+            self._bytes_per_s = our_bytes / (slice_s * len(measured.order))
 
-    def _summed(
+    def _combine_replies(
         self,
         order: Sequence[int],
         slice_s: float,
         replies: Sequence[dict[str, Any]],
         moved: Mapping[tuple[str, ...], int | None],
         took: float,
-    ) -> Train:
+    ) -> MeasuredBatch:
         count = min(len(reply["n"]) for reply in replies)
         long = [max(reply["ns"][at] for reply in replies) / 1e9 for at in range(count)]
         if self.load.kind == "cpu":  # the CPU's speed, not how many others want it; nothing of it is switched
@@ -203,8 +209,8 @@ class StorageTrains:
                 strict=False,
             )
             fourths.append([in_unit(self.load, sum(rates)) for rates in within])
-        known = [now for now in moved.values() if now is not None]
-        return Train(
+        known_bytes = [now for now in moved.values() if now is not None]
+        return MeasuredBatch(
             seconds=took,
             slice_s=slice_s,
             order=list(order[:count]),
@@ -213,16 +219,18 @@ class StorageTrains:
             operations=[sum(reply["n"][at] for reply in replies) for at in range(count)],
             quarters=fourths if all(fourths) else [],
             sides=[
-                self._side(number, [at for at in range(count) if order[at] == number], replies, long, moved)
+                self._combine_side(
+                    number, [at for at in range(count) if order[at] == number], replies, long, moved
+                )
                 for number in range(len(self._benches))
             ],
-            device_bytes=sum(known) if known and len(known) == len(moved) else None,
+            device_bytes=sum(known_bytes) if known_bytes and len(known_bytes) == len(moved) else None,
             waited_s=sum(sum(reply["waited"]) for reply in replies) / 1e9,
             begins=[min(reply["begins"][at] for reply in replies) / 1e9 for at in range(count)],
-            completions=[together([reply["steps"][at] for reply in replies]) for at in range(count)],
+            completions=[sum_workers([reply["steps"][at] for reply in replies]) for at in range(count)],
         )
 
-    def _side(
+    def _combine_side(
         self,
         number: int,
         own: Sequence[int],
@@ -246,29 +254,29 @@ class StorageTrains:
             cpu_s=sum(reply["cpu"][at] for reply in replies for at in own) / 1e9,
             p50_ns=histogram.percentile(counts, 0.50),
             p99_ns=histogram.percentile(counts, 0.99),
-            histogram=histogram.pairs(counts),
+            histogram=histogram.bucket_pairs(counts),
         )
 
-    def _check(self, measured: Train, moved: Mapping[tuple[str, ...], int | None]) -> None:
+    def _check(self, measured: MeasuredBatch, moved: Mapping[tuple[str, ...], int | None]) -> None:
         """Reads that a cache served are none of the device's, of whichever side."""
         if self.load.kind != "read":
             return
         for leaves, now in moved.items():
             shared = [n for n, bench in enumerate(self._benches) if bench.leaves == leaves]
-            whole = Measured(
+            all_reads = Measured(
                 seconds=0, values={}, bytes=sum(measured.sides[n].bytes for n in shared), device_bytes=now
             )
             served = [n for n in shared if measured.sides[n].bytes]
-            names = [self.variants[n] for n in served]
-            if names and (why := cache_check(whole)):
-                raise Unfit(names, why)  # all of them: whose it is is told by `ready`
+            names = [self.variant_names[n] for n in served]
+            if names and (why := cache_check(all_reads)):
+                raise VariantsUnfit(names, why)  # all of them: whose it is is told by `start_workers`
 
-    def _counters(self) -> dict[tuple[str, ...], int | None]:
+    def _device_counters(self) -> dict[tuple[str, ...], int | None]:
         """By set of leaves, what their counters say in this load's direction."""
         return {bench.leaves: bench.device_bytes(self.load.kind) for bench in self._benches}
 
 
-def _where(benches: Iterable[StorageBench]) -> str:
+def _directory_names(benches: Iterable[StorageBench]) -> str:
     return " and ".join(dict.fromkeys(bench.directory for bench in benches))
 
 

@@ -52,7 +52,7 @@ class FileSet:
         """For files to be laid; those laid after `close` are closed at once."""
         self.closed = False
 
-    def lay(self, kind: str, directory: int, shown: str, size_bytes: int) -> TestFile | None:
+    def lay_file(self, kind: str, directory: int, shown: str, size_bytes: int) -> TestFile | None:
         """One more file in the directory of that descriptor, its space reserved; None where they were closed meanwhile.
 
         Raises BenchRefused with one line.
@@ -66,19 +66,19 @@ class FileSet:
 
     def lay_all(self, wanted: Sequence[tuple[str, int]], directory: int, shown: str) -> list[TestFile]:
         """One of each (kind, bytes). Raises BenchRefused, also where they were closed meanwhile."""
-        laid = [self.lay(kind, directory, shown, size_bytes) for kind, size_bytes in wanted]
+        laid = [self.lay_file(kind, directory, shown, size_bytes) for kind, size_bytes in wanted]
         files = [file for file in laid if file is not None]
         if len(files) < len(wanted):
             raise BenchRefused(f"{shown}: closed while the test files were made")
         return files
 
-    def of(self, kind: str) -> Sequence[TestFile]:
+    def files_of_kind(self, kind: str) -> Sequence[TestFile]:
         """Those that are "read" or "write"; empty where none was made."""
         return self._files.get(kind, ())
 
-    def serve(self, kind: str, numbers: Iterable[int]) -> list[TestFile]:
+    def files_for_worker(self, kind: str, numbers: Iterable[int]) -> list[TestFile]:
         """The files of these numbers, for a worker."""
-        files = [self.of(kind)[number] for number in numbers]
+        files = [self.files_of_kind(kind)[number] for number in numbers]
         if kind == "write":
             self._written |= {file.fd for file in files}
         return files
@@ -144,20 +144,20 @@ def open_unnamed(directory: int, shown: str, size_bytes: int) -> TestFile:
                 fd = _open(directory, direct, unnamed)
             except OSError as error:
                 if error.errno not in _NOT_THIS_WAY:
-                    raise BenchRefused(_why(shown, error)) from error
+                    raise BenchRefused(_failure_text(shown, error)) from error
                 first = first or error
                 continue
             try:
-                reserve(fd, size_bytes)  # first, so that the page of the next test lies in it
+                reserve_space(fd, size_bytes)  # first, so that the page of the next test lies in it
                 if direct and not _takes_direct(fd):
                     os.close(fd)
                     continue
             except OSError as error:
                 os.close(fd)
-                raise BenchRefused(_why(shown, error, size_bytes)) from error
+                raise BenchRefused(_failure_text(shown, error, size_bytes)) from error
             return TestFile(fd=fd, bytes=size_bytes, direct=direct, unnamed=unnamed)
     assert first is not None
-    raise BenchRefused(_why(shown, first))
+    raise BenchRefused(_failure_text(shown, first))
 
 
 def _open(directory: int, direct: bool, unnamed: bool) -> int:
@@ -181,7 +181,7 @@ def _takes_direct(fd: int) -> bool:
             raise
 
 
-def reserve(fd: int, length: int) -> None:
+def reserve_space(fd: int, length: int) -> None:
     """Not os.posix_fallocate: where the file system cannot, glibc would write into every block instead (its manual)."""
     libc = ctypes.CDLL(None, use_errno=True)
     call = getattr(libc, "fallocate64", None) or libc.fallocate  # musl has only the second, with 64 bits
@@ -192,8 +192,8 @@ def reserve(fd: int, length: int) -> None:
             raise OSError(number, os.strerror(number))
 
 
-def _why(directory: str, error: OSError, size_bytes: int = 0) -> str:
-    what = f"a test file of {units.size(size_bytes)}" if size_bytes else "a test file"
+def _failure_text(directory: str, error: OSError, size_bytes: int = 0) -> str:
+    description = f"a test file of {units.size(size_bytes)}" if size_bytes else "a test file"
     hint = write_advice(error.errno, "name another directory")
     why = f"{os.strerror(error.errno or 0)}{whose_error(directory, error.errno)}"
-    return f"{directory}: cannot make {what}: {why}; {hint}"
+    return f"{directory}: cannot make {description}: {why}; {hint}"

@@ -22,7 +22,7 @@ def upper_bound(number: int) -> int:
     return lower_bound(number + 1) - 1
 
 
-def fold(latencies_ns: Iterable[int]) -> dict[int, int]:
+def fold_latencies(latencies_ns: Iterable[int]) -> dict[int, int]:
     """Bucket number -> count. Values below 0 count as 0; the number grows with the value."""
     counts: dict[int, int] = {}
     get = counts.get
@@ -53,22 +53,22 @@ def percentile(counts: Mapping[int, int], share: float) -> int | None:
     if total <= 0:
         return None
     rank = max(1, min(total, -int(-share * total // 1)))
-    seen = 0
+    count_below = 0
     for number in sorted(counts):
         count = counts[number]
-        if seen + count >= rank:
+        if count_below + count >= rank:
             low, high = lower_bound(number), upper_bound(number)
-            return low + (high - low) * (rank - seen) // count
-        seen += count
+            return low + (high - low) * (rank - count_below) // count
+        count_below += count
     return None
 
 
-def pairs(counts: Mapping[int, int]) -> list[tuple[int, int]]:
+def bucket_pairs(counts: Mapping[int, int]) -> list[tuple[int, int]]:
     """[upper bound in ns, count] by rising bound: the form of `Measured.histogram`."""
     return [(upper_bound(number), counts[number]) for number in sorted(counts)]
 
 
-def coarser(pairs: Sequence[tuple[int, int]], width: float) -> list[tuple[int, int]]:
+def coarser_buckets(pairs: Sequence[tuple[int, int]], width: float) -> list[tuple[int, int]]:
     """Upper bounds and counts in buckets so many times as wide as they are low: less to record."""
     merged: list[tuple[int, int]] = []
     first = 0

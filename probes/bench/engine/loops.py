@@ -24,7 +24,7 @@ class Short(Exception):
         super().__init__(f"short read or write at byte {offset} of the file")
 
 
-def reads(fd: int, buffers: Buffers, size: int, offsets: Iterator[int], stop_ns: int, note: Note) -> int:
+def run_reads(fd: int, buffers: Buffers, size: int, offsets: Iterator[int], stop_ns: int, note: Note) -> int:
     preadv, now = os.preadv, time.perf_counter_ns
     at = 0
     before = now()
@@ -39,7 +39,7 @@ def reads(fd: int, buffers: Buffers, size: int, offsets: Iterator[int], stop_ns:
     return at
 
 
-def writes(
+def run_writes(
     fd: int, turns: Iterator[Buffers], size: int, offsets: Iterator[int], stop_ns: int, note: Note
 ) -> int:
     pwritev, now = os.pwritev, time.perf_counter_ns
@@ -56,7 +56,7 @@ def writes(
     return at
 
 
-def synced_writes(
+def run_synced_writes(
     fd: int, turns: Iterator[Buffers], size: int, offsets: Iterator[int], stop_ns: int, note: Note
 ) -> int:
     pwritev, fdatasync, now = os.pwritev, os.fdatasync, time.perf_counter_ns
@@ -74,7 +74,7 @@ def synced_writes(
     return at
 
 
-def any_operation(
+def run_operation(
     operation: Callable[[int], object], offsets: Iterator[int], stop_ns: int, note: Note, stretch: float
 ) -> int:
     """For what is not read or written directly, and for planted latency: each operation lasts 1 + `stretch` times."""
@@ -93,14 +93,14 @@ def any_operation(
 
 
 def cost_ns() -> int:
-    """What `reads` itself takes of each operation, in ns: the median around a system call that does nothing.
+    """What `run_reads` itself takes of each operation, in ns: the median around a system call that does nothing.
 
     An empty read of the null device. Beside real reads it is more where the CPU slept or served others in between.
     """
     latencies: list[int] = []
     fd = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        reads(fd, [], 0, iter(range(COST_READS)), sys.maxsize, latencies.append)
+        run_reads(fd, [], 0, iter(range(COST_READS)), sys.maxsize, latencies.append)
     finally:
         os.close(fd)
     return sorted(latencies)[COST_READS // 2]

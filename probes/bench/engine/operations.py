@@ -14,9 +14,9 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 
 from probes.bench.engine import histogram, loops
-from probes.bench.engine.completions import completions
+from probes.bench.engine.completions import count_completions
 from probes.bench.engine.loads import calls, corners
-from probes.bench.engine.loads.metadata import Names
+from probes.bench.engine.loads.metadata import NameCycle
 from probes.bench.engine.loads.new_files import NewFiles
 from probes.bench.engine.priority import set_priority
 from probes.bench.engine.spec import BlockReply, Piece, Spec
@@ -24,13 +24,13 @@ from probes.bench.engine.spec import BlockReply, Piece, Spec
 POOL_BYTES = 4 << 20
 PAGE = 4096
 ODD_BYTES = 1597  # no divisor in common with a page: all 4096 rests come in turn
-MOST_OFFSETS = 1 << 18
+MAX_OFFSETS = 1 << 18
 CPU_BYTES = bytes(range(256)) * 256  # 64 KiB
 CPU_STEPS = 2000
 ROTATED = 8  # operations at random on one file before the next one: their turn costs nothing that shows
 
 
-class Source:
+class WorkerState:
     """What one worker keeps over its blocks: buffers, where it is in the file, how fast it was."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Source:
             self._read = mmap.mmap(-1, size)
         return [memoryview(self._read)[:size]]
 
-    def pool(self) -> mmap.mmap:
+    def random_pool(self) -> mmap.mmap:
         """4 MiB that neither compress nor repeat: random once, rotated anew every time.
 
         Two rotations a whole number of pages apart hold the same pages, so what is left beyond whole pages takes every
@@ -72,12 +72,12 @@ class Source:
     def shared_turns(self, size: int) -> Iterator[loops.Buffers]:
         """Those of this block or train."""
         if size not in self._shared:
-            self._shared[size] = self.turns(size)
+            self._shared[size] = self.write_windows(size)
         return self._shared[size]
 
-    def turns(self, size: int) -> Iterator[loops.Buffers]:
+    def write_windows(self, size: int) -> Iterator[loops.Buffers]:
         """Aligned windows on the pool, one write each, in turn."""
-        view = memoryview(self.pool())
+        view = memoryview(self.random_pool())
         step = min(size, 1 << 18)
         starts = list(range(0, POOL_BYTES - size + 1, step))
         self.rng.shuffle(starts)
@@ -97,11 +97,11 @@ class Source:
         at = self.position.get((fd, first, size), 0) + drawn
         return iter(array("q", [first + number % blocks * size for number in range(at, at + count)]))
 
-    def went(self, fd: int, first: int, size: int, blocks: int) -> None:
+    def advance_position(self, fd: int, first: int, size: int, blocks: int) -> None:
         self.position[fd, first, size] = self.position.get((fd, first, size), 0) + blocks
 
 
-def run_block(spec: Spec, source: Source, ready: Callable[[], int]) -> BlockReply:
+def run_block(spec: Spec, source: WorkerState, ready: Callable[[], int]) -> BlockReply:
     """`ready` says that all is prepared and gives the common start (perf_counter_ns).
 
     spec: kind, seed, fds, first, start, length, block_bytes, sequential, sync, direct, stretch; slices: ends in seconds
@@ -109,21 +109,21 @@ def run_block(spec: Spec, source: Source, ready: Callable[[], int]) -> BlockRepl
     priority: (class, level) of ioprio_set(2) or null;
     least: operations to reach (until `at_most_s`); most: operations not to exceed, or null.
     Returns slices of {"ns", "n", "cpu", "h", "q"}: duration, operations, own CPU seconds, bucket numbers with counts,
-    and the lower quartile of the latencies in ns, exact (the buckets are 3 % wide); "steps": see `completions`.
+    and the lower quartile of the latencies in ns, exact (the buckets are 3 % wide); "steps": see `count_completions`.
     """
     source.begin(spec["seed"])
     if "priority" in spec:
         set_priority(spec["priority"])
-    run, finish, draw = prepared(spec, source)
+    run, finish, draw = prepare_operation(spec, source)
     most = sys.maxsize if spec["most"] is None else spec["most"]
     # Twice what the block needs at the rate of the last one is drawn before the clock runs.
-    stock = min(MOST_OFFSETS, max(1024, spec["least"], int(2 * source.rate * spec["slices"][-1])))
+    stock = min(MAX_OFFSETS, max(1024, spec["least"], int(2 * source.rate * spec["slices"][-1])))
     offsets = draw(stock)
     done = 0
     raw: list[tuple[int, array[int], float]] = []  # nanoseconds, latencies, CPU seconds
     last = start = 0
 
-    def go(stop: int, limit: int) -> None:
+    def run_part(stop: int, limit: int) -> None:
         nonlocal offsets, done, last
         latencies = array("q")  # a fifth of a list's memory: less of it passes through the caches
         began, cpu = time.perf_counter_ns(), cpu_s()
@@ -140,15 +140,15 @@ def run_block(spec: Spec, source: Source, ready: Callable[[], int]) -> BlockRepl
     start = last = loops.wait_until(ready())
     try:
         for end in spec["slices"]:
-            go(start + int(end * 1e9), most - done)
+            run_part(start + int(end * 1e9), most - done)
         if done < min(spec["least"], most):
-            go(start + int(spec["at_most_s"] * 1e9), min(spec["least"], most) - done)
+            run_part(start + int(spec["at_most_s"] * 1e9), min(spec["least"], most) - done)
     finally:
         finish(done)
     if done and last > start:
         source.rate = done / (last - start) * 1e9
-    steps = completions([(ns, latencies) for ns, latencies, _ in raw])
-    return {"slices": [_folded(*part) for part in raw], "ns": last - start, "n": done, "steps": steps}
+    steps = count_completions([(ns, latencies) for ns, latencies, _ in raw])
+    return {"slices": [_piece_of(*part) for part in raw], "ns": last - start, "n": done, "steps": steps}
 
 
 def cpu_s() -> float:
@@ -156,14 +156,14 @@ def cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _folded(ns: int, latencies: array[int], cpu_s: float) -> Piece:
+def _piece_of(ns: int, latencies: array[int], cpu_s: float) -> Piece:
     quartile = sorted(latencies)[len(latencies) // 4] if latencies else 0
     return {
         "ns": ns,
         "n": len(latencies),
         "cpu": cpu_s,
         "q": quartile,
-        "h": sorted(histogram.fold(latencies).items()),
+        "h": sorted(histogram.fold_latencies(latencies).items()),
     }
 
 
@@ -171,24 +171,24 @@ Loop = Callable[[Iterator[int], int, loops.Note], int]
 Offsets = Callable[[int], Iterator[int]]
 
 
-def prepared(spec: Spec, source: Source) -> tuple[Loop, Callable[[int], None], Offsets]:
+def prepare_operation(spec: Spec, source: WorkerState) -> tuple[Loop, Callable[[int], None], Offsets]:
     """The loop, what must be done after it (given the operations done), and where offsets come from."""
     kind, stretch = spec["kind"], spec["stretch"]
     if kind == "call":
-        return calls.prepared(spec)
+        return calls.prepare_calls(spec)
     if kind == "metadata":
-        return _metadata(spec)
+        return _prepare_metadata(spec)
     if kind == "churn":
-        return _churn(spec, source)
+        return _prepare_churn(spec, source)
     if kind == "corner":
         size = spec["block_bytes"]
         writes = size and spec["corner"] in ("write", "create")
         turns = source.shared_turns(size) if writes else iter(())
-        return corners.prepared(spec, turns, source.read_buffer(max(1, size)))
+        return corners.prepare_corner(spec, turns, source.read_buffer(max(1, size)))
     if kind == "cpu":
         counting = itertools.count()
         return (
-            lambda offsets, stop, note: loops.any_operation(cpu_work, offsets, stop, note, stretch),
+            lambda offsets, stop, note: loops.run_operation(cpu_work, offsets, stop, note, stretch),
             lambda done: None,
             lambda count: itertools.islice(counting, count),
         )
@@ -202,27 +202,27 @@ def prepared(spec: Spec, source: Source) -> tuple[Loop, Callable[[int], None], O
             drawn += count
             return source.next_offsets(fd, first, length, size, count, drawn - count)
 
-        def finish(done: int) -> None:
-            source.went(fd, first, size, done)
+        def finish_block(done: int) -> None:
+            source.advance_position(fd, first, size, done)
     else:
 
         def offsets(count: int) -> Iterator[int]:
             return source.random_offsets(first, length, size, count)
 
-        def finish(done: int) -> None:
+        def finish_block(done: int) -> None:
             pass
 
     turns = source.shared_turns(size) if spec["kind"] == "write" else iter(())
-    runs = [_transfer(spec, source, turns, fd, size, stretch) for fd in fds]
+    runs = [_transfer_loop(spec, source, turns, fd, size, stretch) for fd in fds]
     each = length // size if spec["sequential"] else ROTATED
-    return (runs[0] if len(runs) == 1 else _rotating(runs, each)), finish, offsets
+    return (runs[0] if len(runs) == 1 else _rotate_files(runs, each)), finish_block, offsets
 
 
-def _rotating(runs: Sequence[Loop], each: int) -> Loop:
+def _rotate_files(runs: Sequence[Loop], each: int) -> Loop:
     """Through the files in turn, `each` operations on one."""
     turn = itertools.cycle(runs)
 
-    def loop(offsets: Iterator[int], stop: int, note: loops.Note) -> int:
+    def run_loop(offsets: Iterator[int], stop: int, note: loops.Note) -> int:
         at = 0
         while ended := next(turn)(itertools.islice(offsets, each), stop, note):
             at = ended
@@ -230,32 +230,32 @@ def _rotating(runs: Sequence[Loop], each: int) -> Loop:
                 break
         return at
 
-    return loop
+    return run_loop
 
 
-def _transfer(
-    spec: Spec, source: Source, turns: Iterator[loops.Buffers], fd: int, size: int, stretch: float
+def _transfer_loop(
+    spec: Spec, source: WorkerState, turns: Iterator[loops.Buffers], fd: int, size: int, stretch: float
 ) -> Loop:
     direct, sync = spec["direct"], spec["sync"]
     rate, buffered = spec.get("rate"), spec.get("buffered", False)
     if spec["kind"] == "read":
         buffers = source.read_buffer(size)
         if direct and not stretch:
-            return lambda offsets, stop, note: loops.reads(fd, buffers, size, offsets, stop, note)
+            return lambda offsets, stop, note: loops.run_reads(fd, buffers, size, offsets, stop, note)
 
-        def operation(offset: int) -> None:
+        def transfer_block(offset: int) -> None:
             if os.preadv(fd, buffers, offset) != size:
                 raise loops.Short(offset)
             if not direct:
                 os.posix_fadvise(fd, offset, size, os.POSIX_FADV_DONTNEED)
     else:
         if direct and not stretch and not rate:
-            loop = loops.synced_writes if sync else loops.writes
+            loop = loops.run_synced_writes if sync else loops.run_writes
             return lambda offsets, stop, note: loop(fd, turns, size, offsets, stop, note)
 
         due = 0
 
-        def operation(offset: int) -> None:
+        def transfer_block(offset: int) -> None:
             nonlocal due
             if rate:  # one that fell behind does not catch up: it would come as a burst
                 due = loops.wait_until(max(due, time.perf_counter_ns())) + int(size / rate * 1e9)
@@ -265,28 +265,34 @@ def _transfer(
             if sync or not (direct or buffered):
                 os.fdatasync(fd)
 
-    return lambda offsets, stop, note: loops.any_operation(operation, offsets, stop, note, stretch)
+    return lambda offsets, stop, note: loops.run_operation(transfer_block, offsets, stop, note, stretch)
 
 
-def _metadata(spec: Spec) -> tuple[Loop, Callable[[int], None], Offsets]:
-    names = Names(
+def _prepare_metadata(spec: Spec) -> tuple[Loop, Callable[[int], None], Offsets]:
+    names = NameCycle(
         spec["fd"], spec["folder"], f"{os.getpid()}-{spec['stem']}", spec["names"], links=spec["links"]
     )
     counting = itertools.count()
     return (
-        lambda offsets, stop, note: loops.any_operation(names.step, offsets, stop, note, spec["stretch"]),
+        lambda offsets, stop, note: loops.run_operation(
+            names.do_operation, offsets, stop, note, spec["stretch"]
+        ),
         lambda done: names.clear(),
         lambda count: itertools.islice(counting, count),
     )
 
 
-def _churn(spec: Spec, source: Source) -> tuple[Loop, Callable[[int], None], Offsets]:
+def _prepare_churn(spec: Spec, source: WorkerState) -> tuple[Loop, Callable[[int], None], Offsets]:
     size = spec["block_bytes"]
-    files = NewFiles(spec["fd"], spec["seed"], spec["file_bytes"], size, source.turns(size), spec["direct"])
+    files = NewFiles(
+        spec["fd"], spec["seed"], spec["file_bytes"], size, source.write_windows(size), spec["direct"]
+    )
     counting = itertools.count()
     return (
-        lambda offsets, stop, note: loops.any_operation(files.step, offsets, stop, note, spec["stretch"]),
-        lambda done: files.finish(),
+        lambda offsets, stop, note: loops.run_operation(
+            files.write_piece, offsets, stop, note, spec["stretch"]
+        ),
+        lambda done: files.close_file(),
         lambda count: itertools.islice(counting, count),
     )
 

@@ -35,7 +35,7 @@ def be_expendable() -> None:
         pass
 
 
-def partner(serve: Callable[[], None], *, keep: Sequence[int] = (), leave: Sequence[int] = ()) -> int:
+def fork_partner(serve: Callable[[], None], *, keep: Sequence[int] = (), leave: Sequence[int] = ()) -> int:
     """Forks the other end of a worker's pipe or connection; `serve` runs until its input ends. Its process number.
 
     `keep` are its descriptors, closed here; `leave` the worker's own: holding these, it would hold its own input open

@@ -32,7 +32,7 @@ class WorkerFailed(BenchRefused):
         self.side = side
 
 
-class Worker:
+class EngineWorker:
     """One process. Requests are numbered, so that an answer nobody waited for is passed over."""
 
     def __init__(
@@ -44,11 +44,11 @@ class Worker:
         self._server = server
 
     @classmethod
-    async def start(cls, server: ForkServer) -> Worker:
+    async def start(cls, server: ForkServer) -> EngineWorker:
         reader, writer = await asyncio.open_connection(sock=server.fork(), limit=LINE_BYTES)
         worker = cls(reader, writer, server)
         try:
-            server.pids.append(int((await worker.answer(0, HELLO_S))["hello"]))
+            server.pids.append(int((await worker.next_answer(0, HELLO_S))["hello"]))
         except BaseException:
             writer.close()
             raise
@@ -57,12 +57,12 @@ class Worker:
     def send(self, message: Mapping[str, object]) -> None:
         self._writer.write(json.dumps(message).encode() + b"\n")
 
-    def ask(self, do: str, **what: object) -> int:
+    def send_request(self, do: str, **fields: object) -> int:
         self.number += 1
-        self.send({"id": self.number, "do": do, **what})
+        self.send({"id": self.number, "do": do, **fields})
         return self.number
 
-    async def answer(self, number: int, seconds: float = STUCK_S) -> dict[str, Any]:
+    async def next_answer(self, number: int, seconds: float = STUCK_S) -> dict[str, Any]:
         """The next message to this request; WorkerFailed where it could not, died or hangs."""
         try:
             async with asyncio.timeout(seconds):
@@ -91,15 +91,15 @@ class Worker:
         self._writer.close()
 
 
-def forked(control: socket.socket) -> socket.socket:
+def fork_child(control: socket.socket) -> socket.socket:
     """The socket of a new child of a process that forks one for each descriptor that it is sent."""
-    ours, theirs = socket.socketpair()
-    with theirs:
+    own_end, child_end = socket.socketpair()
+    with child_end:
         try:
-            socket.send_fds(control, [b"f"], [theirs.fileno()])
+            socket.send_fds(control, [b"f"], [child_end.fileno()])
         except OSError:
-            pass  # it is gone: reading from `ours` finds the end
-    return ours
+            pass  # it is gone: reading from `own_end` finds the end
+    return own_end
 
 
 class ForkServer:
@@ -108,31 +108,31 @@ class ForkServer:
     def __init__(self, fds: Sequence[int]) -> None:
         """Only in a thread that outlives it: PR_SET_PDEATHSIG looks at the thread (prctl(2))."""
         self.pids: list[int] = []
-        self._control, theirs = socket.socketpair()
-        with theirs:
+        self._control, child_end = socket.socketpair()
+        with child_end:
             self.process = subprocess.Popen(
                 own_module("probes.bench.engine.worker", str(os.getpid())),
-                stdin=theirs.fileno(),
-                stdout=theirs.fileno(),
-                stderr=theirs.fileno(),
+                stdin=child_end.fileno(),
+                stdout=child_end.fileno(),
+                stderr=child_end.fileno(),
                 pass_fds=tuple(fds),
                 env=os.environ | {"LC_ALL": "C"},
             )
 
     def fork(self) -> socket.socket:
         """The socket of a new worker."""
-        return forked(self._control)  # `why_gone` tells why it is gone
+        return fork_child(self._control)  # `why_gone` tells why it is gone
 
     async def why_gone(self) -> str:
-        status = await self.ended(0.2)
+        status = await self.wait_for_exit(0.2)
         if status is None or status == -signal.SIGKILL:
             return f"a storage worker was {KILLED}; the block is lost"
         self._control.setblocking(False)
         try:
-            said = self._control.recv(1 << 16).decode(errors="backslashreplace").strip()
+            output = self._control.recv(1 << 16).decode(errors="backslashreplace").strip()
         except OSError:
-            said = ""
-        last = said.splitlines()[-1] if said else "it said nothing"
+            output = ""
+        last = output.splitlines()[-1] if output else "it said nothing"
         return f"the storage workers ended (status {status}): {last[:200]}"
 
     def kill(self) -> None:
@@ -141,43 +141,43 @@ class ForkServer:
             self.process.kill()
         self._control.close()
 
-    async def ended(self, seconds: float) -> int | None:
+    async def wait_for_exit(self, seconds: float) -> int | None:
         """Its exit status, or None after `seconds`; no thread and no child watcher for what ends at once."""
         until = time.monotonic() + seconds
         while self.process.poll() is None and time.monotonic() < until:
             await asyncio.sleep(0.005)
         return self.process.returncode
 
-    async def gone(self, seconds: float) -> bool:
+    async def wait_until_gone(self, seconds: float) -> bool:
         """Whether it and all its workers have ended, waited for at most `seconds`."""
         until = time.monotonic() + seconds
-        while await self.ended(seconds) is None or any(is_running(pid) for pid in self.pids):
+        while await self.wait_for_exit(seconds) is None or any(is_running(pid) for pid in self.pids):
             if time.monotonic() >= until:
                 return False
             await asyncio.sleep(0.002)
         return True
 
 
-class Pool:
+class WorkerPool:
     """Workers, started as they are needed; they inherit `fds`. After `kill` the next use starts new ones."""
 
     def __init__(self, fds: Sequence[int]) -> None:
         self.fds = tuple(fds)
-        self.workers: list[Worker] = []
+        self.workers: list[EngineWorker] = []
         self._server: ForkServer | None = None
         self._dying: list[ForkServer] = []
 
     @property
-    def pids(self) -> tuple[int, ...]:
+    def all_pids(self) -> tuple[int, ...]:
         """Of the workers and of the process that they are forked from."""
         return () if self._server is None else (self._server.process.pid, *self._server.pids)
 
-    async def ensure(self, count: int) -> list[Worker]:
+    async def ensure_workers(self, count: int) -> list[EngineWorker]:
         missing = count - len(self.workers)
         if missing > 0:
             try:
                 server = self._server = self._server or ForkServer(self.fds)
-                self.workers += await asyncio.gather(*(Worker.start(server) for _ in range(missing)))
+                self.workers += await asyncio.gather(*(EngineWorker.start(server) for _ in range(missing)))
             except OSError as error:
                 self.kill()
                 raise BenchRefused(f"cannot start the storage workers: {error.strerror}") from error
@@ -186,58 +186,58 @@ class Pool:
                 raise
         return self.workers[:count]
 
-    async def long(self, do: str, progress: Callable[[int], None], **what: object) -> None:
+    async def run_long(self, do: str, progress: Callable[[int], None], **fields: object) -> None:
         """A command of the first worker that reports on its way; it may take as long as it goes on reporting."""
-        (worker,) = await self.ensure(1)
+        (worker,) = await self.ensure_workers(1)
         try:
-            number = worker.ask(do, **what)
-            while "done" not in (message := await worker.answer(number)):
+            number = worker.send_request(do, **fields)
+            while "done" not in (message := await worker.next_answer(number)):
                 progress(int(message["written"]))
         except BaseException:
             self.kill()
             raise
 
-    async def dropped(self, do: str, specs: Sequence[Spec]) -> float:
+    async def drop_caches(self, do: str, specs: Sequence[Spec]) -> float:
         """Page caches are dropped by as many workers as specs; the largest share (0..1) that stayed in memory."""
-        workers = await self.ensure(len(specs))
+        workers = await self.ensure_workers(len(specs))
         try:
-            asked = [worker.ask(do, **spec) for worker, spec in zip(workers, specs, strict=True)]
-            told = await asyncio.gather(*(w.answer(n) for w, n in zip(workers, asked, strict=True)))
+            asked = [worker.send_request(do, **spec) for worker, spec in zip(workers, specs, strict=True)]
+            answers = await asyncio.gather(*(w.next_answer(n) for w, n in zip(workers, asked, strict=True)))
         except BaseException:
             self.kill()
             raise
-        return max(float(one["resident"]) for one in told)
+        return max(float(answer["resident"]) for answer in answers)
 
-    async def block(self, specs: Sequence[Spec], lead_s: float) -> list[BlockReply]:
+    async def run_block(self, specs: Sequence[Spec], lead_s: float) -> list[BlockReply]:
         """One block of as many workers as specs: all get ready, then start at the same moment."""
         longest = max(max(spec["at_most_s"], spec["slices"][-1]) for spec in specs)
-        return cast(list[BlockReply], await self.together("block", specs, lead_s, longest))
+        return cast(list[BlockReply], await self.run_together("block", specs, lead_s, longest))
 
-    async def together(
+    async def run_together(
         self, do: str, specs: Sequence[Spec], lead_s: float, longest: float
     ) -> list[dict[str, Any]]:
         """As many workers as specs get ready and start at the same moment; they take `longest` seconds at most."""
-        workers = await self.ensure(len(specs))
+        workers = await self.ensure_workers(len(specs))
         try:
-            asked = [worker.ask(do, **spec) for worker, spec in zip(workers, specs, strict=True)]
-            await asyncio.gather(*(w.answer(n) for w, n in zip(workers, asked, strict=True)))
+            asked = [worker.send_request(do, **spec) for worker, spec in zip(workers, specs, strict=True)]
+            await asyncio.gather(*(w.next_answer(n) for w, n in zip(workers, asked, strict=True)))
             start = time.perf_counter_ns() + int(lead_s * 1e9)
             for worker in workers:
                 worker.send({"go": start})
             return await asyncio.gather(
-                *(w.answer(n, longest + STUCK_S) for w, n in zip(workers, asked, strict=True))
+                *(w.next_answer(n, longest + STUCK_S) for w, n in zip(workers, asked, strict=True))
             )
         except BaseException:
             self.kill()
             raise
 
-    async def sync(self, fds: Sequence[int], seconds: float) -> bool:
+    async def sync_files(self, fds: Sequence[int], seconds: float) -> bool:
         """fdatasync of these files in the first worker; False where it takes longer than `seconds` (it goes on)."""
         if not self.workers:
             return True
-        number = self.workers[0].ask("sync", fds=list(fds))
+        number = self.workers[0].send_request("sync", fds=list(fds))
         try:
-            await self.workers[0].answer(number, seconds)
+            await self.workers[0].next_answer(number, seconds)
         except WorkerFailed:
             return False
         return True
@@ -257,11 +257,11 @@ class Pool:
         self.kill()
         until = time.monotonic() + seconds
         for server in self._dying:
-            await server.gone(max(0.0, until - time.monotonic()))
+            await server.wait_until_gone(max(0.0, until - time.monotonic()))
         self._dying = [server for server in self._dying if server.process.returncode is None]
 
 
-class Crew:
+class SharedWorkers:
     """One set of workers for all the benches that are compared: what a side's own workers are like would tell on it.
 
     With a pool a side, one of two like directories streamed 20 to 30 % faster than the other in most runs, until the
@@ -269,15 +269,15 @@ class Crew:
     """
 
     def __init__(self) -> None:
-        self.pool = Pool(())
+        self.pool = WorkerPool(())
 
     async def join(self, fds: Sequence[int]) -> None:
         """The workers started from now on inherit these as well; those that run are ended."""
-        await self._renew((*self.pool.fds, *fds))
+        await self._renew_pool((*self.pool.fds, *fds))
 
-    async def leave(self, fds: Sequence[int]) -> None:
-        await self._renew(tuple(fd for fd in self.pool.fds if fd not in fds))
+    async def leave_files(self, fds: Sequence[int]) -> None:
+        await self._renew_pool(tuple(fd for fd in self.pool.fds if fd not in fds))
 
-    async def _renew(self, fds: tuple[int, ...]) -> None:
+    async def _renew_pool(self, fds: tuple[int, ...]) -> None:
         await self.pool.close()
-        self.pool = Pool(fds)
+        self.pool = WorkerPool(fds)

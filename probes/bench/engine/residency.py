@@ -12,28 +12,28 @@ from collections.abc import Sequence
 _FAILED = ctypes.c_void_p(-1).value
 
 
-def drop(fd: int) -> float:
+def drop_pages(fd: int) -> float:
     """Drops the file's pages; the share (0..1) of them that is in memory still. Raises OSError where nothing tells."""
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-    return resident(fd)
+    return resident_share(fd)
 
 
 def drop_named(directory: int, names: Sequence[str], looked_at: int) -> float:
     """The files of these names, `looked_at` of them checked: the share of their pages in memory still."""
     every = max(1, len(names) // max(1, looked_at))
-    seen = []
+    shares = []
     for number, name in enumerate(names):
         fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
         try:
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
             if number % every == 0:
-                seen.append(resident(fd))
+                shares.append(resident_share(fd))
         finally:
             os.close(fd)
-    return sum(seen) / len(seen) if seen else 0.0
+    return sum(shares) / len(shares) if shares else 0.0
 
 
-def resident(fd: int) -> float:
+def resident_share(fd: int) -> float:
     """The share of the file's pages that the page cache holds; what can be mapped and asked, else OSError."""
     length = os.fstat(fd).st_size
     if not length:
@@ -45,16 +45,16 @@ def resident(fd: int) -> float:
     libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
     at = libc.mmap(None, length, mmap.PROT_READ, mmap.MAP_SHARED, fd, 0)
     if at == _FAILED:
-        raise _failed()
+        raise _last_error()
     try:
         pages = ctypes.create_string_buffer(-(-length // mmap.PAGESIZE))
         if libc.mincore(at, length, pages) != 0:
-            raise _failed()
+            raise _last_error()
         return 1 - pages.raw.count(b"\0") / len(pages.raw)
     finally:
         libc.munmap(at, length)
 
 
-def _failed() -> OSError:
+def _last_error() -> OSError:
     number = ctypes.get_errno()
     return OSError(number, os.strerror(number))

@@ -20,8 +20,8 @@ from typing import Any
 
 from probes.bench.engine import histogram, loops
 from probes.bench.engine.barrier import Meeting
-from probes.bench.engine.completions import completions
-from probes.bench.engine.operations import MOST_OFFSETS, Source, cpu_s, prepared
+from probes.bench.engine.completions import count_completions
+from probes.bench.engine.operations import MAX_OFFSETS, WorkerState, cpu_s, prepare_operation
 from probes.bench.engine.spec import Spec
 
 TRAIN_OVERRUN = 3.0  # a train may take so many times as long as planned before no further slice is begun
@@ -37,31 +37,31 @@ class SideFailed(OSError):
 
 
 @contextmanager
-def _of(spec: Spec) -> Iterator[None]:
+def _errors_of_side(spec: Spec) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise SideFailed(error, spec.get("mark")) from None
 
 
-class _Side:
+class _SideRun:
     """One side of the comparison: its files, its offsets, the latencies of the whole train."""
 
-    def __init__(self, spec: Spec, source: Source, stock: int) -> None:
+    def __init__(self, spec: Spec, source: WorkerState, stock: int) -> None:
         # A planted latency is put into the account, exactly: an operation that sleeps distorts a busy machine.
         self.longer = 1.0 + spec.get("stretch", 0.0)
         self._spec = spec
         # a slice holds whole cycles of unlike operations
         self.cycle = 3 * spec["names"] if spec["kind"] == "metadata" else 1
-        with _of(spec):
-            self._run, self._finish, self._draw = prepared(spec | {"stretch": 0.0}, source)
+        with _errors_of_side(spec):
+            self._run, self._finish, self._draw = prepare_operation(spec | {"stretch": 0.0}, source)
         self._stock = stock
         self._offsets: Iterator[int] = self._draw(stock)
         self.latencies = array("q")
-        self.kept = 0  # latencies of the slices before
+        self.counted_latencies = 0  # latencies of the slices before
         self.uncounted = 0  # operations
 
-    def go(self, stop_ns: int, most: int) -> int:
+    def run_until(self, stop_ns: int, most: int) -> int:
         """Until `stop_ns`, at least one operation and at most `most`; when the last one ended."""
         latencies = self.latencies
         first = len(latencies)
@@ -74,19 +74,19 @@ class _Side:
                 self._offsets = self._draw(self._stock)
         return at
 
-    def forget(self) -> None:
+    def discard_uncounted(self) -> None:
         """What was done in this slice until now does not count."""
-        self.uncounted += len(self.latencies) - self.kept
-        del self.latencies[self.kept :]
+        self.uncounted += len(self.latencies) - self.counted_latencies
+        del self.latencies[self.counted_latencies :]
 
-    def counts(self) -> dict[int, int]:
+    def latency_counts(self) -> dict[int, int]:
         """The histogram of its latencies."""
         if self.longer == 1.0:
-            return histogram.fold(self.latencies)
-        return histogram.fold(int(ns * self.longer) for ns in self.latencies)
+            return histogram.fold_latencies(self.latencies)
+        return histogram.fold_latencies(int(ns * self.longer) for ns in self.latencies)
 
-    def finish(self) -> None:
-        with _of(self._spec):
+    def finish_side(self) -> None:
+        with _errors_of_side(self._spec):
             self._finish(self.uncounted + len(self.latencies))
 
 
@@ -99,7 +99,7 @@ class _Delay:
         except OSError:
             self._fd = -1
 
-    def ns(self) -> int:
+    def waited_ns(self) -> int:
         if self._fd < 0:
             return 0
         try:
@@ -112,7 +112,7 @@ class _Delay:
             os.close(self._fd)
 
 
-def run_train(spec: Spec, source: Source, meeting: Meeting, ready: Callable[[], int]) -> dict[str, Any]:
+def run_train(spec: Spec, source: WorkerState, meeting: Meeting, ready: Callable[[], int]) -> dict[str, Any]:
     """`ready` says that all is prepared and gives the common start (perf_counter_ns).
 
     spec: seed; sides: what each does (`operations.prepared`); order: a side's number for every slice; slice_s;
@@ -120,8 +120,8 @@ def run_train(spec: Spec, source: Source, meeting: Meeting, ready: Callable[[], 
     quarters: whether the rates within the slices are wanted; most: operations of a slice that count at most, or null;
     place, crew: which of how many workers this is.
     Returns by slice "n" (operations), "ns" (what they took), "cpu" and "waited" (ns), "quarters" (operations in each
-    fourth of "ns"; those under way in part), "begins" (perf_counter_ns) and "steps" (see `completions`), both with
-    what is not counted; by side "h" (buckets with counts); "uncounted" (operations).
+    fourth of "ns"; those under way in part), "begins" (perf_counter_ns) and "steps" (see `count_completions`),
+    both with what is not counted; by side "h" (buckets with counts); "uncounted" (operations).
     """
     source.begin(spec["seed"])
     order: list[int] = spec["order"]
@@ -129,12 +129,12 @@ def run_train(spec: Spec, source: Source, meeting: Meeting, ready: Callable[[], 
     most = sys.maxsize if spec["most"] is None else max(1, spec["most"])
     # As much as a side needs for the whole train at the rate of the last one is drawn before the clock runs.
     stocks = [
-        min(MOST_OFFSETS, max(1024, int(1.5 * source.rate * spec["slice_s"] * order.count(number))))
+        min(MAX_OFFSETS, max(1024, int(1.5 * source.rate * spec["slice_s"] * order.count(number))))
         for number in range(len(spec["sides"]))
     ]
     onset_ns = int(spec["onset_s"] * 1e9)
     place, crew = spec["place"], spec["crew"]
-    sides = [_Side(side, source, stock) for side, stock in zip(spec["sides"], stocks, strict=True)]
+    sides = [_SideRun(side, source, stock) for side, stock in zip(spec["sides"], stocks, strict=True)]
     slices: list[tuple[int, int, int, int]] = []
     ranges: list[tuple[int, int]] = []  # of each slice among its side's latencies
     begins: list[int] = []
@@ -152,34 +152,34 @@ def run_train(spec: Spec, source: Source, meeting: Meeting, ready: Callable[[], 
             side = sides[number]
             begins.append(time.perf_counter_ns())
             if onset_ns or spec["lead"]:
-                side.go(start + onset_ns, most if onset_ns else 1)
-            early = side.latencies[side.kept :]
-            side.forget()
-            before, waited, cpu = len(side.latencies), delay.ns(), cpu_s()
+                side.run_until(start + onset_ns, most if onset_ns else 1)
+            early = side.latencies[side.counted_latencies :]
+            side.discard_uncounted()
+            before, waited, cpu = len(side.latencies), delay.waited_ns(), cpu_s()
             at = time.perf_counter_ns()
             leads.append((at - begins[-1], early))
-            ended = side.go(start + slice_ns, most)
+            ended = side.run_until(start + slice_ns, most)
             if rest := (before - len(side.latencies)) % side.cycle:
-                ended = side.go(sys.maxsize, rest)
+                ended = side.run_until(sys.maxsize, rest)
             took = int((ended - at) * side.longer)
-            side.kept = len(side.latencies)
-            ranges.append((before, side.kept))
-            count = side.kept - before
-            slices.append((count, took, int((cpu_s() - cpu) * 1e9), delay.ns() - waited))
+            side.counted_latencies = len(side.latencies)
+            ranges.append((before, side.counted_latencies))
+            count = side.counted_latencies - before
+            slices.append((count, took, int((cpu_s() - cpu) * 1e9), delay.waited_ns() - waited))
             busy += took
             done += count
     except OSError as error:  # around all of it: nothing stands between a slice and its clock
         raise SideFailed(error, spec["sides"][number].get("mark")) from None
     finally:
         for side in sides:
-            side.finish()
+            side.finish_side()
         delay.close()
     if busy and done:
         source.rate = done / busy * 1e9
     return {
         "begins": begins,
         "steps": [
-            completions([early, (part[1], sides[number].latencies[first:last])])
+            count_completions([early, (part[1], sides[number].latencies[first:last])])
             for number, early, part, (first, last) in zip(order, leads, slices, ranges, strict=False)
         ],
         "n": [part[0] for part in slices],
@@ -187,24 +187,24 @@ def run_train(spec: Spec, source: Source, meeting: Meeting, ready: Callable[[], 
         "cpu": [part[2] for part in slices],
         "waited": [part[3] for part in slices],
         "quarters": [
-            quarters(sides[number].latencies[first:last], sides[number].cycle)
+            operations_by_quarter(sides[number].latencies[first:last], sides[number].cycle)
             for number, (first, last) in zip(order, ranges, strict=False)
         ]
         if spec["quarters"]
         else [],
-        "h": [sorted(side.counts().items()) for side in sides],
+        "h": [sorted(side.latency_counts().items()) for side in sides],
         "uncounted": sum(side.uncounted for side in sides),
     }
 
 
-def quarters(latencies: array[int], cycle: int = 1) -> list[float]:
+def operations_by_quarter(latencies: array[int], cycle: int = 1) -> list[float]:
     """Operations in each fourth of the time that they took one after the other; one under way counts in part.
 
     Unlike operations count by their whole cycles: a slice that begins with the slow ones is not slow at its start.
     """
     if cycle > 1:
         sums = array("q", [sum(latencies[at : at + cycle]) for at in range(0, len(latencies), cycle)])
-        return [amount * cycle for amount in quarters(sums)]
+        return [amount * cycle for amount in operations_by_quarter(sums)]
     fourth = sum(latencies) / 4
     work = [0.0] * 4
     at = 0.0

@@ -65,7 +65,7 @@ class Spec(TypedDict, total=False):
     mark: int
 
 
-class Command(Spec, total=False):
+class WorkerCommand(Spec, total=False):
     """`id`: what the answer names; `go`: the common start, once all are ready."""
 
     id: int

@@ -4,10 +4,10 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from probes.bench.engine import histogram
-from probes.bench.engine.completions import together
+from probes.bench.engine.completions import sum_workers
 from probes.bench.engine.spec import BlockReply, Piece
-from probes.bench.measured import Measured, Within
-from probes.bench.workloads import Load
+from probes.bench.measured import Measured, ValueWithin
+from probes.bench.workloads import EngineLoad
 
 STEP_S = 0.5  # samples inside a longer block: twice a second
 ENGINE_BOUND = 0.70  # of a core a worker
@@ -24,8 +24,8 @@ def slice_ends(seconds: float, onset_s: float = 0.0) -> list[float]:
     return [*ends, seconds]
 
 
-def summed(
-    load: Load,
+def combine_replies(
+    load: EngineLoad,
     replies: Sequence[BlockReply],
     ends: Sequence[float],
     onset: bool,
@@ -33,18 +33,18 @@ def summed(
 ) -> Measured:
     """`replies` are the workers' answers (see `operations.run_block`), `ends` what `slice_ends` gave them."""
     first = 1 if onset else 0
-    steady = _part(load, [r["slices"][first:] for r in replies])
-    whole = _part(load, [r["slices"] for r in replies])
-    values = steady if first else whole
-    within = list(_within(load, replies, ends)) if len(ends) > 1 else []
-    before = _part(load, [r["slices"][:1] for r in replies]) if first else None
+    steady = _combine_pieces(load, [r["slices"][first:] for r in replies])
+    all_slices = _combine_pieces(load, [r["slices"] for r in replies])
+    values = steady if first else all_slices
+    within = list(_values_within(load, replies, ends)) if len(ends) > 1 else []
+    before = _combine_pieces(load, [r["slices"][:1] for r in replies]) if first else None
     return Measured(
         seconds=values.seconds,
         values=values.values,
         operations=values.operations,
         bytes=values.bytes,
         # The counters are read around the block: an onset's share of them goes by its share of the bytes.
-        device_bytes=_share(device_bytes, values.bytes, whole.bytes),
+        device_bytes=_share_of_bytes(device_bytes, values.bytes, all_slices.bytes),
         cpu_s=values.cpu_s,
         p50_ns=values.p50_ns,
         p99_ns=values.p99_ns,
@@ -52,11 +52,11 @@ def summed(
         within=within,
         onset=before,
         remark=engine_bound(load, values),
-        completions=together([reply.get("steps", ()) for reply in replies]),
+        completions=sum_workers([reply.get("steps", ()) for reply in replies]),
     )
 
 
-def engine_bound(load: Load, measured: Measured) -> str:
+def engine_bound(load: EngineLoad, measured: Measured) -> str:
     """Where our own CPU time may be what is measured, that is said."""
     if load.kind == "cpu" or measured.seconds <= 0:
         return ""
@@ -67,7 +67,7 @@ def engine_bound(load: Load, measured: Measured) -> str:
     return f"engine-bound: {100 * share:.0f} % of a core a worker" if share > ENGINE_BOUND else ""
 
 
-def _part(load: Load, slices: Sequence[Sequence[Piece]]) -> Measured:
+def _combine_pieces(load: EngineLoad, slices: Sequence[Sequence[Piece]]) -> Measured:
     """Some consecutive slices of every worker. The rate is the sum of the workers' rates, each over its own time."""
     rate = 0.0
     seconds = 0.0
@@ -87,34 +87,36 @@ def _part(load: Load, slices: Sequence[Sequence[Piece]]) -> Measured:
         cpu_s=sum(s["cpu"] for s in pieces),
         p50_ns=histogram.percentile(counts, 0.50),
         p99_ns=histogram.percentile(counts, 0.99),
-        histogram=histogram.pairs(counts),
+        histogram=histogram.bucket_pairs(counts),
     )
 
 
-def in_unit(load: Load, operations_per_s: float) -> float:
+def in_unit(load: EngineLoad, operations_per_s: float) -> float:
     """In the load's own unit: MB/s are 10^6 bytes a second."""
     return operations_per_s * load.block_bytes / 1e6 if load.unit == "MB/s" else operations_per_s
 
 
-def _within(load: Load, replies: Sequence[BlockReply], ends: Sequence[float]) -> Iterator[Within]:
+def _values_within(
+    load: EngineLoad, replies: Sequence[BlockReply], ends: Sequence[float]
+) -> Iterator[ValueWithin]:
     columns = itertools.zip_longest(*(r["slices"] for r in replies))
     for index, column in enumerate(columns):
         pieces = [s for s in column if s is not None]
-        part = _part(load, [[s] for s in pieces])
+        part = _combine_pieces(load, [[s] for s in pieces])
         if not part.operations:
             continue
         at = ends[index] if index < len(ends) else ends[-1] + part.seconds
         rate = part.values[load.metric]
-        yield Within(at, load.metric, rate, load.unit)
+        yield ValueWithin(at, load.metric, rate, load.unit)
         if load.kind in ("read", "write") and load.unit != "MB/s":
-            yield Within(at, "bytes/s", part.bytes / part.seconds, "B/s")
-        yield Within(at, "cpu/operation", 1e6 * part.cpu_s / part.operations, "µs")
+            yield ValueWithin(at, "bytes/s", part.bytes / part.seconds, "B/s")
+        yield ValueWithin(at, "cpu/operation", 1e6 * part.cpu_s / part.operations, "µs")
         for name, value in (("p50", part.p50_ns), ("p99", part.p99_ns)):
             if value is not None:
-                yield Within(at, name, float(value), "ns")
+                yield ValueWithin(at, name, float(value), "ns")
 
 
-def _share(device_bytes: int | None, part: int, whole: int) -> int | None:
-    if device_bytes is None or not whole:
+def _share_of_bytes(device_bytes: int | None, part: int, total: int) -> int | None:
+    if device_bytes is None or not total:
         return device_bytes
-    return round(device_bytes * part / whole)
+    return round(device_bytes * part / total)

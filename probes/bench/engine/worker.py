@@ -18,21 +18,21 @@ from collections.abc import Callable, Iterator
 from probes.bench.engine import residency
 from probes.bench.engine.barrier import Meeting
 from probes.bench.engine.loads import corners
-from probes.bench.engine.operations import POOL_BYTES, Source, run_block
+from probes.bench.engine.operations import POOL_BYTES, WorkerState, run_block
 from probes.bench.engine.parent_death import be_expendable, tie_to
 from probes.bench.engine.slices import run_train
-from probes.bench.engine.spec import Command
+from probes.bench.engine.spec import WorkerCommand
 
 LOOKED_AT = 64  # small files whose residency is asked, a worker
 
 
-def commands() -> Iterator[Command]:
+def read_commands() -> Iterator[WorkerCommand]:
     with os.fdopen(0, "rb", closefd=False) as lines:
         for line in lines:
             yield json.loads(line)
 
 
-def fill(fd: int, size_bytes: int, source: Source, progress: Callable[[int], None]) -> None:
+def fill_file(fd: int, size_bytes: int, source: WorkerState, progress: Callable[[int], None]) -> None:
     """Completely: only what was written is read from the device. `progress` is called with the bytes written, every
     4 MiB; returns after fsync.
 
@@ -40,7 +40,7 @@ def fill(fd: int, size_bytes: int, source: Source, progress: Callable[[int], Non
     """
     written = 0
     while written < size_bytes:
-        part = memoryview(source.pool())[: min(POOL_BYTES, size_bytes - written)]
+        part = memoryview(source.random_pool())[: min(POOL_BYTES, size_bytes - written)]
         moved = os.pwritev(fd, [part], written)
         if moved <= 0 or moved % 4096:
             raise OSError(f"only {moved} bytes of {len(part)} could be written")
@@ -72,64 +72,64 @@ def main() -> None:
                 os.dup2(fds[0], 0)
                 os.dup2(fds[0], 1)
                 os.close(fds[0])
-                work(meeting)
+                run_worker(meeting)
                 os._exit(0)
             os.close(fds[0])
 
 
-def work(meeting: Meeting) -> None:
+def run_worker(meeting: Meeting) -> None:
     """A worker's life, until its socket closes."""
-    incoming = commands()
-    source = Source()
+    incoming = read_commands()
+    source = WorkerState()
 
-    def answer(to: int, **what: object) -> None:
-        data = memoryview(json.dumps({"to": to, **what}, separators=(",", ":")).encode() + b"\n")
+    def send_answer(to: int, **fields: object) -> None:
+        data = memoryview(json.dumps({"to": to, **fields}, separators=(",", ":")).encode() + b"\n")
         while data:
             data = data[os.write(1, data) :]
 
-    answer(0, hello=os.getpid())
+    send_answer(0, hello=os.getpid())
     for command in incoming:
-        serve(command, incoming, source, meeting, answer)
+        serve_command(command, incoming, source, meeting, send_answer)
 
 
-def serve(
-    command: Command,
-    incoming: Iterator[Command],
-    source: Source,
+def serve_command(
+    command: WorkerCommand,
+    incoming: Iterator[WorkerCommand],
+    source: WorkerState,
     meeting: Meeting,
     answer: Callable[..., None],
 ) -> None:
     to = command["id"]
 
-    def ready() -> int:
+    def wait_for_start() -> int:
         answer(to, ready=True)
         return int(next(incoming)["go"])
 
     try:
         match command["do"]:
             case "fill":
-                fill(command["fd"], command["bytes"], source, lambda n: answer(to, written=n))
+                fill_file(command["fd"], command["bytes"], source, lambda n: answer(to, written=n))
                 answer(to, done=True)
             case "sync":
                 for fd in command["fds"]:
                     os.fdatasync(fd)
                 answer(to, done=True)
             case "drop":
-                answer(to, done=True, resident=max(map(residency.drop, command["fds"])))
+                answer(to, done=True, resident_share=max(map(residency.drop_pages, command["fds"])))
             case "drop names":
                 folder = corners.open_folder(command["folders"][0], command["fds"][0])
                 try:
                     share = residency.drop_named(folder, corners.names_of(command), LOOKED_AT)
                 finally:
                     os.close(folder)
-                answer(to, done=True, resident=share)
+                answer(to, done=True, resident_share=share)
             case "train":
-                answer(to, done=True, **run_train(command, source, meeting, ready))
+                answer(to, done=True, **run_train(command, source, meeting, wait_for_start))
             case "block":
-                answer(to, done=True, **run_block(command, source, ready))
+                answer(to, done=True, **run_block(command, source, wait_for_start))
     except OSError as error:
-        said = os.strerror(error.errno) if error.errno else str(error)
-        answer(to, error=said, errno=error.errno or 0, side=getattr(error, "side", None))
+        message = os.strerror(error.errno) if error.errno else str(error)
+        answer(to, error=message, errno=error.errno or 0, side=getattr(error, "side", None))
     except StopIteration:
         os._exit(0)
     except Exception as error:

@@ -8,26 +8,26 @@ from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
 from probes.bench.net.namespaces import Addresses, Namespaces
-from probes.bench.net.route_set import MOST_INTERFACES, MOST_ROUTES, RouteSet
+from probes.bench.net.route_set import MAX_INTERFACES, MAX_ROUTES, RouteSet
 
 
 def copy_routes(
     namespaces: Namespaces, addresses: Addresses, routes: RouteSet, *, ipv6: bool
 ) -> tuple[int, int]:
     """Adds them through veth ends of their own in the receiver. Returns how many IPv6 and IPv4 routes were added."""
-    with namespaces.netlink("receiver") as netlink:
+    with namespaces.open_netlink("receiver") as netlink:
         names = sorted({interface for _, interface in (*routes.ipv6, *routes.ipv4)})
         if not names:
             return 0, 0
-        ends = [_end(netlink, number) for number in range(min(len(names), MOST_INTERFACES))]
+        ends = [_end(netlink, number) for number in range(min(len(names), MAX_INTERFACES))]
         index = {name: ends[place % len(ends)] for place, name in enumerate(names)}
-        own6 = _nets(addresses.ipv6_net, addresses.spoofed6_net)
-        own4 = _nets(addresses.ipv4_net, addresses.spoofed4_net)
+        own6 = _networks(addresses.ipv6_net, addresses.spoofed6_net)
+        own4 = _networks(addresses.ipv4_net, addresses.spoofed4_net)
         added6 = _add(netlink, routes.ipv6, index, own6) if ipv6 else 0
         return added6, _add(netlink, routes.ipv4, index, own4)
 
 
-def _nets(*texts: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
+def _networks(*texts: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
     return tuple(ipaddress.ip_network(text) for text in texts)
 
 
@@ -48,7 +48,7 @@ def _add(
 ) -> int:
     """A prefix inside the nets of the measurement would change where its packets go: it is left out."""
     added = 0
-    for prefix, interface in routes[:MOST_ROUTES]:
+    for prefix, interface in routes[:MAX_ROUTES]:
         net = ipaddress.ip_network(prefix, strict=False)
         if net.is_link_local or any(net.version == o.version and net.subnet_of(o) for o in own):  # type: ignore[arg-type]
             continue

@@ -20,14 +20,14 @@ from probes.bench.net import rules as netrules
 from probes.bench.net.copied_routes import copy_routes
 from probes.bench.net.lab_messages import (
     Answer,
-    Counted,
-    Failed,
-    Measure,
+    CountedSlices,
+    LabFailed,
+    LabReady,
+    MeasureRequest,
+    MeasureSlices,
     PacketsSent,
-    Ready,
     Request,
     SetUp,
-    Slices,
     requests,
 )
 from probes.bench.net.namespaces import (
@@ -38,13 +38,13 @@ from probes.bench.net.namespaces import (
     connect,
     draw_addresses,
 )
-from probes.bench.net.quiet_cpu import quietest
+from probes.bench.net.quiet_cpu import quietest_cpu
 from probes.bench.net.rules import Treatment
 from probes.bench.net.scheduling_delay import HeldUp
 from probes.bench.net.sender import Stop, send_packets, tcp_block, udp_block, udp_slices, udp_socket
 from probes.system.network.offload import segmentation, set_offload
 
-MOST_PAIRS = 16
+MAX_PAIRS = 16
 _CONF = Path("/proc/sys/net/ipv4/conf")
 _PROOF = 20  # packets sent to prove that a variant is what it says
 
@@ -74,7 +74,7 @@ class Pair:
         self.sockets[protocol] = udp_socket(self.namespaces, ends[0], ends[1])
         self._spoofing[protocol] = udp_socket(self.namespaces, spoofed, ends[1])
 
-    def activate(self, treatment: Treatment, *, offload: bool) -> int:
+    def make_active(self, treatment: Treatment, *, offload: bool) -> int:
         """Loads the variant and proves it: honest packets arrive, and spoofed ones only where they should.
 
         Returns how many of the spoofed packets were dropped.
@@ -84,14 +84,14 @@ class Pair:
         self.namespaces.assert_private()
         _set_rp_filter(RECEIVER_LINK, treatment.rp_filter)
         before, self.treatment, self._loaded = self._loaded, None, treatment
-        netrules.replace(before, treatment)
+        netrules.replace_rules(before, treatment)
         self._set_offload(offload)
         if not netrules.rules_loaded(treatment):
             raise NotApplicable("the rule was loaded, but the kernel does not list it")
         send_packets(self.sockets[treatment.protocol], _PROOF)
-        honest = netrules.counted(treatment)
+        honest = netrules.read_counters(treatment)
         send_packets(self._spoofing[treatment.protocol], _PROOF)
-        after = netrules.counted(treatment)
+        after = netrules.read_counters(treatment)
         if honest.arrived != _PROOF or honest.caught != 0:
             raise NotApplicable(
                 f"only {honest.arrived} of {_PROOF} packets with a valid source address arrived"
@@ -119,14 +119,14 @@ class Pair:
             self.namespaces.enter("receiver")
         self._offload = on
 
-    def active(self, protocol: str) -> Treatment:
+    def active_treatment(self, protocol: str) -> Treatment:
         if self.treatment is None or self.treatment.protocol != protocol:
             raise NotApplicable("the variant is not active")
         return self.treatment
 
     def arrived(self, treatment: Treatment) -> int:
         self.namespaces.enter("receiver")
-        return netrules.counted(treatment).arrived
+        return netrules.read_counters(treatment).arrived
 
 
 class Lab:
@@ -135,7 +135,7 @@ class Lab:
     def __init__(self) -> None:
         self.pairs = [Pair(Namespaces.make())]
         self.stop = Stop()
-        self.cpu = quietest()
+        self.cpu = quietest_cpu()
         os.sched_setaffinity(0, {self.cpu})
         self.held_up = HeldUp(self.cpu)
 
@@ -145,27 +145,27 @@ class Lab:
 
     def serve(self, request: Request) -> Answer:
         self.stop.asked = False
-        if isinstance(request, Slices):
-            return self._train(request)
-        if isinstance(request, SetUp) and request.pair == len(self.pairs) < MOST_PAIRS:
-            self.pairs.append(Pair(self.pairs[0].namespaces.another()))
-        if isinstance(request, Measure):
+        if isinstance(request, MeasureSlices):
+            return self._measure_batch(request)
+        if isinstance(request, SetUp) and request.pair == len(self.pairs) < MAX_PAIRS:
+            self.pairs.append(Pair(self.pairs[0].namespaces.make_another()))
+        if isinstance(request, MeasureRequest):
             return self._measure(request, self.pairs[0])
         pair = self.pairs[request.pair]
         pair.namespaces.enter("receiver")
         if isinstance(request, SetUp):
             added = pair.set_up(request)
-            return Ready(
+            return LabReady(
                 in_user_namespace=self.in_user_namespace,
                 cpu=self.cpu,
                 ipv6_routes=added[0],
                 ipv4_routes=added[1],
             )
-        return Ready(spoofed=pair.activate(request.treatment, offload=request.offload))
+        return LabReady(spoofed=pair.make_active(request.treatment, offload=request.offload))
 
-    def _measure(self, request: Measure, pair: Pair) -> PacketsSent:
+    def _measure(self, request: MeasureRequest, pair: Pair) -> PacketsSent:
         pair.namespaces.enter("receiver")
-        treatment = pair.active(request.protocol)
+        treatment = pair.active_treatment(request.protocol)
         if request.load == "tcp":
             ends = pair.addresses.ipv6 if request.protocol == "IPv6" else pair.addresses.ipv4
             return PacketsSent(sent=tcp_block(pair.namespaces, ends[1], request.seconds, self.stop))
@@ -173,17 +173,17 @@ class Lab:
         sent = udp_block(pair.sockets[request.protocol], request.seconds, self.stop, self.held_up)
         return PacketsSent(sent=sent, arrived=pair.arrived(treatment) - before)
 
-    def _train(self, request: Slices) -> Counted:
+    def _measure_batch(self, request: MeasureSlices) -> CountedSlices:
         """The sockets belong to their namespaces: no switch between them but that of the socket."""
         used = {number: self.pairs[number] for number in dict.fromkeys(request.order)}
-        treatments = {number: pair.active(request.protocol) for number, pair in used.items()}
+        treatments = {number: pair.active_treatment(request.protocol) for number, pair in used.items()}
         before = {number: pair.arrived(treatments[number]) for number, pair in used.items()}
         sockets = {number: pair.sockets[request.protocol] for number, pair in used.items()}
         slices, sent = udp_slices(
             sockets, request.order, request.slice_s, request.onset_s, self.stop, self.held_up
         )
         arrived = {number: pair.arrived(treatments[number]) - before[number] for number, pair in used.items()}
-        return Counted(slices=slices, sent=sent, arrived=arrived)
+        return CountedSlices(slices=slices, sent=sent, arrived=arrived)
 
 
 def _set_rp_filter(interface: str, value: int) -> None:
@@ -202,16 +202,16 @@ def _set_rp_filter(interface: str, value: int) -> None:
             raise NotApplicable(f"rp_filter cannot be set in the private namespace: {reason}") from None
 
 
-def answer(lab: Lab, line: bytes) -> Answer:
+def answer_line(lab: Lab, line: bytes) -> Answer:
     """A failure of any kind is an answer: one line, told apart by what it means for the run."""
     try:
         return lab.serve(requests.decode(line))
     except NotApplicable as why:
-        return Failed(reason=str(why), kind="not applicable")
+        return LabFailed(reason=str(why), kind="not applicable")
     except BenchRefused as why:
-        return Failed(reason=str(why), kind="refused")
+        return LabFailed(reason=str(why), kind="refused")
     except Exception as error:  # pyroute2 raises its own; a user namespace may lack a right that root has
-        return Failed(reason=f"the private namespaces: {type(error).__name__}: {error}", kind="refused")
+        return LabFailed(reason=f"the private namespaces: {type(error).__name__}: {error}", kind="refused")
 
 
 def main() -> None:
@@ -224,11 +224,11 @@ def main() -> None:
     try:
         lab = Lab()
     except (BenchRefused, OSError) as why:
-        out.write(msgspec.json.encode(Failed(reason=str(why), kind="refused")) + b"\n")
+        out.write(msgspec.json.encode(LabFailed(reason=str(why), kind="refused")) + b"\n")
         return
-    out.write(msgspec.json.encode(Ready(in_user_namespace=lab.in_user_namespace)) + b"\n")
+    out.write(msgspec.json.encode(LabReady(in_user_namespace=lab.in_user_namespace)) + b"\n")
     for line in sys.stdin.buffer:
-        out.write(msgspec.json.encode(answer(lab, line)) + b"\n")
+        out.write(msgspec.json.encode(answer_line(lab, line)) + b"\n")
 
 
 if __name__ == "__main__":

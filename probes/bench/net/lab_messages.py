@@ -40,13 +40,13 @@ class Activate(msgspec.Struct, frozen=True, kw_only=True, tag="activate"):
     pair: int = 0
 
 
-class Measure(msgspec.Struct, frozen=True, kw_only=True, tag="measure"):
+class MeasureRequest(msgspec.Struct, frozen=True, kw_only=True, tag="measure"):
     load: Literal["udp", "tcp"]
     protocol: Literal["IPv6", "IPv4"]
     seconds: float
 
 
-class Slices(msgspec.Struct, frozen=True, kw_only=True, tag="train"):
+class MeasureSlices(msgspec.Struct, frozen=True, kw_only=True, tag="train"):
     """A train: packets through one pair after the other, in `order`, `slice_s` seconds each.
 
     The first `onset_s` of a slice do not count.
@@ -58,7 +58,7 @@ class Slices(msgspec.Struct, frozen=True, kw_only=True, tag="train"):
     onset_s: float = 0.0
 
 
-class Slice(msgspec.Struct, frozen=True, array_like=True):
+class PacketSlice(msgspec.Struct, frozen=True, array_like=True):
     """What counts of one slice. `quarters`: packets a second in each fourth of it."""
 
     packets: int
@@ -67,15 +67,15 @@ class Slice(msgspec.Struct, frozen=True, array_like=True):
     quarters: tuple[float, float, float, float]
 
 
-class Counted(msgspec.Struct, frozen=True, kw_only=True, tag="slices"):
+class CountedSlices(msgspec.Struct, frozen=True, kw_only=True, tag="slices"):
     """By pair: packets sent in the whole train, those that do not count too, and arrived."""
 
-    slices: list[Slice]
+    slices: list[PacketSlice]
     sent: dict[int, int]
     arrived: dict[int, int]
 
 
-class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
+class LabReady(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
     """`spoofed` of 20 packets from a source without a way back were dropped by the check."""
 
     in_user_namespace: bool = False
@@ -90,12 +90,12 @@ class PacketsSent(msgspec.Struct, frozen=True, kw_only=True, tag="moved"):
     arrived: int = 0
 
 
-class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
+class LabFailed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
     reason: str
     kind: Literal["refused", "not applicable"]
 
 
-Request: TypeAlias = SetUp | Activate | Measure | Slices
-Answer: TypeAlias = Ready | PacketsSent | Counted | Failed
+Request: TypeAlias = SetUp | Activate | MeasureRequest | MeasureSlices
+Answer: TypeAlias = LabReady | PacketsSent | CountedSlices | LabFailed
 requests = msgspec.json.Decoder(Request)
 answers = msgspec.json.Decoder(Answer)

@@ -57,7 +57,7 @@ def draw_addresses() -> Addresses:
     )
 
 
-def inode() -> int:
+def namespace_inode() -> int:
     """Which network namespace the calling thread is in."""
     return Path("/proc/thread-self/ns/net").stat().st_ino
 
@@ -76,19 +76,19 @@ class Namespaces:
     @classmethod
     def make(cls) -> Namespaces:
         """Raises BenchRefused with one line where the kernel or its settings do not allow it."""
-        forbidden = frozenset({inode()} | _first_process())
+        forbidden = frozenset({namespace_inode()} | _first_process())
         in_user_namespace = _leave_host()
-        made = cls(*_two(), forbidden, in_user_namespace)
-        made.enter("receiver")
-        return made
+        namespaces = cls(*_open_two(), forbidden, in_user_namespace)
+        namespaces.enter("receiver")
+        return namespaces
 
-    def another(self) -> Namespaces:
+    def make_another(self) -> Namespaces:
         """Two more, beside these."""
         self.enter("receiver")
-        _unshare(CLONE_NEWNET)
-        made = Namespaces(*_two(), self._forbidden, self.in_user_namespace)
-        made.enter("receiver")
-        return made
+        _unshare_namespaces(CLONE_NEWNET)
+        namespaces = Namespaces(*_open_two(), self._forbidden, self.in_user_namespace)
+        namespaces.enter("receiver")
+        return namespaces
 
     def enter(self, which: str) -> None:
         if _libc.setns(self._handles[which], CLONE_NEWNET) != 0:
@@ -98,35 +98,35 @@ class Namespaces:
 
     def assert_private(self) -> None:
         """Stands before every change: rules, routes and settings never reach the host's own namespace."""
-        if inode() in self._forbidden:
+        if namespace_inode() in self._forbidden:
             raise BenchRefused("refusing to change anything: this is the host's own network namespace")
 
     def handle(self, which: str) -> int:
         return self._handles[which]
 
     @contextmanager
-    def netlink(self, which: str) -> Iterator[IPRoute]:
+    def open_netlink(self, which: str) -> Iterator[IPRoute]:
         self.enter(which)
         with IPRoute() as connection:
             yield connection
 
 
-def _two() -> tuple[int, int]:
+def _open_two() -> tuple[int, int]:
     """The namespace that the calling thread is in, and a new one."""
     first = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-    _unshare(CLONE_NEWNET)
+    _unshare_namespaces(CLONE_NEWNET)
     return first, os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
 
 
 def _leave_host() -> bool:
     """Into a new network namespace; True where that took a user namespace."""
     try:
-        _unshare(CLONE_NEWNET)
+        _unshare_namespaces(CLONE_NEWNET)
         return False
     except BenchRefused as first:
         user, group = os.geteuid(), os.getegid()
         try:
-            _unshare(CLONE_NEWUSER | CLONE_NEWNET)
+            _unshare_namespaces(CLONE_NEWUSER | CLONE_NEWNET)
             Path("/proc/self/setgroups").write_text("deny")
             Path("/proc/self/uid_map").write_text(f"0 {user} 1")
             Path("/proc/self/gid_map").write_text(f"0 {group} 1")
@@ -136,7 +136,7 @@ def _leave_host() -> bool:
         return True
 
 
-def _unshare(flags: int) -> None:
+def _unshare_namespaces(flags: int) -> None:
     if _libc.unshare(flags) != 0:
         code = ctypes.get_errno()
         raise BenchRefused(f"no network namespace can be made here: {os.strerror(code)}")
@@ -152,7 +152,7 @@ def _first_process() -> set[int]:
 def connect(namespaces: Namespaces, addresses: Addresses, *, ipv6: bool, queues: int = 1) -> None:
     """The veth pair with addresses, permanent neighbours and the unreachable route back to the spoofed net."""
     shape = {"num_tx_queues": queues, "num_rx_queues": queues} if queues > 1 else {}
-    with namespaces.netlink("receiver") as receiver, namespaces.netlink("sender") as sender:
+    with namespaces.open_netlink("receiver") as receiver, namespaces.open_netlink("sender") as sender:
         sender.link(
             "add",
             ifname=SENDER_LINK,
@@ -171,10 +171,10 @@ def connect(namespaces: Namespaces, addresses: Addresses, *, ipv6: bool, queues:
             netlink.link("set", index=1, state="up")
             netlink.link("set", index=index, state="up")
             netlink.addr("add", index=index, address=addresses.ipv4[place], prefixlen=24)
-            _neighbour(netlink, index, addresses.ipv4[1 - place], macs[1 - place])
+            _add_neighbour(netlink, index, addresses.ipv4[1 - place], macs[1 - place])
             if ipv6:
                 netlink.addr("add", index=index, address=addresses.ipv6[place], prefixlen=64, flags=_NODAD)
-                _neighbour(netlink, index, addresses.ipv6[1 - place], macs[1 - place])
+                _add_neighbour(netlink, index, addresses.ipv6[1 - place], macs[1 - place])
         sender.addr("add", index=indexes[0], address=addresses.spoofed4, prefixlen=32)
         receiver.route("add", dst=addresses.spoofed4_net, type="unreachable")
         if ipv6:
@@ -183,5 +183,5 @@ def connect(namespaces: Namespaces, addresses: Addresses, *, ipv6: bool, queues:
     namespaces.enter("receiver")
 
 
-def _neighbour(netlink: IPRoute, index: int, address: str, mac: str) -> None:
+def _add_neighbour(netlink: IPRoute, index: int, address: str, mac: str) -> None:
     netlink.neigh("replace", dst=address, lladdr=mac, ifindex=index, state=_PERMANENT)

@@ -9,19 +9,19 @@ from collections.abc import Awaitable, Sequence
 from typing import Literal
 
 from probes.bench.line_child import LineChild
-from probes.bench.measured import BenchRefused, Measured, NotApplicable, Train, Unfit
+from probes.bench.measured import BenchRefused, Measured, MeasuredBatch, NotApplicable, VariantsUnfit
 from probes.bench.net.lab_messages import (
     Activate,
     Answer,
-    Counted,
-    Failed,
-    Measure,
+    CountedSlices,
+    LabFailed,
+    LabReady,
+    MeasureRequest,
+    MeasureSlices,
+    PacketSlice,
     PacketsSent,
-    Ready,
     Request,
     SetUp,
-    Slice,
-    Slices,
     answers,
 )
 from probes.bench.net.route_set import RouteSet
@@ -35,7 +35,7 @@ _ARRIVE_AT_LEAST = 0.99  # of the packets sent; the private link loses none unle
 class Network:
     """The child process with its namespaces. `name` is what the undo journal knows it by."""
 
-    def __init__(self, child: LineChild, ready: Ready) -> None:
+    def __init__(self, child: LineChild, ready: LabReady) -> None:
         self._child = child
         self.in_user_namespace = ready.in_user_namespace
         self._lock = asyncio.Lock()
@@ -45,39 +45,41 @@ class Network:
         """Raises BenchRefused where no network namespace can be made."""
         child = await LineChild.start("probes.bench.net.lab", name)
         try:
-            first = await _answer(child, child.line(_START_S), _START_S)
+            first = await _read_answer(child, child.read_line(_START_S), _START_S)
         except BaseException:
             await child.end()
             raise
-        if not isinstance(first, Ready):
+        if not isinstance(first, LabReady):
             await child.end()
-            reason = first.reason if isinstance(first, Failed) else "no answer"
+            reason = first.reason if isinstance(first, LabFailed) else "no answer"
             raise BenchRefused(reason)
         return cls(child, first)
 
     @property
-    def pid(self) -> int:
-        return self._child.pid
+    def process_id(self) -> int:
+        return self._child.process_id
 
-    async def set_up(self, routes: RouteSet, *, ipv6: bool, pair: int = 0) -> Ready:
+    async def set_up(self, routes: RouteSet, *, ipv6: bool, pair: int = 0) -> LabReady:
         """Links, addresses, routes of a pair of namespaces. Returns how many routes were really added."""
         seconds = _ANSWER_S + 0.003 * (len(routes.ipv6) + len(routes.ipv4))
-        answer = await self._ask(SetUp(ipv6=ipv6, routes=routes, pair=pair), seconds)
-        assert isinstance(answer, Ready)
+        answer = await self._send_request(SetUp(ipv6=ipv6, routes=routes, pair=pair), seconds)
+        assert isinstance(answer, LabReady)
         return answer
 
-    async def activate(self, treatment: Treatment, *, offload: bool = True, pair: int = 0) -> Ready:
+    async def make_active(self, treatment: Treatment, *, offload: bool = True, pair: int = 0) -> LabReady:
         """Makes a variant active and proves it. Raises NotApplicable with the reason."""
-        answer = await self._ask(Activate(treatment=treatment, offload=offload, pair=pair), _ANSWER_S)
-        assert isinstance(answer, Ready)
+        answer = await self._send_request(
+            Activate(treatment=treatment, offload=offload, pair=pair), _ANSWER_S
+        )
+        assert isinstance(answer, LabReady)
         return answer
 
     async def measure(
         self, load: Literal["udp", "tcp"], protocol: Literal["IPv6", "IPv4"], seconds: float
     ) -> Measured:
         """One block. Raises NotApplicable where the packets did not get where they are counted."""
-        request = Measure(load=load, protocol=protocol, seconds=seconds)
-        moved = await self._ask(request, seconds + _ANSWER_S)
+        request = MeasureRequest(load=load, protocol=protocol, seconds=seconds)
+        moved = await self._send_request(request, seconds + _ANSWER_S)
         assert isinstance(moved, PacketsSent)
         sent = moved.sent
         if sent.seconds <= 0 or (sent.packets == 0 and load == "udp"):
@@ -95,48 +97,50 @@ class Network:
             cpu_s=sent.cpu_s,
         )
 
-    async def train(
+    async def measure_batch(
         self, protocol: Literal["IPv6", "IPv4"], order: Sequence[int], slice_s: float, *, onset_s: float = 0.0
-    ) -> Train:
+    ) -> MeasuredBatch:
         """Small packets through these pairs in turn; `order` holds their numbers. The sides are numbered likewise.
 
         Raises Unfit with the pairs' numbers as text where packets did not arrive, NotApplicable as `measure` does.
         """
-        request = Slices(protocol=protocol, order=list(order), slice_s=slice_s, onset_s=onset_s)
+        request = MeasureSlices(protocol=protocol, order=list(order), slice_s=slice_s, onset_s=onset_s)
         began = time.perf_counter()
-        counted = await self._ask(request, 3 * slice_s * len(order) + _ANSWER_S)
-        assert isinstance(counted, Counted)
+        counted = await self._send_request(request, 3 * slice_s * len(order) + _ANSWER_S)
+        assert isinstance(counted, CountedSlices)
         lost = [n for n, sent in counted.sent.items() if counted.arrived[n] < _ARRIVE_AT_LEAST * sent]
         if lost:
-            got, of = counted.arrived[lost[0]], counted.sent[lost[0]]
-            raise Unfit([str(n) for n in lost], f"only {got} of {of} packets arrived")
-        return _train(order, slice_s, counted.slices, time.perf_counter() - began)
+            arrived, sent_count = counted.arrived[lost[0]], counted.sent[lost[0]]
+            raise VariantsUnfit([str(n) for n in lost], f"only {arrived} of {sent_count} packets arrived")
+        return _batch_from_slices(order, slice_s, counted.slices, time.perf_counter() - began)
 
     async def close(self) -> None:
         """Ends the child, and with it the namespaces."""
         await self._child.end()
 
-    async def _ask(self, request: Request, seconds: float) -> Answer:
+    async def _send_request(self, request: Request, seconds: float) -> Answer:
         """One request, one answer. When cancelled, the load stops within a batch and its answer is read off."""
         async with self._lock:
             try:
-                answer = await _answer(self._child, self._child.ask(request, seconds), seconds)
+                answer = await _read_answer(self._child, self._child.send_request(request, seconds), seconds)
             except asyncio.CancelledError:
-                await asyncio.shield(self._calm())
+                await asyncio.shield(self._stop_load())
                 raise
-        if isinstance(answer, Failed):
+        if isinstance(answer, LabFailed):
             raise (NotApplicable if answer.kind == "not applicable" else BenchRefused)(answer.reason)
         return answer
 
-    async def _calm(self) -> None:
-        self._child.signal(signal.SIGUSR1)
+    async def _stop_load(self) -> None:
+        self._child.send_signal(signal.SIGUSR1)
         try:
-            await _answer(self._child, self._child.line(1.0), 1.0)
+            await _read_answer(self._child, self._child.read_line(1.0), 1.0)
         except (BenchRefused, asyncio.CancelledError):
             await self._child.end()
 
 
-def _train(order: Sequence[int], slice_s: float, slices: Sequence[Slice], seconds: float) -> Train:
+def _batch_from_slices(
+    order: Sequence[int], slice_s: float, slices: Sequence[PacketSlice], seconds: float
+) -> MeasuredBatch:
     values = [(s.seconds - s.others_s) / s.packets * 1e9 for s in slices]
     sides = []
     for number in range(max(order) + 1):
@@ -153,7 +157,7 @@ def _train(order: Sequence[int], slice_s: float, slices: Sequence[Slice], second
                 cpu_s=took - others,
             )
         )
-    return Train(
+    return MeasuredBatch(
         seconds=seconds,
         slice_s=slice_s,
         order=list(order[: len(slices)]),
@@ -166,10 +170,10 @@ def _train(order: Sequence[int], slice_s: float, slices: Sequence[Slice], second
     )
 
 
-async def _answer(child: LineChild, said: Awaitable[bytes], seconds: float) -> Answer:
+async def _read_answer(child: LineChild, line_read: Awaitable[bytes], seconds: float) -> Answer:
     """What it says within the time; it is ended where it says nothing. Raises BenchRefused."""
     try:
-        line = await said
+        line = await line_read
     except TimeoutError:
         await child.end()
         raise BenchRefused(f"the private namespaces did not answer within {seconds:.0f} s") from None

@@ -11,24 +11,24 @@ from probes.system.processor.cpu_times import SOURCE, CpuTimes, parse
 _LOOK_S = 0.1  # ten jiffies: enough to tell an idle CPU from one that serves a network card
 
 
-def choose(allowed: set[int], before: dict[int, CpuTimes], after: dict[int, CpuTimes]) -> int:
+def choose_cpu(allowed: set[int], before: dict[int, CpuTimes], after: dict[int, CpuTimes]) -> int:
     """The least busy of the allowed ones; among equals the highest, since interrupts gather on the low numbers."""
 
-    def busy(cpu: int) -> float:
+    def busy_seconds(cpu: int) -> float:
         if cpu not in before or cpu not in after:
             return 0.0
         spent = after[cpu].since(before[cpu])
         return spent.busy_s + spent.steal_s
 
-    return min(allowed, key=lambda cpu: (busy(cpu), -cpu))
+    return min(allowed, key=lambda cpu: (busy_seconds(cpu), -cpu))
 
 
-def quietest() -> int:
+def quietest_cpu() -> int:
     allowed = os.sched_getaffinity(0)
     stat = Path(SOURCE)
     try:
         before = parse(stat.read_text("ascii")).cpus
         time.sleep(_LOOK_S)
-        return choose(allowed, before, parse(stat.read_text("ascii")).cpus)
+        return choose_cpu(allowed, before, parse(stat.read_text("ascii")).cpus)
     except (OSError, ValueError):
         return max(allowed)

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-MOST_ROUTES = 20_000  # half a millisecond each
-MOST_INTERFACES = 4
+MAX_ROUTES = 20_000  # half a millisecond each
+MAX_INTERFACES = 4
 
 
 class RouteSet(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,20 +18,20 @@ class RouteSet(msgspec.Struct, frozen=True, kw_only=True):
     ipv4: tuple[tuple[str, str], ...] = ()
 
 
-def scaled(own: Iterable[tuple[str, str]], count: int, *, ipv6: bool) -> tuple[tuple[str, str], ...]:
+def scale_routes(own: Iterable[tuple[str, str]], count: int, *, ipv6: bool) -> tuple[tuple[str, str], ...]:
     """`count` routes: the host's own first, then made-up ones (2a00::/16 in /48s, 100.64.0.0/10 and on in /28s)."""
-    routes = list(own)[: min(count, MOST_ROUTES)]
-    taken = {prefix for prefix, _ in routes}
-    for prefix in _invented(ipv6):
-        if len(routes) >= min(count, MOST_ROUTES):
+    routes = list(own)[: min(count, MAX_ROUTES)]
+    taken_prefixes = {prefix for prefix, _ in routes}
+    for prefix in _invented_prefixes(ipv6):
+        if len(routes) >= min(count, MAX_ROUTES):
             break
-        if prefix not in taken:
-            routes.append((prefix, f"made{len(routes) % MOST_INTERFACES}"))
+        if prefix not in taken_prefixes:
+            routes.append((prefix, f"made{len(routes) % MAX_INTERFACES}"))
     return tuple(routes)
 
 
-def _invented(ipv6: bool) -> Iterator[str]:
-    for number in range(MOST_ROUTES * 2):
+def _invented_prefixes(ipv6: bool) -> Iterator[str]:
+    for number in range(MAX_ROUTES * 2):
         if ipv6:
             # spread over the prefix as a real table is, not one dense run: a multiplicative step of odd length
             spread = (number * 0x9E3779B1) & 0xFFFFFFFF

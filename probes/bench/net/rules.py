@@ -42,7 +42,7 @@ class Treatment(msgspec.Struct, frozen=True, kw_only=True):
     catches: bool = True  # False: not even a spoofed packet is dropped (none, trivial, rp_filter 0)
 
     @property
-    def nft(self) -> str:
+    def nft_ruleset(self) -> str:
         """The whole ruleset: it replaces what is there. TCP is left alone, so that one text serves both loads."""
         proto = "ipv6" if self.protocol == "IPv6" else "ipv4"
         rule = ""
@@ -69,8 +69,8 @@ class Treatment(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @property
-    def iptables(self) -> tuple[tuple[str, ...], ...]:
-        """The commands after `nft` where the rule is one of iptables: emptied first, so that the hook stays."""
+    def iptables_commands(self) -> tuple[tuple[str, ...], ...]:
+        """The commands after `nft_ruleset` where the rule is one of iptables: emptied first, so that the hook stays."""
         if self.loader == "nft":
             return ()
         family = "ip6tables" if self.protocol == "IPv6" else "iptables"
@@ -86,63 +86,65 @@ class Treatment(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(commands)
 
 
-class Counted(msgspec.Struct, frozen=True):
+class RuleCounters(msgspec.Struct, frozen=True):
     """Packets since the rules were loaded: those that reached the end, and those that the check dropped."""
 
     arrived: int
     caught: int
 
 
-def replace(before: Treatment | None, treatment: Treatment) -> None:
+def replace_rules(before: Treatment | None, treatment: Treatment) -> None:
     """Replaces the rules of the calling thread's namespace. The caller has asserted that it is a private one."""
     if before is not None and before.loader == "iptables-legacy":
-        _run(before.iptables[0])  # its tables are not nft's: `flush ruleset` leaves them as they are
-    said = _run(("nft", "-f", "-"), treatment.nft)
-    if said:
-        raise _refusal(treatment, said)
-    for command in treatment.iptables:
-        said = _run(command)
-        if said:
-            raise _refusal(treatment, said)
+        _run(before.iptables_commands[0])  # its tables are not nft's: `flush ruleset` leaves them as they are
+    complaint = _run(("nft", "-f", "-"), treatment.nft_ruleset)
+    if complaint:
+        raise _refusal_for(treatment, complaint)
+    for command in treatment.iptables_commands:
+        complaint = _run(command)
+        if complaint:
+            raise _refusal_for(treatment, complaint)
 
 
-def counted(treatment: Treatment) -> Counted:
+def read_counters(treatment: Treatment) -> RuleCounters:
     """The counters as the kernel has them now. As text: an nft without JSON can measure as well."""
-    found = {name: int(packets) for name, packets in _COUNTER.findall(_output(("nft", "list", "counters")))}
-    if not {"caught", "arrived"} <= set(found):
+    packets_by_counter = {
+        name: int(packets) for name, packets in _COUNTER.findall(_command_output(("nft", "list", "counters")))
+    }
+    if not {"caught", "arrived"} <= set(packets_by_counter):
         raise NotApplicable("nft does not list the counters that it loaded")
-    caught = found["caught"]
+    caught = packets_by_counter["caught"]
     if treatment.loader != "nft" and treatment.what != "none":
         caught = _iptables_caught(treatment)
-    return Counted(arrived=found["arrived"], caught=caught)
+    return RuleCounters(arrived=packets_by_counter["arrived"], caught=caught)
 
 
 def rules_loaded(treatment: Treatment) -> bool:
     """Whether the kernel lists what was meant: a rule in the chain, none in the chain of `none`."""
     if treatment.loader != "nft":
-        return ("rpfilter" in _saved(treatment)) == (treatment.what == "check")
-    text = _output(("nft", "list", "ruleset"))
+        return ("rpfilter" in _saved_rules(treatment)) == (treatment.what == "check")
+    text = _command_output(("nft", "list", "ruleset"))
     listed = rules_from_text(text)
     checks = [] if isinstance(listed, Absent) else [r for r in listed if r.chain == "check" and r.reached]
     trivial = re.search(r"\bmark \S+ counter name", text) is not None
     return len(checks) == (treatment.what == "check") and trivial == (treatment.what == "trivial")
 
 
-def _saved(treatment: Treatment) -> str:
-    command = treatment.iptables[0][0]
-    return _output((f"{command}-save", "-c", "-t", treatment.table))
+def _saved_rules(treatment: Treatment) -> str:
+    command = treatment.iptables_commands[0][0]
+    return _command_output((f"{command}-save", "-c", "-t", treatment.table))
 
 
 def _iptables_caught(treatment: Treatment) -> int:
-    for line in _saved(treatment).splitlines():
+    for line in _saved_rules(treatment).splitlines():
         if line.startswith("[") and " -A PREROUTING " in line:
             return int(line[1:].split(":", 1)[0])
     return 0
 
 
-def _refusal(treatment: Treatment, said: str) -> NotApplicable:
-    line = next((x.strip() for x in said.splitlines() if x.strip()), "no reason given")
-    if treatment.what == "check" and ("No such file" in said or "not supported" in said.lower()):
+def _refusal_for(treatment: Treatment, complaint: str) -> NotApplicable:
+    line = next((x.strip() for x in complaint.splitlines() if x.strip()), "no reason given")
+    if treatment.what == "check" and ("No such file" in complaint or "not supported" in complaint.lower()):
         return NotApplicable(
             f"this kernel has no reverse-path lookup for its firewall (fib, rpfilter): {line}"
         )
@@ -155,7 +157,7 @@ def _run(argv: tuple[str, ...], text: str = "") -> str:
     return "" if done.returncode == 0 else (done.stderr or f"{argv[0]} exited with status {done.returncode}")
 
 
-def _output(argv: tuple[str, ...]) -> str:
+def _command_output(argv: tuple[str, ...]) -> str:
     done = _start(argv, "")
     if done.returncode != 0:
         raise NotApplicable(f"{argv[0]} failed in the private namespace: {done.stderr.strip()[:200]}")

@@ -13,21 +13,21 @@ from probes.process_stat import parse_stat
 
 
 class HeldUp:
-    """`seconds()` grows while the calling thread waits for its CPU because of others; 0 where nobody tells."""
+    """`seconds_held_up()` grows while the calling thread waits for its CPU because of others; 0 where nobody tells."""
 
     def __init__(self, cpu: int) -> None:
         self._own = Path("/proc/thread-self/schedstat")
         self._softirq = softirq_thread(cpu)
 
-    def seconds(self) -> float:
-        own = numbers(self._own)
+    def seconds_held_up(self) -> float:
+        own = schedstat_numbers(self._own)
         if own is None:
             return 0.0
-        served = numbers(self._softirq) if self._softirq is not None else None
+        served = schedstat_numbers(self._softirq) if self._softirq is not None else None
         return (own[1] - (served[0] if served is not None else 0)) / 1e9
 
 
-def numbers(path: Path) -> tuple[int, int] | None:
+def schedstat_numbers(path: Path) -> tuple[int, int] | None:
     """Nanoseconds on the CPU and nanoseconds waiting for one (Documentation/scheduler/sched-stats.rst)."""
     try:
         words = path.read_text("ascii").split()

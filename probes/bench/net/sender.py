@@ -16,11 +16,11 @@ from types import FrameType
 
 from probes.bench.engine.parent_death import tie_to
 from probes.bench.measured import BenchRefused
-from probes.bench.net.lab_messages import Sent, Slice
+from probes.bench.net.lab_messages import PacketSlice, Sent
 from probes.bench.net.namespaces import Namespaces
 from probes.bench.net.scheduling_delay import HeldUp
 
-MOST_SECONDS = 30.0
+MAX_SECONDS = 30.0
 DISCARD_PORT = 9
 _BATCH = 256  # sends between two looks at the clock: 0.3 ms
 _PAYLOAD = b"\0" * 64
@@ -42,11 +42,11 @@ def udp_socket(namespaces: Namespaces, source: str, target: str) -> socket.socke
     """A connected UDP socket that belongs to the sending namespace."""
     namespaces.enter("sender")
     family = socket.AF_INET6 if ":" in target else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
-    made.bind((source, 0))
-    made.connect((target, DISCARD_PORT))
+    connection = socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+    connection.bind((source, 0))
+    connection.connect((target, DISCARD_PORT))
     namespaces.enter("receiver")
-    return made
+    return connection
 
 
 def send_packets(sock: socket.socket, count: int) -> None:
@@ -55,18 +55,18 @@ def send_packets(sock: socket.socket, count: int) -> None:
 
 
 def udp_block(sock: socket.socket, seconds: float, stop: Stop, held_up: HeldUp) -> Sent:
-    """64-byte payloads as fast as one CPU makes them, for `seconds`."""
+    """64-byte payloads as fast as one CPU makes them, for `seconds_held_up`."""
     send, payload, packets = sock.send, _PAYLOAD, 0
-    held = held_up.seconds()
+    held = held_up.seconds_held_up()
     began = time.perf_counter()
-    end = began + min(seconds, MOST_SECONDS)
+    end = began + min(seconds, MAX_SECONDS)
     now = began
     while now < end and not stop.asked:
         for _ in range(_BATCH):
             send(payload)
         packets += _BATCH
         now = time.perf_counter()
-    others = min(max(0.0, held_up.seconds() - held), now - began)
+    others = min(max(0.0, held_up.seconds_held_up() - held), now - began)
     return Sent(
         packets=packets,
         bytes=packets * len(_PAYLOAD),
@@ -84,36 +84,36 @@ def udp_slices(
     onset_s: float,
     stop: Stop,
     held_up: HeldUp,
-) -> tuple[list[Slice], dict[int, int]]:
+) -> tuple[list[PacketSlice], dict[int, int]]:
     """64-byte payloads through one socket after the other; packets sent by socket, with those that do not count.
 
     What one check leaves for the kernel to free later (RCU) falls into the next slice's onset, and what is freed for
     the counted part into that part itself.
     """
-    slices: list[Slice] = []
+    slices: list[PacketSlice] = []
     total = dict.fromkeys(sockets, 0)
     for number in order:
         if stop.asked:
             break
         send = sockets[number].send
-        total[number] += _until(send, time.perf_counter() + onset_s, stop)[0] if onset_s else 0
-        held = held_up.seconds()
+        total[number] += _send_until(send, time.perf_counter() + onset_s, stop)[0] if onset_s else 0
+        held = held_up.seconds_held_up()
         began = now = time.perf_counter()
         packets, quarters = 0, []
         for part in range(1, 5):
             before = now
-            count, now = _until(send, began + (slice_s - onset_s) * part / 4, stop)
+            count, now = _send_until(send, began + (slice_s - onset_s) * part / 4, stop)
             packets += count
             quarters.append(count / max(1e-9, now - before))
         total[number] += packets
-        others = min(max(0.0, held_up.seconds() - held), now - began)
+        others = min(max(0.0, held_up.seconds_held_up() - held), now - began)
         slices.append(
-            Slice(packets, now - began, others, (quarters[0], quarters[1], quarters[2], quarters[3]))
+            PacketSlice(packets, now - began, others, (quarters[0], quarters[1], quarters[2], quarters[3]))
         )
     return slices, total
 
 
-def _until(send: Callable[[bytes], int], end: float, stop: Stop) -> tuple[int, float]:
+def _send_until(send: Callable[[bytes], int], end: float, stop: Stop) -> tuple[int, float]:
     """Packets sent, a batch at least, and when the last one was."""
     payload, packets = _PAYLOAD, 0
     while True:
@@ -137,7 +137,7 @@ def tcp_block(namespaces: Namespaces, target: str, seconds: float, stop: Stop) -
         parent = os.getpid()
         child = os.fork()
         if child == 0:
-            _drain(listener, writing, parent)
+            _drain_stream(listener, writing, parent)
     os.close(writing)
     try:
         namespaces.enter("sender")
@@ -145,7 +145,7 @@ def tcp_block(namespaces: Namespaces, target: str, seconds: float, stop: Stop) -
         with socket.create_connection((target, port), timeout=5.0) as stream:
             namespaces.enter("receiver")
             began = time.perf_counter()
-            end = began + min(seconds, MOST_SECONDS)
+            end = began + min(seconds, MAX_SECONDS)
             while time.perf_counter() < end and not stop.asked:
                 stream.sendall(_CHUNK)
             stream.shutdown(socket.SHUT_WR)
@@ -161,7 +161,7 @@ def tcp_block(namespaces: Namespaces, target: str, seconds: float, stop: Stop) -
     return Sent(bytes=received, seconds=took, cpu_s=own, stopped=stop.asked)
 
 
-def _drain(listener: socket.socket, writing: int, parent: int) -> None:
+def _drain_stream(listener: socket.socket, writing: int, parent: int) -> None:
     """The child: it dies with its parent, and never returns into the parent's code."""
     try:
         tie_to(parent)

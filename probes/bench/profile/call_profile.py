@@ -20,16 +20,16 @@ from probes.bench.profile.perf_records import (
     Fork,
     Lost,
     Mapping,
-    Program,
+    ProgramStart,
     Record,
     Sample,
 )
-from probes.bench.profile.takings import HELD_BYTES, Takings, Window, Windows, due
+from probes.bench.profile.takings import HELD_BYTES, Takings, Window, Windows, next_due
 
 HERTZ = 99  # not 100: what happens each tick is not seen each time
-MOST_HERTZ = 2000  # on all CPUs together
+MAX_HERTZ = 2000  # on all CPUs together
 CLOCK_PAGES = 16
-MOST_STACKS, MOST_FILES, MOST_PROCESSES, MOST_SIGHTED = 1500, 1000, 2000, 5000
+MAX_STACKS, MAX_FILES, MAX_PROCESSES, MAX_SIGHTED = 1500, 1000, 2000, 5000
 KERNEL = -1  # in place of a file
 ON, OFF, RUNNABLE = "on", "off", "runnable"
 SWITCHES = ("sched/sched_switch",)
@@ -44,50 +44,50 @@ Stack: TypeAlias = tuple[Frame, ...]  # the outermost first
 class Maps:
     """Which file lies where, of each process of a command, as the records of all processes tell."""
 
-    def __init__(self, ours: set[int] | None = None) -> None:
-        """`ours`: the command's processes, as far as known; grows. None: the records are of no others."""
+    def __init__(self, command_pids: set[int] | None = None) -> None:
+        """`command_pids`: the command's processes, as far as known; grows. None: the records are of no others."""
         self.files: dict[str, int] = {}
-        self._ours = ours
+        self._command_pids = command_pids
         self._started: set[int] = set()  # our children that run no program yet
         self._of: dict[int, list[Mapping]] = {}
 
-    def has(self, pid: int) -> bool:
-        return self._ours is None or pid in self._ours
+    def is_of_command(self, pid: int) -> bool:
+        return self._command_pids is None or pid in self._command_pids
 
-    def hear(self, record: Mapping | Program | Fork) -> None:
+    def take_record(self, record: Mapping | ProgramStart | Fork) -> None:
         if isinstance(record, Fork):
             if record.parent == os.getpid():
                 self._started.add(record.pid)
-            if self._ours is not None and record.parent in self._ours:
-                self._ours.add(record.pid)
-            if record.parent in self._of and len(self._of) < MOST_PROCESSES:
+            if self._command_pids is not None and record.parent in self._command_pids:
+                self._command_pids.add(record.pid)
+            if record.parent in self._of and len(self._of) < MAX_PROCESSES:
                 self._of[record.pid] = list(self._of[record.parent])
-        elif isinstance(record, Program):
-            if self._ours is not None and record.pid in self._started:
-                self._ours.add(record.pid)
+        elif isinstance(record, ProgramStart):
+            if self._command_pids is not None and record.pid in self._started:
+                self._command_pids.add(record.pid)
             self._of.pop(record.pid, None)
-        elif self.has(record.pid) and len(self._of) < MOST_PROCESSES:
+        elif self.is_of_command(record.pid) and len(self._of) < MAX_PROCESSES:
             self._of.setdefault(record.pid, []).append(record)
 
-    def frame(self, pid: int, address: int) -> Frame | None:
+    def frame_at(self, pid: int, address: int) -> Frame | None:
         """None for an address at which nothing lies: a chain without frame pointers holds such."""
         if address >= USER_BELOW:
             return (KERNEL, address)
         for mapping in reversed(self._of.get(pid, ())):  # the newest lies over the older ones
             if mapping.start <= address < mapping.start + mapping.length:
                 if mapping.path.startswith(("//anon", "[", "/memfd:")) or not mapping.path:
-                    return self._numbered(f"pid:{pid}", address)
-                return self._numbered(mapping.path, address - mapping.start + mapping.offset)
+                    return self._numbered_frame(f"pid:{pid}", address)
+                return self._numbered_frame(mapping.path, address - mapping.start + mapping.offset)
         return None
 
-    def _numbered(self, path: str, place: int) -> Frame | None:
-        if path not in self.files and len(self.files) >= MOST_FILES:
+    def _numbered_frame(self, path: str, place: int) -> Frame | None:
+        if path not in self.files and len(self.files) >= MAX_FILES:
             return None
         return (self.files.setdefault(path, len(self.files)), place)
 
-    def stack(self, sample: Sample) -> Stack:
+    def stack_of(self, sample: Sample) -> Stack:
         """A caller's address is where it goes on: the call itself stands before it."""
-        frames = [self.frame(sample.pid, ip if n == 0 else ip - 1) for n, ip in enumerate(sample.chain)]
+        frames = [self.frame_at(sample.pid, ip if n == 0 else ip - 1) for n, ip in enumerate(sample.chain)]
         return tuple(frame for frame in reversed(frames) if frame is not None)
 
 
@@ -103,32 +103,32 @@ class _Away(NamedTuple):
 class Fold:
     """Records in the order of their time become stacks with seconds."""
 
-    def __init__(self, hertz: int = HERTZ, ours: set[int] | None = None) -> None:
+    def __init__(self, hertz: int = HERTZ, command_pids: set[int] | None = None) -> None:
         """`hertz`: of the clock."""
-        self.maps = Maps(ours)
+        self.maps = Maps(command_pids)
         self.seconds: dict[tuple[str, Stack], float] = {}
         self.lost = 0
         self.dropped_s = 0.0  # of stacks that were too many
         self._tick_s = 1 / hertz
         self._away: dict[int, _Away] = {}
-        self._sighted: deque[tuple[int, int]] = deque(maxlen=MOST_SIGHTED)  # by the clock: who, when
-        self._gone: list[int] = []
+        self._sighted: deque[tuple[int, int]] = deque(maxlen=MAX_SIGHTED)  # by the clock: who, when
+        self._ended_threads: list[int] = []
         self._began_ns = 0
 
-    def clock(self, found: Iterable[Record]) -> None:
-        for record in found:
+    def fold_clock(self, records: Iterable[Record]) -> None:
+        for record in records:
             if isinstance(record, Sample):
-                if self.maps.has(record.pid):
-                    self._add(ON, self.maps.stack(record), self._tick_s)
+                if self.maps.is_of_command(record.pid):
+                    self._add(ON, self.maps.stack_of(record), self._tick_s)
                     self._sighted.append((record.tid, record.at_ns))
             elif isinstance(record, Lost):
                 self.lost += record.records
             elif isinstance(record, Exit):
-                self._gone.append(record.tid)
+                self._ended_threads.append(record.tid)
             else:
-                self.maps.hear(record)
+                self.maps.take_record(record)
 
-    def switches(self, window: Window) -> None:
+    def fold_switches(self, window: Window) -> None:
         """A wait that lies over a window's ends counts as far as it lies within. A thread that is away when one begins
         is where it was when it was last seen: at random moments that is as probable as where it is now. Of who neither
         leaves nor comes the clock tells whether it ran all the time.
@@ -140,35 +140,35 @@ class Fold:
                 self._away.clear()
             elif isinstance(record, Sample) and len(record.data) >= _SWITCH.size:
                 leaves, state, comes = _SWITCH.unpack_from(record.data)
-                self._came(comes, record.at_ns)
+                self._came_back(comes, record.at_ns)
                 self._away.pop(leaves, None)
-                if self.maps.has(record.pid) and not state & _DEAD:
+                if self.maps.is_of_command(record.pid) and not state & _DEAD:
                     kind = OFF if state & _ASLEEP else RUNNABLE
-                    self._away[leaves] = _Away(record.at_ns, kind, self.maps.stack(record))
+                    self._away[leaves] = _Away(record.at_ns, kind, self.maps.stack_of(record))
         if window.ended_ns:
             near_ns = self._began_ns - self._tick_s * 1e9
             ran = {tid for tid, at_ns in self._sighted if near_ns <= at_ns <= window.ended_ns}
             for tid, away in self._away.items():
                 if not (tid in ran if away.at_ns < self._began_ns else away.back):
-                    self._spent(away, window.ended_ns)
+                    self._count_away(away, window.ended_ns)
             while self._sighted and self._sighted[0][1] <= window.ended_ns:
                 self._sighted.popleft()
-            for tid in self._gone:
+            for tid in self._ended_threads:
                 self._away.pop(tid, None)
-            self._gone.clear()
+            self._ended_threads.clear()
 
-    def _came(self, tid: int, at_ns: int) -> None:
+    def _came_back(self, tid: int, at_ns: int) -> None:
         if (away := self._away.get(tid)) is not None:
             if not away.back or away.at_ns < self._began_ns:
-                self._spent(away, at_ns)
+                self._count_away(away, at_ns)
             self._away[tid] = away._replace(at_ns=at_ns, back=True)
 
-    def _spent(self, away: _Away, until_ns: int) -> None:
+    def _count_away(self, away: _Away, until_ns: int) -> None:
         self._add(away.kind, away.stack, max(0, until_ns - max(away.at_ns, self._began_ns)) / 1e9)
 
     def _add(self, kind: str, stack: Stack, seconds: float) -> None:
         key = (kind, stack)
-        if key in self.seconds or len(self.seconds) < MOST_STACKS:
+        if key in self.seconds or len(self.seconds) < MAX_STACKS:
             self.seconds[key] = self.seconds.get(key, 0.0) + seconds
         else:
             self.dropped_s += seconds
@@ -177,52 +177,52 @@ class Fold:
 class CallProfile:
     """Opened and started before the command is forked, of which it is from execve(2) on."""
 
-    def __init__(self, cpus: Sequence[int], ours: set[int]) -> None:
-        """`ours`: as of `Maps`."""
-        hertz = max(1, min(HERTZ, MOST_HERTZ // len(cpus)))
+    def __init__(self, cpus: Sequence[int], command_pids: set[int]) -> None:
+        """`command_pids`: as of `Maps`."""
+        hertz = max(1, min(HERTZ, MAX_HERTZ // len(cpus)))
         flags = perf_ring.MAPS | perf_ring.NAMES | perf_ring.TASKS | perf_ring.FREQUENCY
         clock = (perf_ring.SOFTWARE, perf_ring.CPU_CLOCK, hertz)
-        rings = perf_ring.opened(perf_ring.attribute(*clock, flags), cpus, CLOCK_PAGES)
+        rings = perf_ring.open_rings(perf_ring.event_attribute(*clock, flags), cpus, CLOCK_PAGES)
         self.kernel = bool(rings)
         if not rings:
             flags |= perf_ring.NO_KERNEL | perf_ring.INHERIT | perf_ring.ON_EXEC
-            rings = perf_ring.opened(perf_ring.attribute(*clock, flags), cpus, CLOCK_PAGES, pid=0)
-        self.fold = Fold(hertz, ours if self.kernel else None)
+            rings = perf_ring.open_rings(perf_ring.event_attribute(*clock, flags), cpus, CLOCK_PAGES, pid=0)
+        self.fold = Fold(hertz, command_pids if self.kernel else None)
         self._clock = Takings(rings)
         self._switches = Windows(SWITCHES if self.kernel else (), cpus)
-        self.due = due(0.0)
+        self.due = next_due(0.0)
 
     @property
-    def rings(self) -> list[perf_ring.Ring]:
+    def all_rings(self) -> list[perf_ring.Ring]:
         return [*self._clock.rings, *self._switches.rings]
 
     def start(self) -> None:
         for ring in self._clock.rings if self.kernel else ():
-            ring.switch(on=True)
+            ring.switch_event(on=True)
         self._switches.start()
 
-    def look(self, *, last: bool = False) -> None:
+    def take_samples(self, *, last: bool = False) -> None:
         cost = time.process_time()
-        self._clock.take()
-        self._switches.take(last=last)
+        self._clock.take_records()
+        self._switches.take_records(last=last)
         if self._clock.held_bytes + self._switches.held_bytes > HELD_BYTES:
             self._fold_oldest()
-        self.due = due(time.process_time() - cost)
+        self.due = next_due(time.process_time() - cost)
 
     def _fold_oldest(self) -> None:
         """The clock's first: it tells what lies where."""
-        self.fold.clock(self._clock.oldest().records)
-        self.fold.switches(self._switches.oldest())
+        self.fold.fold_clock(self._clock.oldest_window().records)
+        self.fold.fold_switches(self._switches.oldest_window())
 
-    def result(self) -> dict[str, object] | None:
+    def call_result(self) -> dict[str, object] | None:
         """As `probes.bench.run.supervised.JobRun.calls` has it; None where nothing may be sampled."""
         if not self._clock.rings:
             return None
-        self.look(last=True)
+        self.take_samples(last=True)
         while self._clock:
             self._fold_oldest()
         fold, scale = self.fold, self._switches.scale
-        found = [
+        stacks = [
             (kind, stack, seconds * (1.0 if kind == ON else scale))
             for (kind, stack), seconds in fold.seconds.items()
         ]
@@ -232,9 +232,9 @@ class CallProfile:
             "lost": fold.lost,
             "dropped_s": fold.dropped_s,
             "files": list(fold.maps.files),
-            "stacks": sorted(found, key=lambda one: -one[2]),
+            "stacks": sorted(stacks, key=lambda entry: -entry[2]),
         }
 
     def close(self) -> None:
-        for ring in self.rings:
+        for ring in self.all_rings:
             ring.close()

@@ -35,7 +35,7 @@ class Mapping(NamedTuple):
     path: str
 
 
-class Program(NamedTuple):
+class ProgramStart(NamedTuple):
     """A process runs another program from here on."""
 
     pid: int
@@ -60,10 +60,10 @@ class Lost(NamedTuple):
     records: int
 
 
-Record: TypeAlias = Sample | Mapping | Program | Fork | Exit | Lost
+Record: TypeAlias = Sample | Mapping | ProgramStart | Fork | Exit | Lost
 
 
-def records(data: bytes, *, with_data: bool = False) -> Iterator[Record]:
+def parse_records(data: bytes, *, with_data: bool = False) -> Iterator[Record]:
     """`with_data`: samples hold a tracepoint's data."""
     at = 0
     while at + _HEAD.size <= len(data):
@@ -73,14 +73,14 @@ def records(data: bytes, *, with_data: bool = False) -> Iterator[Record]:
         body = data[at + _HEAD.size : at + size]
         at += size
         try:
-            found = _sample(body, with_data) if kind == _SAMPLE else _other(kind, misc, body)
+            record = _sample(body, with_data) if kind == _SAMPLE else _parse_other(kind, misc, body)
         except struct.error:
             continue
-        if found is not None:
-            yield found
+        if record is not None:
+            yield record
 
 
-def counted(data: bytes) -> tuple[int, int]:
+def count_samples(data: bytes) -> tuple[int, int]:
     """How many samples these are, and the time of the last one."""
     at = count = last_ns = 0
     while at + _SAMPLED.size <= len(data):
@@ -104,7 +104,7 @@ def _sample(body: bytes, with_data: bool) -> Sample | None:
     return Sample(pid, tid, at_ns, chain, data)
 
 
-def _other(kind: int, misc: int, body: bytes) -> Record | None:
+def _parse_other(kind: int, misc: int, body: bytes) -> Record | None:
     _, _, at_ns = _WHO.unpack_from(body, len(body) - _WHO.size if len(body) >= _WHO.size else len(body))
     if kind == _MMAP2:
         of, _, start, length, offset = struct.unpack_from("=IIQQQ", body)
@@ -113,7 +113,7 @@ def _other(kind: int, misc: int, body: bytes) -> Record | None:
         return Mapping(of, at_ns, start, length, offset, path) if protection & _EXECUTABLE else None
     if kind == _COMM:
         (of,) = struct.unpack_from("=I", body)
-        return Program(of, at_ns) if misc & _EXEC else None
+        return ProgramStart(of, at_ns) if misc & _EXEC else None
     if kind == _FORK:
         of, parent = struct.unpack_from("=II", body)
         return Fork(of, at_ns, parent) if of != parent else None  # a thread has its process's mappings

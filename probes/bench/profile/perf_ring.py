@@ -28,18 +28,18 @@ _NONE, _WRITE = (1 << 29, 1 << 31) if platform.machine() == "ppc64le" else (0, 1
 _ENABLE, _DISABLE, _REFRESH = (_NONE | 0x2400 | number for number in range(3))  # PERF_EVENT_IOC_*
 _PERIOD = _WRITE | 8 << 16 | 0x2404
 _MONOTONIC = 1
-MOST_FRAMES = 64
+MAX_FRAMES = 64
 _HEAD, _TAIL, _OFFSET, _SIZE = 1024, 1032, 1040, 1048  # in the first page (struct perf_event_mmap_page)
 
 
-def attribute(kind: int, config: int, period: int, flags: int, more: int = 0) -> bytes:
+def event_attribute(kind: int, config: int, period: int, flags: int, more: int = 0) -> bytes:
     """Of a sampled event with call chains, disabled, on the monotonic clock. `more`: bits of sample_type besides."""
     attr = bytearray(_BYTES)
     sampled = TID | TIME | CALLCHAIN | more
     flags |= DISABLED | NO_HYPERVISOR | ID_ALL | CLOCK
     struct.pack_into("=IIQQQQQ", attr, 0, kind, _BYTES, config, period, sampled, 0, flags)
     struct.pack_into("=i", attr, 92, _MONOTONIC)
-    struct.pack_into("=H", attr, 108, MOST_FRAMES)
+    struct.pack_into("=H", attr, 108, MAX_FRAMES)
     return bytes(attr)
 
 
@@ -56,15 +56,15 @@ class Ring:
         if not self._size:  # before Linux 4.1
             self._offset, self._size = mmap.PAGESIZE, pages * mmap.PAGESIZE
 
-    def taken(self) -> bytes:
+    def take_bytes(self) -> bytes:
         """What was written since the last time; the room is free again."""
         (head,) = struct.unpack_from("=Q", self._memory, _HEAD)
         (tail,) = struct.unpack_from("=Q", self._memory, _TAIL)
-        found = window(self._memory, self._offset, self._size, tail, head)
+        data = ring_window(self._memory, self._offset, self._size, tail, head)
         struct.pack_into("=Q", self._memory, _TAIL, head)
-        return found
+        return data
 
-    def switch(self, *, on: bool) -> None:
+    def switch_event(self, *, on: bool) -> None:
         fcntl.ioctl(self._descriptor, _ENABLE if on else _DISABLE, 0)
 
     def refresh(self, samples: int) -> None:
@@ -78,7 +78,7 @@ class Ring:
         os.close(self._descriptor)
 
 
-def window(memory: mmap.mmap | bytes, offset: int, size: int, tail: int, head: int) -> bytes:
+def ring_window(memory: mmap.mmap | bytes, offset: int, size: int, tail: int, head: int) -> bytes:
     """The bytes from `tail` to `head`, which count on and on, of a ring; nothing where they do not fit it."""
     if not 0 <= head - tail <= size:
         return b""
@@ -87,7 +87,7 @@ def window(memory: mmap.mmap | bytes, offset: int, size: int, tail: int, head: i
     return first if end <= size else first + bytes(memory[offset : offset + end - size])
 
 
-def opened(attr: bytes, cpus: Sequence[int], pages: int, pid: int = -1) -> list[Ring]:
+def open_rings(attr: bytes, cpus: Sequence[int], pages: int, pid: int = -1) -> list[Ring]:
     """A ring for each CPU, of a task (0: this one; -1: of all); none where the kernel does not allow all of them."""
     rings: list[Ring] = []
     for cpu in cpus:

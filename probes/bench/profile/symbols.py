@@ -10,9 +10,9 @@ from probes.bench.profile.call_profile import KERNEL, Frame
 from probes.bench.profile.elf_symbols import ElfSymbols, Ranges
 from probes.named_file import opened
 
-MOST_BYTES = 64 << 20  # of kallsyms (10 MB), of a map
-MOST_LINES = 1_000_000
-MOST_NAME = 200
+MAX_BYTES = 64 << 20  # of kallsyms (10 MB), of a map
+MAX_LINES = 1_000_000
+MAX_NAME_CHARACTERS = 200
 JITTED = "pid:"  # a file that stands for what a process wrote into its memory itself
 
 
@@ -24,15 +24,15 @@ class Symbols:
         self._tables: dict[str, Ranges | ElfSymbols | None] = {}
         self._names: dict[tuple[str, int], str] = {}
 
-    def names(self, stack: Sequence[Frame], files: Sequence[str]) -> tuple[str, ...]:
+    def frame_names(self, stack: Sequence[Frame], files: Sequence[str]) -> tuple[str, ...]:
         """Of a stack; a frame of a file that is not in `files` is left out."""
-        found = []
+        names = []
         for number, place in stack:
             if number == KERNEL:
-                found.append(self._name("", place))
+                names.append(self._name("", place))
             elif 0 <= number < len(files):
-                found.append(self._name(files[number], place))
-        return tuple(found)
+                names.append(self._name(files[number], place))
+        return tuple(names)
 
     def _name(self, path: str, place: int) -> str:
         key = (path, place)
@@ -42,7 +42,7 @@ class Symbols:
             table = self._tables[path]
             name = table.name(place) if table is not None else None
             shown = "kernel" if not path else "jit" if path.startswith(JITTED) else Path(path).name
-            self._names[key] = clean(name) if name else f"[{clean(shown)}+{place:#x}]"
+            self._names[key] = clean_name(name) if name else f"[{clean_name(shown)}+{place:#x}]"
         return self._names[key]
 
     def _read(self, path: str) -> Ranges | ElfSymbols | None:
@@ -60,27 +60,31 @@ class Symbols:
 
 def kernel_symbols(text: str) -> Iterator[tuple[int, int, str]]:
     """Functions of /proc/kallsyms: `ffffffff81000000 T name [module]`; all 0 where kptr_restrict hides them."""
-    for line in text.splitlines()[:MOST_LINES]:
+    for line in text.splitlines()[:MAX_LINES]:
         words = line.split(None, 3)
-        if len(words) >= 3 and words[1] in "tTwW" and (start := _hexadecimal(words[0])):
+        if len(words) >= 3 and words[1] in "tTwW" and (start := _parse_hexadecimal(words[0])):
             yield start, 0, words[2]
 
 
 def map_symbols(text: str) -> Iterator[tuple[int, int, str]]:
     """Lines `START SIZE name`, both hexadecimal (tools/perf/Documentation/jit-interface.txt)."""
-    for line in text.splitlines()[:MOST_LINES]:
+    for line in text.splitlines()[:MAX_LINES]:
         words = line.split(None, 2)
-        if len(words) == 3 and (start := _hexadecimal(words[0])) and (size := _hexadecimal(words[1])):
+        if (
+            len(words) == 3
+            and (start := _parse_hexadecimal(words[0]))
+            and (size := _parse_hexadecimal(words[1]))
+        ):
             yield start, size, words[2]
 
 
-def clean(name: str) -> str:
+def clean_name(name: str) -> str:
     """As it can stand in a folded stack: one line, no `;`, bounded; a blank is kept."""
-    shown = "".join(c if c.isprintable() and c != ";" else "?" for c in name[:MOST_NAME])
+    shown = "".join(c if c.isprintable() and c != ";" else "?" for c in name[:MAX_NAME_CHARACTERS])
     return shown or "?"
 
 
-def _hexadecimal(word: str) -> int:
+def _parse_hexadecimal(word: str) -> int:
     try:
         return int(word, 16) if len(word) <= 18 else 0
     except ValueError:
@@ -94,7 +98,7 @@ def _text(path: str, *, own: bool = False) -> str:
         if own and os.fstat(file).st_uid != os.geteuid():
             raise OSError("of another user")
         data = bytearray()  # a read of kallsyms gives 4 KiB, however much is asked
-        while len(data) < MOST_BYTES and (more := os.read(file, 1 << 20)):
+        while len(data) < MAX_BYTES and (more := os.read(file, 1 << 20)):
             data += more
         return data.decode("utf-8", "replace")
     finally:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from probes.bench.profile import perf_ring
-from probes.bench.profile.perf_records import Record, counted, records
+from probes.bench.profile.perf_records import Record, count_samples, parse_records
 from probes.bench.profile.perf_ring import Ring
-from probes.bench.profile.tracepoints import tracepoints
+from probes.bench.profile.tracepoints import tracepoint_numbers
 
 EVERY_S = 0.1
 HELD_BYTES = 32 << 20  # until the command has ended; with more the oldest are decoded meanwhile, and then
@@ -35,31 +35,33 @@ class Takings:
         self.rings = rings
         self._with_data = with_data
         self._late: list[Record] = []
-        self._taken: deque[tuple[int, int, int, list[bytes]]] = deque()  # began, until, ended
+        self._held: deque[tuple[int, int, int, list[bytes]]] = deque()  # began, until, ended
         self.held_bytes = 0
 
-    def take(self, *, last: bool = False) -> None:
+    def take_records(self, *, last: bool = False) -> None:
         until_ns = time.monotonic_ns()
-        self._hold(0, until_ns, until_ns if last else 0, [ring.taken() for ring in self.rings])
+        self._hold_taking(0, until_ns, until_ns if last else 0, [ring.take_bytes() for ring in self.rings])
 
-    def _hold(self, began_ns: int, until_ns: int, ended_ns: int, found: list[bytes]) -> None:
-        self._taken.append((began_ns, until_ns, ended_ns, found))
-        self.held_bytes += sum(map(len, found))
+    def _hold_taking(self, began_ns: int, until_ns: int, ended_ns: int, data: list[bytes]) -> None:
+        self._held.append((began_ns, until_ns, ended_ns, data))
+        self.held_bytes += sum(map(len, data))
 
-    def oldest(self) -> Window:
+    def oldest_window(self) -> Window:
         """Of one taking; what is younger than that waits for the next one, but at a window's end."""
-        began_ns, until_ns, ended_ns, taken = self._taken.popleft()
-        found = self._late
-        for data in taken:
+        began_ns, until_ns, ended_ns, parts = self._held.popleft()
+        records_found = self._late
+        for data in parts:
             self.held_bytes -= len(data)
-            found += records(data, with_data=self._with_data)
-        found.sort(key=lambda record: record.at_ns)
-        count = sum(record.at_ns <= until_ns for record in found)
-        self._late = [] if ended_ns else found[count:]
-        return Window([record for record in found[:count] if record.at_ns >= began_ns], began_ns, ended_ns)
+            records_found += parse_records(data, with_data=self._with_data)
+        records_found.sort(key=lambda record: record.at_ns)
+        count = sum(record.at_ns <= until_ns for record in records_found)
+        self._late = [] if ended_ns else records_found[count:]
+        return Window(
+            [record for record in records_found[:count] if record.at_ns >= began_ns], began_ns, ended_ns
+        )
 
     def __bool__(self) -> bool:
-        return bool(self._taken)
+        return bool(self._held)
 
 
 class Windows(Takings):
@@ -68,11 +70,11 @@ class Windows(Takings):
     """
 
     def __init__(self, names: tuple[str, ...], cpus: Sequence[int], flags: int = 0) -> None:
-        self.numbers = tracepoints(names)
+        self.numbers = tracepoint_numbers(names)
         rings: list[Ring] = []
         for number in self.numbers.values():
-            attr = perf_ring.attribute(perf_ring.TRACEPOINT, number, 1, flags, perf_ring.RAW)
-            rings += perf_ring.opened(attr, cpus, PAGES)
+            attr = perf_ring.event_attribute(perf_ring.TRACEPOINT, number, 1, flags, perf_ring.RAW)
+            rings += perf_ring.open_rings(attr, cpus, PAGES)
         if len(rings) < len(names) * len(cpus):
             for ring in rings:
                 ring.close()
@@ -87,16 +89,16 @@ class Windows(Takings):
         self._refresh()
         self._first_ns = self._began_ns = time.monotonic_ns()
 
-    def take(self, *, last: bool = False) -> None:
+    def take_records(self, *, last: bool = False) -> None:
         until_ns = time.monotonic_ns()
-        found = [ring.taken() for ring in self.rings]
+        parts = [ring.take_bytes() for ring in self.rings]
         over = last
-        for n, data in enumerate(found):
-            count, last_ns = counted(data)
+        for n, data in enumerate(parts):
+            count, last_ns = count_samples(data)
             self._left[n] -= count
             if self._left[n] <= 0:
                 over, until_ns = True, min(until_ns, last_ns)
-        self._hold(self._began_ns if self._fresh else 0, until_ns, until_ns if over else 0, found)
+        self._hold_taking(self._began_ns if self._fresh else 0, until_ns, until_ns if over else 0, parts)
         self._fresh = over
         self._refresh()
         if over:
@@ -114,6 +116,6 @@ class Windows(Takings):
         return max(1.0, (self._began_ns - self._first_ns) / max(1, self._seen_ns))
 
 
-def due(cost_s: float) -> float:
+def next_due(cost_s: float) -> float:
     """When to look again, where it took so much CPU time."""
     return time.monotonic() + max(EVERY_S, COST * cost_s)

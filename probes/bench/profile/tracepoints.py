@@ -19,7 +19,7 @@ LAYOUTS = {
 _FSOPEN, _FSCONFIG, _FSMOUNT, _CREATE = 430, 431, 432, 6  # the same numbers on each machine
 
 
-def tracepoints(names: tuple[str, ...], places: tuple[str, ...] = MOUNTED) -> dict[str, int]:
+def tracepoint_numbers(names: tuple[str, ...], places: tuple[str, ...] = MOUNTED) -> dict[str, int]:
     """`lock/contention_begin`: its number; none where one is not there, may not be read or has another layout."""
     for place in places:
         try:
@@ -27,24 +27,24 @@ def tracepoints(names: tuple[str, ...], places: tuple[str, ...] = MOUNTED) -> di
         except OSError:
             continue
         return _read(folder, "", names)
-    mount = _detached() if places == MOUNTED and os.geteuid() == 0 else -1
+    mount = _open_detached() if places == MOUNTED and os.geteuid() == 0 else -1
     return _read(mount, "events/", names) if mount >= 0 else {}
 
 
 def _read(folder: int, below: str, names: tuple[str, ...]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     try:
         for name in names:
             number, layout = (_text(folder, f"{below}{name}/{file}") for file in ("id", "format"))
             expected = (f" {field};\toffset:{at};\tsize:{size};" for field, at, size in LAYOUTS[name])
-            if (known := whole(number)) is None or not all(one in layout for one in expected):
+            if (parsed := whole(number)) is None or not all(field_line in layout for field_line in expected):
                 return {}
-            found[name] = known
+            numbers[name] = parsed
     except OSError:
         return {}
     finally:
         os.close(folder)
-    return found
+    return numbers
 
 
 def _text(folder: int, name: str) -> str:
@@ -55,14 +55,14 @@ def _text(folder: int, name: str) -> str:
         os.close(file)
 
 
-def _detached() -> int:
+def _open_detached() -> int:
     """The descriptor of tracefs, mounted nowhere; -1 where the kernel refuses."""
     call = ctypes.CDLL(None, use_errno=True).syscall
     call.restype = ctypes.c_long
     system = int(call(_FSOPEN, b"tracefs", 1))
     if system < 0:
         return -1
-    made = call(_FSCONFIG, system, _CREATE, None, None, 0) == 0
-    mount = int(call(_FSMOUNT, system, 1, 0)) if made else -1
+    is_created = call(_FSCONFIG, system, _CREATE, None, None, 0) == 0
+    mount = int(call(_FSMOUNT, system, 1, 0)) if is_created else -1
     os.close(system)
     return mount

@@ -17,19 +17,19 @@ from probes.number_text import whole
 EVERY_S = 0.01
 SHARE = 0.01  # of a core for all that this process does: looks come as often as that leaves room for
 CREDIT_S = 0.5  # of which as much is made up for as was left
-SELDOM_S = 0.1  # between two looks at most; who would take more than SHARE so looks at fewer threads
+MAX_INTERVAL_S = 0.1  # between two looks at most; who would take more than SHARE so looks at fewer threads
 LONGEST_S = 0.2  # that a look stands for: we were stopped, or had no CPU
-MOST_THREADS, LEAST_THREADS = 64, 4  # in a look; of more, so many in turn, each counted for several
-MOST_KINDS = 512  # of waits kept: a program cannot make us remember without end
+MAX_THREADS, MIN_THREADS = 64, 4  # in a look; of more, so many in turn, each counted for several
+MAX_KINDS = 512  # of waits kept: a program cannot make us remember without end
 UNKNOWN = -2  # no system call was told; -1: none is under way (a page fault)
-MOST_FACTOR = 3.0  # between what was sampled and what is exact
-MOST_FRAMES = 6
+MAX_FACTOR = 3.0  # between what was sampled and what is exact
+MAX_FRAMES = 6
 FOR_CHILDREN = ("do_wait", "kernel_wait4")
 MUTEX = "mutex"  # as a place: a thread that wants a lock which another one holds
 _FUTEX_CALLS = (98, 202)  # its number (asm-generic, x86)
 
 
-class Wait(NamedTuple):
+class WaitSample(NamedTuple):
     """Threads that were in `state` (D: cannot be interrupted, S: asleep) in one call at one place of the kernel.
 
     thread_s  thread seconds.
@@ -70,8 +70,8 @@ class _Thread:
 
 
 class WaitSamples:
-    """`follow` the tree's processes as often as they are listed, and when `blind`; `look` when `due`; `rows` at the
-    end, then `close`."""
+    """`follow_pids` the tree's processes as often as they are listed, and when `blind`; `take_samples` when `due`;
+    `wait_rows` at the end, then `close`."""
 
     def __init__(self, proc: str = "/proc", *, stacks: bool = False) -> None:
         self._proc = proc
@@ -80,83 +80,94 @@ class WaitSamples:
         self._threads: dict[tuple[int, str], _Thread] = {}
         self._order: list[tuple[int, str]] = []
         self._at = 0
-        self._told: dict[int, int] = {}
-        self._seen: dict[_Kind, list[float]] = {}
-        self._most = MOST_THREADS
+        self._thread_counts: dict[int, int] = {}
+        self._seconds_by_kind: dict[_Kind, list[float]] = {}
+        self._most = MAX_THREADS
         self._last = time.monotonic()
         self._cpu_s = self._paid_at = 0.0  # up to the last look; when SHARE of the time has been as much
         self.looks = 0
         self.blind = False  # all that were looked at wait for a child: it began after they were listed
         self.due = self._last + EVERY_S
 
-    def follow(self, pids: Sequence[int]) -> None:
+    def follow_pids(self, pids: Sequence[int]) -> None:
         self._pids = pids
         living: set[tuple[int, str]] = set()
-        for pid in pids[:MOST_THREADS]:
+        for pid in pids[:MAX_THREADS]:
             try:
-                living |= {(pid, tid) for tid in os.listdir(f"{self._proc}/{pid}/task")[:MOST_THREADS]}  # noqa: PTH208
+                living |= {(pid, tid) for tid in os.listdir(f"{self._proc}/{pid}/task")[:MAX_THREADS]}  # noqa: PTH208
             except OSError:
                 continue
-            if len(living) > 4 * MOST_THREADS:
+            if len(living) > 4 * MAX_THREADS:
                 break
         for key in [key for key in self._threads if key not in living]:
             self._threads.pop(key).close()
         self._order = sorted(living)
 
-    def look(self) -> None:
+    def take_samples(self) -> None:
         began = time.monotonic()
         passed = min(LONGEST_S, began - self._last)
         self._last = began
         count = min(self._most, len(self._order))
         chosen = [self._order[(self._at + n) % len(self._order)] for n in range(count)]
         self._at += count
-        self._told.clear()
-        self._account([self._one(key) for key in chosen], passed, len(self._order) / max(1, count))
-        known = Counter(pid for pid, _ in self._order)
-        if any(known[pid] != threads for pid, threads in self._told.items()):
-            self.follow(self._pids)  # threads that began since
-        self._pace(began)
+        self._thread_counts.clear()
+        self._add_samples(
+            [self._sample_thread(key) for key in chosen], passed, len(self._order) / max(1, count)
+        )
+        listed_threads = Counter(pid for pid, _ in self._order)
+        if any(listed_threads[pid] != threads for pid, threads in self._thread_counts.items()):
+            self.follow_pids(self._pids)  # threads that began since
+        self._plan_next_look(began)
 
-    def _pace(self, now: float) -> None:
+    def _plan_next_look(self, now: float) -> None:
         cpu_s = time.process_time()
         spent_s = cpu_s - self._cpu_s if self.looks else 0.0  # not what came before the command
         self._cpu_s, self.looks = cpu_s, self.looks + 1
         self._paid_at = max(self._paid_at, now - CREDIT_S) + spent_s / SHARE
-        late = self._paid_at > now + SELDOM_S
-        self._most = max(LEAST_THREADS, self._most // 2) if late else min(MOST_THREADS, 2 * self._most)
-        self.due = max(now + EVERY_S, min(self._paid_at, now + SELDOM_S))
+        late = self._paid_at > now + MAX_INTERVAL_S
+        self._most = max(MIN_THREADS, self._most // 2) if late else min(MAX_THREADS, 2 * self._most)
+        self.due = max(now + EVERY_S, min(self._paid_at, now + MAX_INTERVAL_S))
 
-    def _one(self, key: tuple[int, str]) -> _Kind:
+    def _sample_thread(self, key: tuple[int, str]) -> _Kind:
         thread = self._threads.get(key)
         if thread is None:
-            if len(self._threads) >= 2 * MOST_THREADS:  # open files are bounded too
+            if len(self._threads) >= 2 * MAX_THREADS:  # open files are bounded too
                 self._threads.pop(next(iter(self._threads))).close()
             thread = self._threads[key] = _Thread(self._proc, *key, self._names)
         fields = thread.read("stat").rpartition(b") ")[2].split(None, 18)
         state = fields[0].decode("ascii", "replace") if fields else ""
         if len(fields) > 18 and (threads := whole(fields[17].decode("ascii", "replace"))) is not None:
-            self._told[key[0]] = min(threads, MOST_THREADS)  # that the process has
+            self._thread_counts[key[0]] = min(threads, MAX_THREADS)  # that the process has
         if state not in ("D", "S"):
             return state, UNKNOWN, "", ()
         call, place, stack = (thread.read(name) for name in ("syscall", "wchan", "stack"))
-        return state, call_number(call), MUTEX if wants_mutex(call) else place_name(place), functions(stack)
+        return (
+            state,
+            call_number(call),
+            MUTEX if wants_mutex(call) else place_name(place),
+            stack_functions(stack),
+        )
 
-    def _account(self, found: Sequence[_Kind], passed: float, each: float) -> None:
-        sleeping = [one for one in found if one[0] == "S"]
-        others = [one for one in sleeping if one[2] not in (*FOR_CHILDREN, MUTEX)] or sleeping
-        busy = any(one[0] in ("R", "D") for one in found)
-        self.blind = all(one[2] in FOR_CHILDREN for one in found)
-        for one in found:
-            if one[0] in ("D", "S") and (one in self._seen or len(self._seen) < MOST_KINDS):
-                self._seen.setdefault(one, [0.0, 0.0])[0] += passed * each
-        for one in others if not busy else ():
-            if one in self._seen:
-                self._seen[one][1] += passed / len(others)
+    def _add_samples(self, kinds: Sequence[_Kind], passed: float, each: float) -> None:
+        sleeping = [kind for kind in kinds if kind[0] == "S"]
+        others = [kind for kind in sleeping if kind[2] not in (*FOR_CHILDREN, MUTEX)] or sleeping
+        busy = any(kind[0] in ("R", "D") for kind in kinds)
+        self.blind = all(kind[2] in FOR_CHILDREN for kind in kinds)
+        for kind in kinds:
+            if kind[0] in ("D", "S") and (
+                kind in self._seconds_by_kind or len(self._seconds_by_kind) < MAX_KINDS
+            ):
+                self._seconds_by_kind.setdefault(kind, [0.0, 0.0])[0] += passed * each
+        for kind in others if not busy else ():
+            if kind in self._seconds_by_kind:
+                self._seconds_by_kind[kind][1] += passed / len(others)
 
-    def rows(self, asleep_s: float | None) -> list[Wait]:
+    def wait_rows(self, asleep_s: float | None) -> list[WaitSample]:
         """Divides `asleep_s`, the exact thread seconds of all waits; None: as sampled."""
-        rows = [Wait(*key[:3], spent[0], spent[1], key[3]) for key, spent in self._seen.items()]
-        return scaled(completed(rows), asleep_s)
+        rows = [
+            WaitSample(*key[:3], spent[0], spent[1], key[3]) for key, spent in self._seconds_by_kind.items()
+        ]
+        return scale_waits(complete_waits(rows), asleep_s)
 
     def close(self) -> None:
         for thread in self._threads.values():
@@ -164,36 +175,40 @@ class WaitSamples:
         self._threads.clear()
 
 
-def completed(rows: Sequence[Wait]) -> list[Wait]:
+def complete_waits(rows: Sequence[WaitSample]) -> list[WaitSample]:
     """Who woke up between two files of a look told no call or no place: that is divided as it is among those that did
     tell, in the same state, call and place as far as these are known.
     """
-    whole = [row for row in rows if row.call != UNKNOWN and row.place]
-    found: dict[Wait, list[float]] = {row: [row.thread_s, row.alone_s] for row in whole}
+    complete_rows = [row for row in rows if row.call != UNKNOWN and row.place]
+    seconds_by_row: dict[WaitSample, list[float]] = {
+        row: [row.thread_s, row.alone_s] for row in complete_rows
+    }
     for row in rows:
-        if row in found:
+        if row in seconds_by_row:
             continue
         like = [
-            one
-            for one in whole
-            if one.state == row.state and row.call in (UNKNOWN, one.call) and row.place in ("", one.place)
+            complete_row
+            for complete_row in complete_rows
+            if complete_row.state == row.state
+            and row.call in (UNKNOWN, complete_row.call)
+            and row.place in ("", complete_row.place)
         ]
-        for one in like or [row]:
-            part = one.thread_s / total if (total := sum(o.thread_s for o in like)) else 1.0
-            spent = found.setdefault(one, [0.0, 0.0])
+        for complete_row in like or [row]:
+            part = complete_row.thread_s / total if (total := sum(o.thread_s for o in like)) else 1.0
+            spent = seconds_by_row.setdefault(complete_row, [0.0, 0.0])
             spent[0] += part * row.thread_s
             spent[1] += part * row.alone_s
-    return [row._replace(thread_s=spent[0], alone_s=spent[1]) for row, spent in found.items()]
+    return [row._replace(thread_s=spent[0], alone_s=spent[1]) for row, spent in seconds_by_row.items()]
 
 
-def scaled(rows: Sequence[Wait], asleep_s: float | None) -> list[Wait]:
+def scale_waits(rows: Sequence[WaitSample], asleep_s: float | None) -> list[WaitSample]:
     """Who waits for a child waits long and is sampled well: the others' sum is made exact."""
     children = sum(row.thread_s for row in rows if row.place in FOR_CHILDREN)
     others = sum(row.thread_s for row in rows) - children
     if asleep_s is None or others <= 0 or asleep_s <= children:
         return list(rows)
     factor = (asleep_s - children) / others
-    if not 1 / MOST_FACTOR <= factor <= MOST_FACTOR:  # it is not of the same threads, then
+    if not 1 / MAX_FACTOR <= factor <= MAX_FACTOR:  # it is not of the same threads, then
         return list(rows)
     return [
         row if row.place in FOR_CHILDREN else row._replace(thread_s=row.thread_s * factor) for row in rows
@@ -223,9 +238,9 @@ def wants_mutex(text: bytes) -> bool:
     return operation in (6, 13) or (operation in (0, 9) and value & 0xFFFFFFFF == 2)
 
 
-def functions(stack: bytes) -> tuple[str, ...]:
+def stack_functions(stack: bytes) -> tuple[str, ...]:
     """Of /proc/PID/stack, the innermost first: `[<0>] do_wait+0x60/0x100`."""
-    lines = stack.decode("ascii", "replace").splitlines()[:MOST_FRAMES]
+    lines = stack.decode("ascii", "replace").splitlines()[:MAX_FRAMES]
     return tuple(line.partition("] ")[2].partition("+")[0][:96] for line in lines)
 
 

@@ -7,9 +7,9 @@ import time
 from collections.abc import Sequence
 
 from probes import units
-from probes.bench.disk.flush import flush
+from probes.bench.disk.flush import flush_file_system
 from probes.bench.measured import BenchRefused, Measured, NotApplicable
-from probes.bench.run.supervised import JobRun, Order, Supervisors
+from probes.bench.run.supervised import JobRun, RunOrder, Supervisors
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
 from probes.system.disk.diskstats import grown, moved_bytes
@@ -46,7 +46,7 @@ class CommandBench:
         self.leaves = tuple(leaves)
         self.at_most_s = at_most_s
 
-    async def block(self, _seconds: float = 0.0, most_bytes: int | None = None) -> Measured:
+    async def measure_block(self, _seconds: float = 0.0, most_bytes: int | None = None) -> Measured:
         """One run, however long it takes. Raises BenchRefused where it fails. Cancelling ends it and its children.
 
         Killed, and NotApplicable raised, when `most_bytes` are about to be passed: by what the kernel accounts to it
@@ -54,12 +54,14 @@ class CommandBench:
         """
         device = moved_bytes(self.host, self.leaves, "both")
         env = os.environ | {"TMPDIR": self.private.link, "LC_ALL": "C"}
-        order = Order(argv=self.argv, cwd=self.private.link, env=env, at_most_s=self.at_most_s)
+        order = RunOrder(argv=self.argv, cwd=self.private.link, env=env, at_most_s=self.at_most_s)
         async with Supervisors() as supervisors:
             running = asyncio.ensure_future(supervisors.run(order))
             try:
                 too_much = (
-                    await self._watched(running, supervisors, most_bytes) if most_bytes is not None else ""
+                    await self._watch_writes(running, supervisors, most_bytes)
+                    if most_bytes is not None
+                    else ""
                 )
                 run = await running
             finally:
@@ -70,7 +72,7 @@ class CommandBench:
         if run.stopped:
             raise BenchRefused(f"{self.argv[0]} did not end within {self.at_most_s:.0f} s")
         if run.status != 0:
-            raise BenchRefused(self._why(run))
+            raise BenchRefused(self._failure_text(run))
         return Measured(
             seconds=run.wall_s,
             values={"seconds": run.wall_s},
@@ -79,34 +81,36 @@ class CommandBench:
             cpu_s=run.cpu_s,
         )
 
-    async def _watched(self, running: asyncio.Future[JobRun], supervisors: Supervisors, most: int) -> str:
+    async def _watch_writes(
+        self, running: asyncio.Future[JobRun], supervisors: Supervisors, most: int
+    ) -> str:
         """Why it was killed; "" where it ended by itself."""
         began, last, at = self._device_written(), 0, time.monotonic()
         while not (await asyncio.wait({running}, timeout=LOOK_S))[0]:
             by_disk = self._device_written() - began
-            by_itself = await asyncio.to_thread(supervisors.written)
+            by_itself = await asyncio.to_thread(supervisors.written_bytes)
             now, wrote = time.monotonic(), max(by_disk, by_itself)
             ahead = max(0, wrote - last) * LOOK_S / max(1e-3, now - at)
             if wrote + ahead >= most:
                 supervisors.kill()
-                return _stopped(self.argv[0], most, by_itself, by_disk)
+                return _stopped_text(self.argv[0], most, by_itself, by_disk)
             last, at = wrote, now
         return ""
 
-    def _why(self, run: JobRun) -> str:
+    def _failure_text(self, run: JobRun) -> str:
         status, lines = run.status or 0, run.errors.strip().splitlines()
-        how = f"exited with status {status}" if status >= 0 else f"was ended by signal {-status}"
-        return f"{self.argv[0]} {how}" + (f": {lines[-1][:200]}" if lines else "")
+        ending = f"exited with status {status}" if status >= 0 else f"was ended by signal {-status}"
+        return f"{self.argv[0]} {ending}" + (f": {lines[-1][:200]}" if lines else "")
 
-    async def quiesce(self) -> None:
+    async def wait_until_idle(self) -> None:
         """What the command left in the page cache is written before anything else is measured; at most 2 s."""
-        await flush(self.private, 2.0)
+        await flush_file_system(self.private, 2.0)
 
     def _device_written(self) -> int:
         return moved_bytes(self.host, self.leaves, "write") or 0
 
 
-def _stopped(name: str, most: int, by_itself: int, by_disk: int) -> str:
+def _stopped_text(name: str, most: int, by_itself: int, by_disk: int) -> str:
     others = max(0, by_disk - by_itself)
     shown = f"it had written {units.size(by_itself)}" + (
         f", the disk {units.size(by_disk)}" if others >> 20 else ""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from probes.bench.run import process_tree
-from probes.bench.run.process_tree import content
+from probes.bench.run.process_tree import read_content
 from probes.number_text import signed
 from probes.process_stat import own_stat
 
@@ -26,7 +26,7 @@ PACKAGES = (
     "cpu_thermal",
     "soc_thermal",
 )  # a zone's type; others are not of the CPU
-MOST_CPUS = 8  # the first ones stand for all: before Linux 5.18 each read interrupts its CPU
+MAX_CPUS = 8  # the first ones stand for all: before Linux 5.18 each read interrupts its CPU
 
 
 class Climate:
@@ -34,50 +34,52 @@ class Climate:
 
     def __init__(self, root: str = ROOT) -> None:
         zones = sorted(Path(root).glob("class/thermal/thermal_zone*"))
-        self._heat = [zone / "temp" for zone in zones if content(str(zone / "type")).strip() in PACKAGES]
-        cpus = (Path(root) / f"devices/system/cpu/cpu{n}/cpufreq/scaling_cur_freq" for n in range(MOST_CPUS))
-        self._clocks = [path for path in cpus if _number(path) is not None]
+        self._heat = [zone / "temp" for zone in zones if read_content(str(zone / "type")).strip() in PACKAGES]
+        cpus = (Path(root) / f"devices/system/cpu/cpu{n}/cpufreq/scaling_cur_freq" for n in range(MAX_CPUS))
+        self._clocks = [path for path in cpus if _read_number(path) is not None]
 
     def read(self) -> dict[str, float | None]:
         """The hottest package in degrees Celsius, the mean frequency in Hz; None where the host does not tell."""
-        heat = [n / 1000 for path in self._heat if (n := _number(path)) is not None]
-        clocks = [n * 1000 for path in self._clocks if (n := _number(path)) is not None]
+        heat = [n / 1000 for path in self._heat if (n := _read_number(path)) is not None]
+        clocks = [n * 1000 for path in self._clocks if (n := _read_number(path)) is not None]
         return {
             "celsius": max(heat, default=None),
             "hertz": sum(clocks) / len(clocks) if clocks else None,
         }
 
 
-def _number(path: Path) -> int | None:
-    return signed(content(str(path)).strip())
+def _read_number(path: Path) -> int | None:
+    return signed(read_content(str(path)).strip())
 
 
 EVERY_S = 1.0
 COST = 1000  # and at least so often as long as a sample takes: a tenth of a per cent of one CPU
-LEAST = 3
-MOST = 300
+MIN_SAMPLES = 3
+MAX_SAMPLES = 300
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 Sample: TypeAlias = dict[str, float | None]
 
 
-class Inside:
-    """`take` where it is `due`; `tell` gets the samples as they are taken, the first LEAST of them at once."""
+class TreeTimeline:
+    """`take_sample` where it is `is_due`; `tell` gets the samples as they are taken, the first LEAST of them at
+    once.
+    """
 
     def __init__(self, tell: Callable[[Sample], None], every_s: float = EVERY_S, root: str = "/sys") -> None:
         self._tell = tell
         self._root = root
         self._climate: Climate | None = None  # most runs are over before their first sample
         self._every_s = self._next_s = every_s
-        self._kept: list[Sample] = []
-        self._taken = 0
+        self._held_samples: list[Sample] = []
+        self._sample_count = 0
         self._cpu_s = 0.0
         self._io = (0, 0)
 
-    def due(self, at_s: float) -> bool:
+    def is_due(self, at_s: float) -> bool:
         return at_s >= self._next_s
 
-    def take(
+    def take_sample(
         self,
         at_s: float,
         pids: list[int],
@@ -107,7 +109,7 @@ class Inside:
         # one that ended between two readings is in neither: a sum never falls
         self._cpu_s = max(self._cpu_s, reaped_s + ticks / _TICKS)
         self._io = (max(self._io[0], io[0]), max(self._io[1], io[1]))
-        self._kept.append(
+        self._held_samples.append(
             {
                 "at_s": round(at_s, 3),
                 "pss_bytes": pss_bytes,
@@ -119,11 +121,11 @@ class Inside:
                 **self._climate.read(),
             }
         )
-        self._taken += 1
-        if self._taken % MOST == 0:
+        self._sample_count += 1
+        if self._sample_count % MAX_SAMPLES == 0:
             self._every_s *= 2
         self._next_s = max(self._next_s + self._every_s, at_s + COST * (time.process_time() - began))
-        if self._taken >= LEAST:
-            for sample in self._kept:
+        if self._sample_count >= MIN_SAMPLES:
+            for sample in self._held_samples:
                 self._tell(sample)
-            self._kept.clear()
+            self._held_samples.clear()

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 
 from probes.named_file import beside, looked_at, opened_where
 
-MOST_FILES = 1_000_000
-MOST_DEPTH = 200
+MAX_FILES = 1_000_000
+MAX_DEPTH = 200
 
 
-def files(looked: int, depth: int = MOST_DEPTH) -> Iterator[int]:
+def open_files_below(looked: int, depth: int = MAX_DEPTH) -> Iterator[int]:
     """O_PATH descriptors of what is no folder, at it or below it; what goes meanwhile is passed over.
 
     Who takes one closes it.
@@ -31,14 +31,14 @@ def files(looked: int, depth: int = MOST_DEPTH) -> Iterator[int]:
                 below = beside(name, looked)
             except OSError:
                 continue
-            yield from files(below, depth - 1)
+            yield from open_files_below(below, depth - 1)
     except OSError:
         return
     finally:
         os.close(looked)
 
 
-def drop(looked: int) -> int | None:
+def drop_file(looked: int) -> int | None:
     """Its bytes; None where it is no regular file, or may not be read. Closes it."""
     try:
         descriptor = opened_where(looked, "")
@@ -56,11 +56,11 @@ def main(paths: list[str]) -> None:
     count = total = 0
     for path in paths:
         try:
-            for found in files(looked_at(path)):
-                size = drop(found)
+            for file in open_files_below(looked_at(path)):
+                size = drop_file(file)
                 if size is not None:
                     count, total = count + 1, total + size
-                if count >= MOST_FILES:
+                if count >= MAX_FILES:
                     break
         except OSError as why:
             sys.exit(f"{path}: {why.strerror}")

@@ -13,7 +13,7 @@ KINDS = {"package": "energy_package_j", "dram": "energy_dram_j"}
 
 
 class Energy:
-    """`look` adds what was spent since the look before; nothing where none may be read (root alone may)."""
+    """`add_energy` adds what was spent since the look before; nothing where none may be read (root alone may)."""
 
     def __init__(self, root: str = ROOT) -> None:
         self._zones: list[tuple[str, Path, int]] = []
@@ -27,7 +27,7 @@ class Energy:
                 self._last[zone] = now
                 self._spent.setdefault(kind, 0.0)
 
-    def look(self) -> None:
+    def add_energy(self) -> None:
         for kind, zone, most in self._zones:
             now = whole(_text(zone / "energy_uj"))
             if now is not None:
@@ -35,18 +35,18 @@ class Energy:
                 self._spent[kind] += (spent if spent >= 0 else spent + most) / 1e6
                 self._last[zone] = now
 
-    def joules(self) -> dict[str, float | None]:
+    def joules_by_name(self) -> dict[str, float | None]:
         return {name: self._spent.get(kind) for kind, name in KINDS.items()}
 
 
-def readable(root: str = ROOT) -> bool:
+def is_readable(root: str = ROOT) -> bool:
     """Whether any of its counters can be read."""
-    return any(value is not None for value in Energy(root).joules().values())
+    return any(value is not None for value in Energy(root).joules_by_name().values())
 
 
-def reach(root: str = ROOT) -> Literal["readable", "permission", "unreadable", "missing"]:
+def counter_access(root: str = ROOT) -> Literal["readable", "permission", "unreadable", "missing"]:
     """Whether any of its counters can be read; else whether there are some, and whether rights are what lacks."""
-    if readable(root):
+    if is_readable(root):
         return "readable"
     for zone in sorted(Path(root).glob("intel-rapl:*")):
         if not _text(zone / "name").startswith(tuple(KINDS)):

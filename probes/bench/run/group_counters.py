@@ -8,12 +8,12 @@ import struct
 from collections.abc import Sequence
 from pathlib import Path
 
-from probes.bench.run.process_tree import content
+from probes.bench.run.process_tree import read_content
 from probes.number_text import whole, wholes
 
 _CLONE3, _INTO_CGROUP = 435, 1 << 33  # the same number on every architecture; linux/sched.h, since Linux 5.7
 _FIRST = 3
-_MOST = 64  # processes of a look, lines of a file
+_MAX_LINES = 64  # processes of a look, lines of a file
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 PRESSURES = {"cpu_pressure_s": "cpu", "io_pressure_s": "io", "memory_pressure_s": "memory"}
 # pswpin is counted by group since Linux 6.13; before it what was evicted and came back tells the same (since 5.9)
@@ -23,34 +23,36 @@ REFAULTED = ("workingset_refault_anon", "workingset_refault_file")  # taken away
 LIMITS = ("high", "max")  # memory.events: allocations that met the limit and had to reclaim
 
 
-def counted(folder: str) -> dict[str, float | None]:
+def read_counters(folder: str) -> dict[str, float | None]:
     """Since the group was made: seconds in which at least one of its tasks waited (`*_full_s`: all that were not idle),
     bytes, times; None where not counted.
     """
-    found: dict[str, float | None] = {
-        name: _stalled(f"{folder}/{which}.pressure", "some") for name, which in PRESSURES.items()
+    counters: dict[str, float | None] = {
+        name: _stalled_seconds(f"{folder}/{which}.pressure", "some") for name, which in PRESSURES.items()
     }
-    found["memory_full_s"] = _stalled(f"{folder}/memory.pressure", "full")
-    stat = _pairs(f"{folder}/memory.stat")
-    found["swapped_in_bytes"] = _pages(stat, next((name for name in SWAPPED_IN if name in stat), ""))
-    found["reclaimed_bytes"] = _pages(stat, RECLAIMED)
-    found["refaulted_bytes"] = _pages(stat, *REFAULTED)
-    events = _pairs(f"{folder}/memory.events")
+    counters["memory_full_s"] = _stalled_seconds(f"{folder}/memory.pressure", "full")
+    stat = _read_pairs(f"{folder}/memory.stat")
+    counters["swapped_in_bytes"] = _bytes_of_pages(
+        stat, next((name for name in SWAPPED_IN if name in stat), "")
+    )
+    counters["reclaimed_bytes"] = _bytes_of_pages(stat, RECLAIMED)
+    counters["refaulted_bytes"] = _bytes_of_pages(stat, *REFAULTED)
+    events = _read_pairs(f"{folder}/memory.events")
     times = wholes(events.get(name, "") for name in LIMITS)
-    found["limit_hits"] = None if times is None else float(sum(times))
-    return found
+    counters["limit_hits"] = None if times is None else float(sum(times))
+    return counters
 
 
-def since(before: dict[str, float | None], now: dict[str, float | None]) -> dict[str, float | None]:
+def counters_since(before: dict[str, float | None], now: dict[str, float | None]) -> dict[str, float | None]:
     """What came along between two looks at one group."""
-    found: dict[str, float | None] = {}
+    differences: dict[str, float | None] = {}
     for name, after in now.items():
         earlier = before.get(name)
-        found[name] = None if after is None or earlier is None else max(0.0, after - earlier)
-    return found
+        differences[name] = None if after is None or earlier is None else max(0.0, after - earlier)
+    return differences
 
 
-class Quota:
+class TreeQuota:
     """Seconds for which the control groups of a tree were held back by a CPU quota, since they were first seen in them;
     of both versions, whoever made them.
     """
@@ -60,11 +62,11 @@ class Quota:
         self._looks: dict[int, int] = {}
         self._first: dict[str, float] = {}  # by the path of cpu.stat
 
-    def look(self, pids: Sequence[int]) -> None:
+    def look_at_groups(self, pids: Sequence[int]) -> None:
         """A process's group is read at its first looks: a wrapper may enter one. Later changes are not seen."""
-        for pid in [pid for pid in pids[:_MOST] if self._looks.get(pid, 0) < _FIRST]:
+        for pid in [pid for pid in pids[:_MAX_LINES] if self._looks.get(pid, 0) < _FIRST]:
             self._looks[pid] = self._looks.get(pid, 0) + 1
-            for line in content(f"{self._proc}/{pid}/cgroup").splitlines()[:_MOST]:
+            for line in read_content(f"{self._proc}/{pid}/cgroup").splitlines()[:_MAX_LINES]:
                 _, controllers, path = [*line.split(":", 2), "", ""][:3]
                 folders = ("cpu", "cpu,cpuacct") if "cpu" in controllers.split(",") else ("", "unified")
                 if controllers and folders[0] != "cpu":
@@ -81,7 +83,7 @@ class Quota:
 
 
 def _held_s(stat: str) -> float | None:
-    pairs = _pairs(stat)
+    pairs = _read_pairs(stat)
     for name, unit in (("throttled_usec", 1e6), ("throttled_time", 1e9)):
         if (count := whole(pairs.get(name, ""))) is not None:
             return count / unit
@@ -112,21 +114,21 @@ def enter(folder: str) -> None:
     Path(folder, "cgroup.procs").write_text("0\n", encoding="ascii")
 
 
-def _stalled(path: str, kind: str) -> float | None:
+def _stalled_seconds(path: str, kind: str) -> float | None:
     """Of the line `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234` (microseconds), or of that of `full`."""
-    for line in content(path).splitlines():
+    for line in read_content(path).splitlines():
         total = whole(line.rpartition("total=")[2])
         if line.partition(" ")[0] == kind and total is not None:
             return total / 1e6
     return None
 
 
-def _pages(stat: dict[str, str], *names: str) -> float | None:
+def _bytes_of_pages(stat: dict[str, str], *names: str) -> float | None:
     """Bytes of all these counts of pages together; None where one is missing."""
-    found = wholes(stat.get(name, "") for name in names)
-    return None if found is None else float(sum(found) * _PAGE)
+    counts = wholes(stat.get(name, "") for name in names)
+    return None if counts is None else float(sum(counts) * _PAGE)
 
 
-def _pairs(path: str) -> dict[str, str]:
-    words = (line.split() for line in content(path).splitlines())
+def _read_pairs(path: str) -> dict[str, str]:
+    words = (line.split() for line in read_content(path).splitlines())
     return {pair[0]: pair[1] for pair in words if len(pair) == 2}

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from probes.number_text import whole, wholes
 from probes.process_stat import own_stat
 
-MOST_PROCESSES = 4000  # a fork bomb does not keep us looking
-MOST_THREADS = 4000
-FEW = 64  # processes whose threads are looked at in every sample
+MAX_PROCESSES = 4000  # a fork bomb does not keep us looking
+MAX_THREADS = 4000
+MAX_SAMPLED_PROCESSES = 64  # processes whose threads are looked at in every sample
 TICKS_SHARE = 0.05  # of a total may come of the rounding of its threads' starts
 PASSES = 50  # of stopping what forks faster than it is found
 KILLING_S = 5.0
@@ -19,30 +19,30 @@ AT_ONCE = 1 << 14  # bytes a read
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def descendants(of: int) -> list[int]:
+def list_descendants(of: int) -> list[int]:
     """Living ones and zombies, parents before their children; at most MOST_PROCESSES."""
-    found: list[int] = []
+    pids: list[int] = []
     waiting = [of]
-    while waiting and len(found) < MOST_PROCESSES:
-        for child in children(waiting.pop()):
-            found.append(child)
+    while waiting and len(pids) < MAX_PROCESSES:
+        for child in list_children(waiting.pop()):
+            pids.append(child)
             waiting.append(child)
-    return found
+    return pids
 
 
-def children(pid: int) -> list[int]:
-    found: list[int] = []
-    for thread in _threads(pid):
-        text = content(f"/proc/{pid}/task/{thread}/children")
-        found += wholes(text.split()) or []
-    return found
+def list_children(pid: int) -> list[int]:
+    pids: list[int] = []
+    for thread in _list_threads(pid):
+        text = read_content(f"/proc/{pid}/task/{thread}/children")
+        pids += wholes(text.split()) or []
+    return pids
 
 
-def living(of: int) -> list[int]:
-    return [pid for pid in descendants(of) if state(pid) not in ("Z", "X", "")]
+def living_descendants(of: int) -> list[int]:
+    return [pid for pid in list_descendants(of) if process_state(pid) not in ("Z", "X", "")]
 
 
-def state(pid: int) -> str:
+def process_state(pid: int) -> str:
     """The letter of /proc/PID/stat; empty for one that is gone."""
     stat = own_stat(pid)
     return "" if stat is None else stat.state
@@ -55,30 +55,30 @@ def end(of: int, grace_s: float, reap: Callable[[], None]) -> tuple[int, int]:
     those that ended, without blocking.
     """
     reap()
-    first = living(of)
+    first = living_descendants(of)
     for pid in first:
-        _signal(pid, signal.SIGTERM)
-        _signal(pid, signal.SIGCONT)
+        _send_signal(pid, signal.SIGTERM)
+        _send_signal(pid, signal.SIGCONT)
     until = time.monotonic() + grace_s
-    while living(of) and time.monotonic() < until:
+    while living_descendants(of) and time.monotonic() < until:
         time.sleep(0.005)
         reap()
     until = time.monotonic() + KILLING_S
-    while (left := living(of)) and time.monotonic() < until:
-        seen: set[int] = set()
+    while (left := living_descendants(of)) and time.monotonic() < until:
+        stopped_pids: set[int] = set()
         for _ in range(PASSES):
-            new = set(left) - seen
+            new = set(left) - stopped_pids
             if not new:
                 break
             for pid in new:
-                _signal(pid, signal.SIGSTOP)
-            seen |= new
-            left = living(of)
-        for pid in seen:
-            _signal(pid, signal.SIGKILL)
+                _send_signal(pid, signal.SIGSTOP)
+            stopped_pids |= new
+            left = living_descendants(of)
+        for pid in stopped_pids:
+            _send_signal(pid, signal.SIGKILL)
         time.sleep(0.002)
         reap()
-    return len(first), len(living(of))
+    return len(first), len(living_descendants(of))
 
 
 class ThreadTime(NamedTuple):
@@ -98,13 +98,13 @@ class TreeTime:
         self._before = ThreadTime(0, 0, 0, 0)  # of threads whose number was given to another one
         self._migrated: dict[int, int] = {}
 
-    def at(self, pids: list[int]) -> None:
-        for pid in pids[:FEW]:
-            for thread in _threads(pid)[:MOST_THREADS]:
-                self._thread(pid, thread)
+    def look_at(self, pids: list[int]) -> None:
+        for pid in pids[:MAX_SAMPLED_PROCESSES]:
+            for thread in _list_threads(pid)[:MAX_THREADS]:
+                self._look_at_thread(pid, thread)
 
-    def _thread(self, pid: int, thread: int) -> None:
-        times = content(f"/proc/{pid}/task/{thread}/schedstat").split()
+    def _look_at_thread(self, pid: int, thread: int) -> None:
+        times = read_content(f"/proc/{pid}/task/{thread}/schedstat").split()
         stat = own_stat(f"{pid}/task/{thread}")
         numbers = wholes(times[:2])
         if numbers is None or len(numbers) < 2 or stat is None:
@@ -113,47 +113,47 @@ class TreeTime:
         spent = ThreadTime(numbers[0], numbers[1], stat.blocked_ticks, max(0, int(age)))
         last = self._now.get(thread)
         if last is not None and spent.ran_ns < last.ran_ns:
-            self._before = _sum(self._before, last)
+            self._before = _sum_times(self._before, last)
         self._now[thread] = spent
-        for line in content(f"/proc/{pid}/task/{thread}/sched").splitlines():
+        for line in read_content(f"/proc/{pid}/task/{thread}/sched").splitlines():
             if line.startswith("se.nr_migrations"):
                 self._migrated[thread] = whole(line.rpartition(":")[2]) or 0
                 break
 
     @property
-    def migrations(self) -> int | None:
+    def migration_count(self) -> int | None:
         """Between CPUs, of all threads seen; None where the kernel does not tell (CONFIG_SCHED_DEBUG)."""
         return sum(self._migrated.values()) if self._migrated else None
 
     @property
     def asleep_s(self) -> float | None:
         """Thread seconds neither on a CPU nor waiting for one; None where the clock ticks are too coarse for it."""
-        total = self.total
-        found = total.age_ticks / _TICKS - (total.ran_ns + total.waited_ns) / 1e9
-        return found if len(self._now) / _TICKS <= TICKS_SHARE * found else None
+        total = self.total_time
+        seconds = total.age_ticks / _TICKS - (total.ran_ns + total.waited_ns) / 1e9
+        return seconds if len(self._now) / _TICKS <= TICKS_SHARE * seconds else None
 
     @property
-    def total(self) -> ThreadTime:
+    def total_time(self) -> ThreadTime:
         total = self._before
         for spent in self._now.values():
-            total = _sum(total, spent)
+            total = _sum_times(total, spent)
         return total
 
 
-def pss(pids: list[int]) -> int | None:
+def pss_bytes(pids: list[int]) -> int | None:
     """Bytes of memory, what is shared divided among its users; None with too many processes, or unreadable."""
-    found = 0
-    for pid in pids if len(pids) <= FEW else ():
-        for line in content(f"/proc/{pid}/smaps_rollup").splitlines():
+    total_bytes = 0
+    for pid in pids if len(pids) <= MAX_SAMPLED_PROCESSES else ():
+        for line in read_content(f"/proc/{pid}/smaps_rollup").splitlines():
             if line.startswith("Pss:"):
-                found += int(line.split()[1]) * 1024
+                total_bytes += int(line.split()[1]) * 1024
                 break
-    return found or None
+    return total_bytes or None
 
 
 def read_and_written(pid: int) -> tuple[int, int] | None:
     """Bytes that it and the children it waited for caused to be read and written (/proc/PID/io); also of a zombie."""
-    values = dict(line.split(": ") for line in content(f"/proc/{pid}/io").splitlines())
+    values = dict(line.split(": ") for line in read_content(f"/proc/{pid}/io").splitlines())
     moved = wholes(values.get(name, "") for name in ("read_bytes", "write_bytes"))
     return None if moved is None else (moved[0], moved[1])
 
@@ -164,22 +164,22 @@ def written_by(of: int) -> int:
     The kernel counts when a page gets dirty or a direct write is submitted, so before the disk sees it. Orphans that
     another process took over are missing. 0 where it cannot be read.
     """
-    moved = (read_and_written(pid) for pid in (of, *descendants(of)))
+    moved = (read_and_written(pid) for pid in (of, *list_descendants(of)))
     return sum(written for _, written in filter(None, moved))
 
 
-def _sum(one: ThreadTime, other: ThreadTime) -> ThreadTime:
-    return ThreadTime(*(a + b for a, b in zip(one, other, strict=True)))
+def _sum_times(first: ThreadTime, second: ThreadTime) -> ThreadTime:
+    return ThreadTime(*(a + b for a, b in zip(first, second, strict=True)))
 
 
-def _threads(pid: int) -> list[int]:
+def _list_threads(pid: int) -> list[int]:
     try:
         return [int(name) for name in os.listdir(f"/proc/{pid}/task")]  # noqa: PTH208 (a Path each costs)
     except OSError:
         return []
 
 
-def content(path: str) -> str:
+def read_content(path: str) -> str:
     """Whole, by plain system calls: it is read some hundred times a second beside the command, and a text file object
     costs several times as much as the kernel.
     """
@@ -198,7 +198,7 @@ def content(path: str) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _signal(pid: int, number: signal.Signals) -> None:
+def _send_signal(pid: int, number: signal.Signals) -> None:
     try:
         os.kill(pid, number)
     except OSError:

@@ -26,14 +26,14 @@ def main() -> None:
                 return
             pid = os.fork()
             if pid == 0:
-                _become(fds[0], own)
+                _become_supervisor(fds[0], own)
             os.close(fds[0])
             _, status = os.waitpid(pid, 0)
             if status:  # killed: it ended nothing of its run
-                process_tree.end(own, supervisor.GRACE_S, _reap)
+                process_tree.end(own, supervisor.GRACE_S, _reap_children)
 
 
-def _become(talk: int, server: int) -> None:
+def _become_supervisor(talk: int, server: int) -> None:
     """In the child: never returns."""
     try:
         os.setsid()
@@ -42,13 +42,13 @@ def _become(talk: int, server: int) -> None:
         os.close(talk)
         adopt_orphans()
         tie_to(server, signal.SIGTERM)
-        supervisor.supervise()
+        supervisor.supervise_one()
     except BaseException:
         os._exit(1)
     os._exit(0)
 
 
-def _reap() -> None:
+def _reap_children() -> None:
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

@@ -13,9 +13,9 @@ from typing import Self, TypeAlias
 
 import msgspec
 
-from probes.bench.engine.pool import forked
+from probes.bench.engine.pool import fork_child
 from probes.bench.measured import BenchRefused
-from probes.bench.profile.wait_samples import Wait
+from probes.bench.profile.wait_samples import WaitSample
 from probes.bench.run import process_tree
 from probes.children.own_module import own_module
 
@@ -25,7 +25,7 @@ OUTPUT_BYTES = 1 << 20  # of a command's output kept, where its score is looked 
 LINE_BYTES = 8 * OUTPUT_BYTES  # of an answer: a byte takes six at most in JSON
 
 
-class Order(msgspec.Struct, frozen=True, kw_only=True):
+class RunOrder(msgspec.Struct, frozen=True, kw_only=True):
     """What is started and how. Never given to a shell. `env` is the whole environment; `cpus` empty: any.
 
     `ionice` is (class, level) as ioprio_set(2) has them, empty: as it is. `keep`: bytes of standard output kept, its
@@ -64,7 +64,7 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
     stacks: tuple[tuple[str, tuple[tuple[int, int], ...], float], ...]
 
 
-class Locks(msgspec.Struct, frozen=True, kw_only=True):
+class KernelLocks(msgspec.Struct, frozen=True, kw_only=True):
     """Waits for locks of the kernel. Each way: the lock's kind (LCB_F_*), who waited and who had taken it before
     (kernel addresses, the innermost first; nobody: not seen), thread seconds, how often. `lost`: as in `Calls`.
     """
@@ -117,12 +117,12 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     waited_s: float
     blocked_s: float | None
     d_s: float | None
-    waits: tuple[Wait, ...] = ()
+    waits: tuple[WaitSample, ...] = ()
     looks: int = 0
     asleep_s: float | None = None
     throttled_s: float | None = None
     calls: Calls | None = None
-    locks: Locks | None = None
+    locks: KernelLocks | None = None
     refetching_s: float | None
     reclaiming_s: float | None
     seen: float
@@ -187,13 +187,13 @@ class Supervisors:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def run(self, order: Order, hear: Hear | None = None) -> JobRun:
+    async def run(self, order: RunOrder, hear: Hear | None = None) -> JobRun:
         """One run. Cancelling ends it with all that it started. Raises BenchRefused where it cannot be started.
 
         `hear` gets a sample a second while it runs, the first three at once; runs under 3 s have none.
         """
         reader, writer = await asyncio.open_connection(sock=self._fork(), limit=LINE_BYTES)
-        answering = asyncio.ensure_future(_answer(reader, hear))
+        answering = asyncio.ensure_future(_read_answer(reader, hear))
         try:
             # json, not msgspec: the environment may hold bytes that are no text (surrogates)
             writer.write(json.dumps(msgspec.structs.asdict(order)).encode() + b"\n")
@@ -201,21 +201,21 @@ class Supervisors:
         finally:
             await self._end(writer, answering)
         try:
-            said = json.loads(answer)
+            fields = json.loads(answer)
         except ValueError:
             raise BenchRefused(f"{order.argv[0]}: its supervisor was killed; run it again") from None
-        if said.get("problem"):
-            raise BenchRefused(f"{order.argv[0]} cannot be started: {said['problem']}")
-        return msgspec.convert(said, JobRun)
+        if fields.get("problem"):
+            raise BenchRefused(f"{order.argv[0]} cannot be started: {fields['problem']}")
+        return msgspec.convert(fields, JobRun)
 
-    def written(self) -> int:
+    def written_bytes(self) -> int:
         """Bytes that the run under way has caused to be written, as the kernel accounts them."""
         return process_tree.written_by(self._server.pid) if self._server is not None else 0
 
     def kill(self) -> None:
         """The run under way, without a grace in which it would write on."""
-        for supervisor in process_tree.children(self._server.pid) if self._server is not None else ():
-            for pid in process_tree.descendants(supervisor):
+        for supervisor in process_tree.list_children(self._server.pid) if self._server is not None else ():
+            for pid in process_tree.list_descendants(supervisor):
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGKILL)
 
@@ -236,17 +236,17 @@ class Supervisors:
         if self._server is None or self._server.poll() is not None:
             self._start()
         assert self._control is not None
-        return forked(self._control)
+        return fork_child(self._control)
 
     def _start(self) -> None:
         if self._control is not None:
             self._control.close()
-        self._control, theirs = socket.socketpair()
-        with theirs:
+        self._control, server_end = socket.socketpair()
+        with server_end:
             try:
                 self._server = subprocess.Popen(
                     own_module("probes.bench.run.run_server"),
-                    stdin=theirs.fileno(),
+                    stdin=server_end.fileno(),
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
                     cwd="/",
@@ -263,13 +263,13 @@ class Supervisors:
             writer.write_eof()
             await asyncio.wait({answering}, timeout=ENDING_S)
         if not answering.done() and self._server is not None:
-            for supervisor in process_tree.children(self._server.pid):
+            for supervisor in process_tree.list_children(self._server.pid):
                 os.kill(supervisor, signal.SIGKILL)
             await asyncio.wait({answering}, timeout=1.0)
         writer.close()
 
 
-async def _answer(reader: asyncio.StreamReader, hear: Hear | None) -> bytes:
+async def _read_answer(reader: asyncio.StreamReader, hear: Hear | None) -> bytes:
     """Its last line; b"" where it was killed before."""
     answer = b""
     try:

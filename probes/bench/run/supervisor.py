@@ -20,13 +20,13 @@ from probes.bench.engine.parent_death import tie_to
 from probes.bench.engine.priority import set_priority
 from probes.bench.profile.sampling import Sampling
 from probes.bench.run import energy, group_counters, perf_events, process_tree, taskstats, topdown
-from probes.bench.run.command_timeline import Inside, Sample
+from probes.bench.run.command_timeline import Sample, TreeTimeline
 from probes.number_text import whole
 
 GRACE_S = 0.5
 BLOCK_BYTES = 512  # of getrusage(2), whatever the file system
 # Between two looks at the tree: longer while it stays the same, and at least so often as long as a look takes.
-LOOK_S, SELDOM_S, LOOK_COST = 0.05, 0.2, 400
+LOOK_S, MAX_LOOK_S, LOOK_COST = 0.05, 0.2, 400
 NICE_TO_READ = 1 << 16  # bytes a read
 ENERGY_S = 1.0
 PSS_S = 0.2  # between two samples of the tree's PSS, and at least so often as long as one takes:
@@ -46,7 +46,7 @@ class Tail:
         self.fd, self.write_fd = os.pipe()
         os.set_blocking(self.fd, False)
 
-    def hear(self) -> bool:
+    def read_more(self) -> bool:
         """Whether there may be more."""
         try:
             data = os.read(self.fd, NICE_TO_READ)
@@ -58,9 +58,9 @@ class Tail:
             del self._text[: -self.keep]
         return bool(data)
 
-    def rest(self) -> str:
+    def remaining_text(self) -> str:
         for _ in range(64):
-            if not self.hear():
+            if not self.read_more():
                 break
         return self._text[-self.keep :].decode("utf-8", "backslashreplace")
 
@@ -74,12 +74,12 @@ class Supervisor:
         self.peak_rss = 0
         self.peak_pss = self.pss_samples = 0
         self.pss: int | None = None  # since the last sample inside the run
-        self.inside = Inside(_tell)
+        self.inside = TreeTimeline(_send_sample)
         self.exits = taskstats.Exits()
         self.reaped: set[int] = set()
         self.began_ns = 0
         self.next_pss = self.next_energy = 0.0
-        self.quota = group_counters.Quota()
+        self.quota = group_counters.TreeQuota()
         self.many = False  # processes at once, more than are looked at
         self.io: list[int] | None = [0, 0] if os.access("/proc/self/io", os.R_OK) else None
         self.status: int | None = None
@@ -90,44 +90,46 @@ class Supervisor:
         os.set_blocking(write, False)
         signal.set_wakeup_fd(write, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.signal(signal.SIGTERM, self._told)
-        self.told = False
+        signal.signal(signal.SIGTERM, self._on_stop_signal)
+        self.is_told_to_stop = False
         self.errors = Tail(4096)
         self.output = Tail(order["keep"]) if order["keep"] else None
 
-    def _told(self, *_: object) -> None:
-        self.told = True
+    def _on_stop_signal(self, *_: object) -> None:
+        self.is_told_to_stop = True
 
     def run(self) -> dict[str, Any]:
         floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         group = self.order.get("group", "")
-        before = group_counters.counted(group)
+        before = group_counters.read_counters(group)
         pipeline = topdown.top_down()
-        counters = perf_events.Counters(perf_events.EVENTS | (pipeline.events if pipeline else {}))
+        counters = perf_events.PerfCounters(perf_events.EVENTS | (pipeline.events if pipeline else {}))
         chains = self.order.get("chains", False)
-        self.where = Sampling(self.order["cpus"], chains=chains, listed=process_tree.descendants)
+        self.wait_sampling = Sampling(self.order["cpus"], chains=chains, listed=process_tree.list_descendants)
         self.energy = energy.Energy()
-        self.where.start()
+        self.wait_sampling.start()
         self.began_ns, problem = self._start()
         if problem:
-            self._reap()
+            self._reap_children()
             return {"problem": problem}
         stopped = self._watch()
         ended_ns = self.ended_ns or time.perf_counter_ns()
-        self.energy.look()
-        stalls = group_counters.since(before, group_counters.counted(group))
-        left, survivors = process_tree.end(os.getpid(), GRACE_S, self._reap)
-        self._reap()
-        spent = self.look.total
+        self.energy.add_energy()
+        stalls = group_counters.counters_since(before, group_counters.read_counters(group))
+        left, survivors = process_tree.end(os.getpid(), GRACE_S, self._reap_children)
+        self._reap_children()
+        spent = self.look.total_time
         cpu_s = self.user_s + self.system_s
         looked = min(1.0, spent.ran_ns / 1e9 / cpu_s) if cpu_s > 0 else 1.0
-        self.exits.hear()
-        told = taskstats.spent(self.exits.of(os.getpid()), self.reaped, cpu_s)
+        self.exits.take_messages()
+        task_time = taskstats.time_spent(self.exits.ended_below(os.getpid()), self.reaped, cpu_s)
         self.exits.end()
-        asleep_s = self._asleep_s(told, looked)
+        asleep_s = self._asleep_s(task_time, looked)
         delays = _delays_on()
-        blocked_s = spent.blocked_ticks / os.sysconf("SC_CLK_TCK") if told is None else told.blocked_s
-        waits = [] if self.many else self.where.waits(asleep_s)
+        blocked_s = (
+            spent.blocked_ticks / os.sysconf("SC_CLK_TCK") if task_time is None else task_time.blocked_s
+        )
+        waits = [] if self.many else self.wait_sampling.waits(asleep_s)
         return {
             "problem": "",
             "stopped": stopped,
@@ -142,58 +144,58 @@ class Supervisor:
             "involuntary_switches": self.faults[3],
             "read_bytes": None if self.io is None else self.io[0],
             "written_bytes": None if self.io is None else self.io[1],
-            "waited_s": spent.waited_ns / 1e9 if told is None else told.waited_s,
+            "waited_s": spent.waited_ns / 1e9 if task_time is None else task_time.waited_s,
             "blocked_s": blocked_s if delays else None,
             "asleep_s": asleep_s,
-            "refetching_s": told.refetching_s if told is not None and delays else None,
-            "reclaiming_s": told.reclaiming_s if told is not None and delays else None,
+            "refetching_s": task_time.refetching_s if task_time is not None and delays else None,
+            "reclaiming_s": task_time.reclaiming_s if task_time is not None and delays else None,
             "waits": waits,
             "d_s": None if self.many else sum(wait.thread_s for wait in waits if wait.state == "D"),
-            **self.where.results(),
-            "seen": looked if told is None else 1.0,
+            **self.wait_sampling.all_results(),
+            "seen": looked if task_time is None else 1.0,
             "looked": looked,
             "peak_pss_bytes": self.peak_pss if self.pss_samples >= PSS_SAMPLES else None,
             "throttled_s": self.quota.held_s(),
-            "migrations": self.look.migrations,
+            "migrations": self.look.migration_count,
             **stalls,
-            **self.energy.joules(),
+            **self.energy.joules_by_name(),
             "counts": (counts := counters.end()),
-            "slots": pipeline.shares(counts) if pipeline else {},
+            "slots": pipeline.slot_shares(counts) if pipeline else {},
             "left": left,
             "survivors": survivors,
-            "errors": self.errors.rest(),
-            "output": self.output.rest() if self.output is not None else "",
+            "errors": self.errors.remaining_text(),
+            "output": self.output.remaining_text() if self.output is not None else "",
             "output_bytes": self.output.bytes if self.output is not None else 0,
         }
 
-    def _asleep_s(self, told: taskstats.TaskTime | None, looked: float) -> float | None:
-        if told is not None:
-            return told.asleep_s
+    def _asleep_s(self, task_time: taskstats.TaskTime | None, looked: float) -> float | None:
+        if task_time is not None:
+            return task_time.asleep_s
         return self.look.asleep_s if looked >= SEEN else None
 
     def _start(self) -> tuple[int, str]:
         """When it began (perf_counter_ns) and why it could not."""
-        told, tell = os.pipe()
+        read_end, tell = os.pipe()
         group = self.order.get("group", "")
         placed = group_counters.fork_into(group) if group else None
         self.child = os.fork() if placed is None else placed
         if self.child == 0:
-            self._become(tell, enter=group if placed is None else "")
+            self._become_command(tell, enter=group if placed is None else "")
         os.close(tell)
         os.close(self.errors.write_fd)
         if self.output is not None:
             os.close(self.output.write_fd)
-        said = b""
-        while data := os.read(told, 4096):  # ends when the command replaces the child, or with it
-            said += data
-        os.close(told)
-        began, _, problem = said.partition(b"\n")
+        message = b""
+        while data := os.read(read_end, 4096):  # ends when the command replaces the child, or with it
+            message += data
+        os.close(read_end)
+        began, _, problem = message.partition(b"\n")
         at_ns = whole(began.decode("ascii", "replace"))
         if at_ns is None or problem:
             return 0, (problem or began).decode("utf-8", "backslashreplace").strip() or "it ended at once"
         return at_ns, ""
 
-    def _become(self, tell: int, enter: str) -> None:
+    def _become_command(self, tell: int, enter: str) -> None:
         """In the child: never returns. The time just before the command is told, then an error if there is one."""
         order = self.order
         try:
@@ -246,37 +248,37 @@ class Supervisor:
         until = time.monotonic() + self.order["at_most_s"]
         next_look = time.monotonic() + LOOK_S / 5
         every_s, listed = LOOK_S, list[int]()
-        self._reap()
+        self._reap_children()
         while self.status is None:
             now = time.monotonic()
             if now >= until:
                 return "time"
             if now >= next_look:
                 began = time.process_time()  # not by the clock: on a busy host that counts the waiting too
-                pids = process_tree.descendants(os.getpid())
-                self.look.at(pids)
-                self.exits.hear()
-                self.where.follow(pids)
+                pids = process_tree.list_descendants(os.getpid())
+                self.look.look_at(pids)
+                self.exits.take_messages()
+                self.wait_sampling.follow_pids(pids)
                 cost_s = time.process_time() - began
                 self._sample(pids)
                 if self._wrote_too_much(pids):
                     return "bytes"
                 bounded = pids != listed or self.order.get("most_bytes", 0)
-                every_s = LOOK_S if bounded else min(SELDOM_S, 1.5 * every_s)
+                every_s = LOOK_S if bounded else min(MAX_LOOK_S, 1.5 * every_s)
                 listed = pids
                 next_look = time.monotonic() + max(every_s, LOOK_COST * cost_s)
-            self.where.look()
-            next_at = min(until, next_look, self.where.due)
+            self.wait_sampling.take_samples()
+            next_at = min(until, next_look, self.wait_sampling.next_due)
             ready = poll.poll(max(0, next_at - time.monotonic()) * 1000 + 1)
             for fd, _ in ready:
                 if fd == 0:
                     return "told"
                 if fd == self.wakeup:
-                    self._drain()
-                    self._reap()
-                elif not tails[fd].hear():
+                    self._drain_wakeup()
+                    self._reap_children()
+                elif not tails[fd].read_more():
                     self._maybe_over(poll, tails, fd)
-            if self.told:
+            if self.is_told_to_stop:
                 return "told"
         return ""
 
@@ -291,21 +293,21 @@ class Supervisor:
     def _sample(self, pids: list[int]) -> None:
         """After a look at the threads; what has a bound of its own."""
         now = time.monotonic()
-        self.quota.look(pids)
-        self.many = self.many or len(pids) > process_tree.FEW
+        self.quota.look_at_groups(pids)
+        self.many = self.many or len(pids) > process_tree.MAX_SAMPLED_PROCESSES
         if now >= self.next_energy:
-            self.energy.look()
+            self.energy.add_energy()
             self.next_energy = now + ENERGY_S
         if now >= self.next_pss:
             began = time.process_time()
-            pss = process_tree.pss(pids)
+            pss = process_tree.pss_bytes(pids)
             if pss is not None:
                 self.peak_pss = max(pss, self.peak_pss)
                 self.pss_samples += 1
                 self.pss = pss
             self.next_pss = now + max(PSS_S, PSS_COST * (time.process_time() - began))
-        if self.inside.due(at_s := (time.perf_counter_ns() - self.began_ns) / 1e9):
-            self.inside.take(at_s, pids, self.pss, self.user_s + self.system_s, self.io)
+        if self.inside.is_due(at_s := (time.perf_counter_ns() - self.began_ns) / 1e9):
+            self.inside.take_sample(at_s, pids, self.pss, self.user_s + self.system_s, self.io)
             self.pss = None
 
     def _maybe_over(self, poll: select.poll, tails: dict[int, Tail], fd: int) -> None:
@@ -318,27 +320,27 @@ class Supervisor:
             poll.unregister(fd)
             del tails[fd]
 
-    def _drain(self) -> None:
+    def _drain_wakeup(self) -> None:
         try:
             os.read(self.wakeup, 4096)
         except BlockingIOError:
             pass
 
-    def _reap(self) -> None:
+    def _reap_children(self) -> None:
         """Waits for all that ended, the command and orphans of it; each is looked at before."""
         while True:
             try:
-                found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                child = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             except ChildProcessError:
                 return
-            if found is None:
+            if child is None:
                 return
-            pid = found.si_pid
+            pid = child.si_pid
             if pid == self.child:
                 self.ended_ns = time.perf_counter_ns()
-                self.look.at(process_tree.descendants(os.getpid()))
+                self.look.look_at(process_tree.list_descendants(os.getpid()))
             else:
-                self.look.at([pid])
+                self.look.look_at([pid])
             _, status, used = os.wait4(pid, 0)
             if (
                 self.io is not None
@@ -350,19 +352,19 @@ class Supervisor:
             self.system_s += used.ru_stime
             self.peak_rss = max(self.peak_rss, used.ru_maxrss * 1024)
             more = (used.ru_minflt, used.ru_majflt, used.ru_nvcsw, used.ru_nivcsw)
-            self.faults = [have + one for have, one in zip(self.faults, more, strict=True)]
+            self.faults = [have + increase for have, increase in zip(self.faults, more, strict=True)]
             if pid == self.child:
                 self.status = os.waitstatus_to_exitcode(status)
 
 
-def _tell(sample: Sample) -> None:
+def _send_sample(sample: Sample) -> None:
     """Left out where nobody reads them: one that is stopped must not hold up who watches the command."""
     if select.select((), (1,), (), 0)[1]:
-        _say(sample)
+        _send_json(sample)
 
 
-def _say(what: dict[str, Any]) -> None:
-    data = memoryview(json.dumps(what).encode() + b"\n")
+def _send_json(fields: dict[str, Any]) -> None:
+    data = memoryview(json.dumps(fields).encode() + b"\n")
     try:
         while data:
             data = data[os.write(1, data) :]
@@ -383,15 +385,15 @@ def warm_up() -> None:
     """What a first call loads (codecs, patterns, `ctypes`): once before many are forked."""
     energy.Energy()
     topdown.top_down()
-    perf_events.Counters().end()
+    perf_events.PerfCounters().end()
     _delays_on()
 
 
-def supervise() -> None:
+def supervise_one() -> None:
     """Nothing is started where the order does not come whole."""
-    said = b""
-    while not said.endswith(b"\n"):
+    order = b""
+    while not order.endswith(b"\n"):
         if not (data := os.read(0, NICE_TO_READ)):
             return
-        said += data
-    _say(Supervisor(json.loads(said)).run())
+        order += data
+    _send_json(Supervisor(json.loads(order)).run())

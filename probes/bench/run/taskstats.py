@@ -20,17 +20,17 @@ _RCVBUFFORCE = 33  # SO_RCVBUFFORCE
 TICK_S = 0.01  # the longest that there is
 BUFFER_BYTES = 8 << 20
 ANSWER_S = 0.2
-MOST = 50_000  # tasks of the whole host kept: with more nothing is told
+MAX_TASKS = 50_000  # tasks of the whole host kept: with more nothing is told
 OLDEST, ODD = 9, 15  # versions: thrashing is told since 9; 15 alone has fields in between
 _DELAYS = struct.Struct("=Q8xQ8xQ8xQ")  # from 24: CPU, block I/O, swap-in; time on a CPU (exact)
 _PARENT = struct.Struct("=II")  # from 128: the task, its parent's process
 _AGE = struct.Struct("=Q")  # from 144: microseconds since its start
 _RECLAIM = struct.Struct("=Q8xQ")  # from 320: reclaim, thrashing
-_LEAST_BYTES = 344
+_MIN_BYTES = 344
 _RCV_MOST = 1 << 16
 
 
-class Ended(NamedTuple):
+class EndedTask(NamedTuple):
     """One task. Nanoseconds: running (as of its last tick: up to one more is missing), waiting for a CPU, for block
     I/O; for memory: swapping in, reclaiming itself, for pages that had just been reclaimed (in part the same).
     """
@@ -57,14 +57,14 @@ class Ended(NamedTuple):
 
 
 class Exits:
-    """Listens from its making on; `hear` often enough, `of` at the end, `end` it then. Where it is not there or not
-    allowed (no root, a container's own process numbers), `of` is None.
+    """Listens from its making on; `take_messages` often enough, `ended_below` at the end, `end` it then. Where it
+    is not there or not allowed (no root, a container's own process numbers), `ended_below` is None.
     """
 
     def __init__(self) -> None:
         self._socket: socket.socket | None = None
         self._family = 0
-        self._ended: list[Ended] = []
+        self._ended: list[EndedTask] = []
         self._complete = False
         try:
             self._cpus = Path("/sys/devices/system/cpu/possible").read_bytes().strip() + b"\0"
@@ -81,7 +81,7 @@ class Exits:
         talk.settimeout(ANSWER_S)
         self._send(_CONTROLLER, _GET_FAMILY, _FAMILY_NAME, b"TASKSTATS\0")
         answer = talk.recv(_RCV_MOST)
-        for kind, data in _attributes(answer[_HEAD:]):
+        for kind, data in _parse_attributes(answer[_HEAD:]):
             if kind == _FAMILY_ID:
                 self._family = struct.unpack_from("=H", data)[0]
         if self._family:
@@ -97,7 +97,7 @@ class Exits:
         assert self._socket is not None
         self._socket.send(struct.pack("=IHHII", 16 + len(body), family, flags, 0, 0) + body)
 
-    def hear(self) -> None:
+    def take_messages(self) -> None:
         """Takes what has come; what did not fit into the buffer is lost, and then nothing is told."""
         while self._complete and self._socket is not None:
             try:
@@ -108,11 +108,11 @@ class Exits:
                 self._complete = False
                 return
             self._ended += ended_tasks(message, self._family)
-            self._complete = len(self._ended) <= MOST
+            self._complete = len(self._ended) <= MAX_TASKS
 
-    def of(self, ancestor: int) -> list[Ended] | None:
+    def ended_below(self, ancestor: int) -> list[EndedTask] | None:
         """All that ended of what this process started, however deep; orphans too where it is their subreaper."""
-        return descendants(self._ended, ancestor) if self._complete else None
+        return tasks_below(self._ended, ancestor) if self._complete else None
 
     def end(self) -> None:
         if self._socket is not None:
@@ -137,37 +137,37 @@ class TaskTime(NamedTuple):
     asleep_s: float
 
 
-def spent(ended: list[Ended] | None, reaped: set[int], cpu_s: float) -> TaskTime | None:
+def time_spent(ended: list[EndedTask] | None, reaped: set[int], cpu_s: float) -> TaskTime | None:
     """None where some of them are missing: one that was waited for, or more CPU time than ticks can be short of."""
-    if ended is None or not reaped <= {one.task for one in ended}:
+    if ended is None or not reaped <= {task.task for task in ended}:
         return None
-    if sum(one.ran_ns for one in ended) / 1e9 + TICK_S * len(ended) < 0.9 * cpu_s:
+    if sum(task.ran_ns for task in ended) / 1e9 + TICK_S * len(ended) < 0.9 * cpu_s:
         return None
     return TaskTime(
-        sum(one.waited_ns for one in ended) / 1e9,
-        sum(one.blocked_ns for one in ended) / 1e9,
-        sum(one.refetching_ns for one in ended) / 1e9,
-        sum(one.reclaiming_ns for one in ended) / 1e9,
-        sum(one.asleep_ns for one in ended) / 1e9,
+        sum(task.waited_ns for task in ended) / 1e9,
+        sum(task.blocked_ns for task in ended) / 1e9,
+        sum(task.refetching_ns for task in ended) / 1e9,
+        sum(task.reclaiming_ns for task in ended) / 1e9,
+        sum(task.asleep_ns for task in ended) / 1e9,
     )
 
 
-def ended_tasks(message: bytes, family: int) -> Iterator[Ended]:
+def ended_tasks(message: bytes, family: int) -> Iterator[EndedTask]:
     """Of one datagram; a layout that is not known gives nothing."""
     at = 0
     while at + _HEAD <= len(message):
         size, kind = struct.unpack_from("=IH", message, at)
         if size < _HEAD:
             return
-        for outer, of_task in _attributes(message[at + _HEAD : at + size]) if kind == family else ():
-            for inner, stats in _attributes(of_task) if outer == _OF_TASK else ():
-                if inner == _STATS and (found := _ended(stats)) is not None:
-                    yield found
+        for outer, of_task in _parse_attributes(message[at + _HEAD : at + size]) if kind == family else ():
+            for inner, stats in _parse_attributes(of_task) if outer == _OF_TASK else ():
+                if inner == _STATS and (task := _parse_task(stats)) is not None:
+                    yield task
         at += (size + 3) & ~3
 
 
-def _ended(stats: bytes) -> Ended | None:
-    if len(stats) < _LEAST_BYTES:
+def _parse_task(stats: bytes) -> EndedTask | None:
+    if len(stats) < _MIN_BYTES:
         return None
     (version,) = struct.unpack_from("=H", stats)
     (age_us,) = _AGE.unpack_from(stats, 144)
@@ -176,25 +176,25 @@ def _ended(stats: bytes) -> Ended | None:
     waited, blocked, swapping, ran = _DELAYS.unpack_from(stats, 24)
     task, parent = _PARENT.unpack_from(stats, 128)
     reclaiming, thrashing = _RECLAIM.unpack_from(stats, 320)
-    return Ended(task, parent, ran, waited, blocked, swapping, reclaiming, thrashing, age_us)
+    return EndedTask(task, parent, ran, waited, blocked, swapping, reclaiming, thrashing, age_us)
 
 
-def descendants(ended: list[Ended], ancestor: int) -> list[Ended]:
+def tasks_below(ended: list[EndedTask], ancestor: int) -> list[EndedTask]:
     """A task's parent ended later, or lives: then it is the ancestor itself, who gets the orphans, or a stranger."""
-    parents = {one.task: one.parent for one in ended}
-    ours = {ancestor}
+    parents = {task.task: task.parent for task in ended}
+    own_pids = {ancestor}
     strangers: set[int] = set()
-    for one in ended:
+    for task in ended:
         path = []
-        at = one.parent
-        while at not in ours and at not in strangers and at in parents and at not in path:
+        at = task.parent
+        while at not in own_pids and at not in strangers and at in parents and at not in path:
             path.append(at)
             at = parents[at]
-        (ours if at in ours else strangers).update((*path, at))
-    return [one for one in ended if one.parent in ours and one.task != ancestor]
+        (own_pids if at in own_pids else strangers).update((*path, at))
+    return [task for task in ended if task.parent in own_pids and task.task != ancestor]
 
 
-def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
+def _parse_attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
     at = 0
     while at + 4 <= len(data):
         size, kind = struct.unpack_from("=HH", data, at)

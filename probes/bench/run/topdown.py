@@ -39,7 +39,7 @@ _AMD = {
 _AMD_WIDTH = {25: 6, 26: 8}  # slots a cycle by family: Zen 4, Zen 5
 
 
-class Event(NamedTuple):
+class PerfEvent(NamedTuple):
     """As perf_event_open(2) takes it; `leader`: the event whose group it counts in."""
 
     kind: int
@@ -51,33 +51,33 @@ class TopDown(NamedTuple):
     """`width`: slots a cycle; `scales` of the counts, where not 1."""
 
     form: str
-    events: dict[str, Event]
+    events: dict[str, PerfEvent]
     width: int = 1
     scales: Mapping[str, float] = {}
 
-    def shares(self, counts: Mapping[str, float | None]) -> dict[str, float]:
+    def slot_shares(self, counts: Mapping[str, float | None]) -> dict[str, float]:
         """Of all slots; empty where a count is missing or they make no sense together."""
-        found = {
+        scaled_counts = {
             name: count * self.scales.get(name, 1.0) for name in self.events if (count := counts.get(name))
         }
-        if len(found) < len([name for name in self.events if name != _RECOVERY]):
+        if len(scaled_counts) < len([name for name in self.events if name != _RECOVERY]):
             return {}
-        parts = _FORMULAS[self.form](found, self.width)
+        parts = _FORMULAS[self.form](scaled_counts, self.width)
         return parts if all(-0.05 <= share <= 1.05 for share in parts.values()) else {}
 
 
-def _metrics(c: Mapping[str, float], _: int) -> dict[str, float]:
-    whole_ = sum(c[name] for name in _METRICS[1:])
-    return dict(zip(SHARES, (c[name] / whole_ for name in _METRICS[1:]), strict=True))
+def _metrics_shares(c: Mapping[str, float], _: int) -> dict[str, float]:
+    total = sum(c[name] for name in _METRICS[1:])
+    return dict(zip(SHARES, (c[name] / total for name in _METRICS[1:]), strict=True))
 
 
-def _old_intel(c: Mapping[str, float], _: int) -> dict[str, float]:
+def _old_intel_shares(c: Mapping[str, float], _: int) -> dict[str, float]:
     slots, retired, issued, bubbles, recovery = (c.get(name, 0.0) for name in _OLD_INTEL)
     front, bad = bubbles / slots, (issued - retired + recovery) / slots
     return {RETIRING: retired / slots, FRONT: front, BACK: 1 - front - bad - retired / slots, BAD: bad}
 
 
-def _amd(c: Mapping[str, float], width: int) -> dict[str, float]:
+def _amd_shares(c: Mapping[str, float], width: int) -> dict[str, float]:
     slots = width * c["unhalted"]
     return {
         RETIRING: c["retired"] / slots,
@@ -87,18 +87,24 @@ def _amd(c: Mapping[str, float], width: int) -> dict[str, float]:
     }
 
 
-def _arm(c: Mapping[str, float], width: int) -> dict[str, float]:
+def _arm_shares(c: Mapping[str, float], width: int) -> dict[str, float]:
     slots = width * c["cpu_cycles"]
-    used, kept = 1 - c["stall_slot"] / slots, c["op_retired"] / c["op_spec"]
+    used, retired_share = 1 - c["stall_slot"] / slots, c["op_retired"] / c["op_spec"]
     stalled = {FRONT: c["stall_slot_frontend"] / slots, BACK: c["stall_slot_backend"] / slots}
-    return {RETIRING: used * kept, **stalled, BAD: used * (1 - kept)}
+    return {RETIRING: used * retired_share, **stalled, BAD: used * (1 - retired_share)}
 
 
-def _arm_few(c: Mapping[str, float], _: int) -> dict[str, float]:
+def _arm_few_shares(c: Mapping[str, float], _: int) -> dict[str, float]:
     return {FRONT: c["stall_frontend"] / c["cpu_cycles"], BACK: c["stall_backend"] / c["cpu_cycles"]}
 
 
-_FORMULAS = {"metrics": _metrics, "old Intel": _old_intel, "AMD": _amd, "Arm": _arm, "Arm, few": _arm_few}
+_FORMULAS = {
+    "metrics": _metrics_shares,
+    "old Intel": _old_intel_shares,
+    "AMD": _amd_shares,
+    "Arm": _arm_shares,
+    "Arm, few": _arm_few_shares,
+}
 
 
 @cache
@@ -110,11 +116,11 @@ def top_down(devices: str = DEVICES, cpuinfo: str = "/proc/cpuinfo") -> TopDown 
         if (kind := whole(_text(folder / "type"))) is None:
             continue
         for form, names in _FORMS:
-            configs = {name: _config(folder, name) for name in names}
+            configs = {name: _read_config(folder, name) for name in names}
             width = hexadecimal(_text(folder / "caps/slots")) or 0
             if None in configs.values() or (form == "Arm" and not width):
                 continue
-            events = {name: Event(kind, config) for name, config in configs.items() if config is not None}
+            events = {name: PerfEvent(kind, config) for name, config in configs.items() if config is not None}
             if form == "metrics":
                 events = {
                     n: event._replace(leader="" if n == "slots" else "slots") for n, event in events.items()
@@ -122,21 +128,21 @@ def top_down(devices: str = DEVICES, cpuinfo: str = "/proc/cpuinfo") -> TopDown 
             scales = {name: real(_text(folder / "events" / f"{name}.scale")) or 1.0 for name in events}
             return TopDown(form, events, width, scales)
         if folder.name == "cpu" and (width := _amd_width(cpuinfo)):
-            return TopDown("AMD", {name: Event(kind, config) for name, config in _AMD.items()}, width)
+            return TopDown("AMD", {name: PerfEvent(kind, config) for name, config in _AMD.items()}, width)
     return None
 
 
 def _amd_width(cpuinfo: str) -> int:
     """0 for another vendor, and before Zen 4, which lacks the counters: it shares its family's number with Zen 3."""
-    found = dict(re.findall(r"(?m)^(vendor_id|cpu family|model)\s*:\s*(\S+)$", _text(Path(cpuinfo))[:4096]))
-    family, model = whole(found.get("cpu family", "")), whole(found.get("model", "")) or 0
-    if found.get("vendor_id") != "AuthenticAMD" or family not in _AMD_WIDTH:
+    fields = dict(re.findall(r"(?m)^(vendor_id|cpu family|model)\s*:\s*(\S+)$", _text(Path(cpuinfo))[:4096]))
+    family, model = whole(fields.get("cpu family", "")), whole(fields.get("model", "")) or 0
+    if fields.get("vendor_id") != "AuthenticAMD" or family not in _AMD_WIDTH:
         return 0
     zen3 = family == 25 and (model < 0x10 or 0x20 <= model < 0x60)
     return 0 if zen3 else _AMD_WIDTH[family]
 
 
-def _config(folder: Path, event: str) -> int | None:
+def _read_config(folder: Path, event: str) -> int | None:
     return event_config(_text(folder / "events" / event), lambda name: _text(folder / "format" / name))
 
 

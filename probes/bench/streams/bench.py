@@ -9,21 +9,21 @@ from collections.abc import Sequence
 import msgspec
 
 from probes.bench.disk.budget import WriteBudget
-from probes.bench.disk.preparation import Progress, fill
+from probes.bench.disk.preparation import Progress, fill_files
 from probes.bench.engine.files import FileSet, TestFile
-from probes.bench.engine.pool import Pool
+from probes.bench.engine.pool import WorkerPool
 from probes.bench.line_child import LineChild
-from probes.bench.measured import BenchRefused, Measured, NotApplicable, Train
+from probes.bench.measured import BenchRefused, Measured, MeasuredBatch, NotApplicable
 from probes.bench.streams.messages import (
     Answer,
-    Counted,
-    Failed,
+    CountedSlices,
+    MeasureSlices,
     Open,
-    Ready,
     Request,
     Side,
-    Slice,
-    Slices,
+    StreamsFailed,
+    StreamSlice,
+    StreamsReady,
     answers,
 )
 from probes.bench.streams.peer import CHUNK
@@ -37,8 +37,8 @@ FROM_DEVICE = 0.95  # of what was read must show in its counters
 LINE_BYTES = 4 << 20
 
 
-class Cost(msgspec.Struct, kw_only=True):
-    """Of all slices of one side: what `Slice` tells, summed; the shares are weighed by seconds.
+class StreamCost(msgspec.Struct, kw_only=True):
+    """Of all slices of one side: what `StreamSlice` tells, summed; the shares are weighed by seconds.
 
     host_cpu_s: of this host, with the peer's where it runs here.
     """
@@ -56,20 +56,20 @@ class Cost(msgspec.Struct, kw_only=True):
     copied: int = 0
     memory_bytes: float | None = None
 
-    def add(self, one: Slice, *, local_peer: bool) -> None:
-        self.seconds += one.seconds
-        self.bytes += one.bytes
-        self.disk_bytes += one.read + one.written
-        self.cpu_s += one.cpu_s
-        self.peer_cpu_s += one.peer_cpu_s
-        self.host_cpu_s += one.cpu_s + (one.peer_cpu_s if local_peer else 0.0)
-        self.busy_s += one.busy * one.seconds
-        self.softirq_s += one.softirq * one.seconds
-        self.worker_s += one.worker * one.seconds
-        self.sends += one.sends
-        self.copied += one.copied
-        if one.memory is not None:
-            self.memory_bytes = (self.memory_bytes or 0.0) + one.memory
+    def add(self, piece: StreamSlice, *, local_peer: bool) -> None:
+        self.seconds += piece.seconds
+        self.bytes += piece.bytes
+        self.disk_bytes += piece.read + piece.written
+        self.cpu_s += piece.cpu_s
+        self.peer_cpu_s += piece.peer_cpu_s
+        self.host_cpu_s += piece.cpu_s + (piece.peer_cpu_s if local_peer else 0.0)
+        self.busy_s += piece.busy * piece.seconds
+        self.softirq_s += piece.softirq * piece.seconds
+        self.worker_s += piece.worker * piece.seconds
+        self.sends += piece.sends
+        self.copied += piece.copied
+        if piece.memory is not None:
+            self.memory_bytes = (self.memory_bytes or 0.0) + piece.memory
 
     @property
     def cpu_s_per_gb(self) -> float:
@@ -77,7 +77,7 @@ class Cost(msgspec.Struct, kw_only=True):
 
 
 class StreamBench:
-    """`prepare` makes the files, `open` the connections; `close` ends all of it. Not for two tasks at once."""
+    """`prepare_files` makes the files, `open` the connections; `close` ends all of it. Not for two tasks at once."""
 
     def __init__(
         self, host: Host, private: PrivateDirectory, leaves: tuple[str, ...], size_bytes: int, streams: int,
@@ -90,23 +90,25 @@ class StreamBench:
         self.file_bytes = max(8 * CHUNK, size_bytes // (len(kinds) * streams) // CHUNK * CHUNK)
         self.direct = False
         self._files = FileSet()
-        self._pool = Pool(())
+        self._pool = WorkerPool(())
         self._child: LineChild | None = None
         self.local_peer = True
-        self.costs: dict[Side, Cost] = {}
+        self.costs: dict[Side, StreamCost] = {}
 
-    async def prepare(self, progress: Progress | None) -> None:
+    async def prepare_files(self, progress: Progress | None) -> None:
         """Raises BenchRefused."""
-        laid = await asyncio.to_thread(self._lay)
-        self._pool = Pool(tuple(file.fd for file in self._files))
+        laid = await asyncio.to_thread(self._lay_files)
+        self._pool = WorkerPool(tuple(file.fd for file in self._files))
 
-        def written() -> int | None:
+        def written_bytes() -> int | None:
             return moved_bytes(self.host, self.leaves, "write")
 
-        await fill(self._pool, [(self.private.path, file) for file in laid], self.budget, written, progress)
+        await fill_files(
+            self._pool, [(self.private.path, file) for file in laid], self.budget, written_bytes, progress
+        )
         await self._pool.close()
 
-    def _lay(self) -> list[TestFile]:
+    def _lay_files(self) -> list[TestFile]:
         self._files.begin()
         wanted = [kind for kind in self._kinds for _ in range(self.streams)]
         laid = [(kind, self.file_bytes) for kind in wanted]
@@ -114,69 +116,74 @@ class StreamBench:
         self.direct = all(file.direct for file in files)
         return files
 
-    async def open(self, name: str, request: Open) -> Ready:
+    async def open(self, name: str, request: Open) -> StreamsReady:
         """`request` without what this bench knows. Raises BenchRefused."""
-        by_kind = {kind: [file.fd for file in self._files.of(kind)] for kind in ("read", "write")}
+        by_kind = {kind: [file.fd for file in self._files.files_of_kind(kind)] for kind in ("read", "write")}
         reads, writes = by_kind["read"] or by_kind["write"], by_kind["write"] or by_kind["read"]
         self.local_peer = request.where != "peer"
         fds = tuple(dict.fromkeys((*reads, *writes)))
         self._child = await LineChild.start("probes.bench.streams.station", name, fds, LINE_BYTES)
-        whole = msgspec.structs.replace(
+        complete_request = msgspec.structs.replace(
             request, read_fds=tuple(reads), write_fds=tuple(writes), file_bytes=self.file_bytes
         )  # fmt: skip
-        ready = await self._ask(whole, START_S)
-        assert isinstance(ready, Ready)
+        ready = await self._send_request(complete_request, START_S)
+        assert isinstance(ready, StreamsReady)
         return ready
 
-    async def train(
+    async def measure_batch(
         self,
         sides: Sequence[Side],
         order: Sequence[int],
         slice_s: float,
         onset_s: float = 0.0,
         load: str = "",
-    ) -> Train:
+    ) -> MeasuredBatch:
         """Raises NotApplicable where reads came from memory, WriteBudgetSpent, BenchRefused."""
-        before = self._moved()
+        before = self._moved_bytes()
         began = time.perf_counter()
         most_s = max(10.0, 4 * slice_s * len(order))
-        request = Slices(
+        request = MeasureSlices(
             sides=list(sides), order=list(order), slice_s=slice_s, onset_s=onset_s, most_s=most_s
         )
-        counted = await self._ask(request, most_s + ANSWER_S)
-        assert isinstance(counted, Counted)
+        counted = await self._send_request(request, most_s + ANSWER_S)
+        assert isinstance(counted, CountedSlices)
         took = time.perf_counter() - began
-        read, written = (grown(a, b) for a, b in zip(before, self._moved(), strict=True))
-        ours = sum(one.read for one in counted.slices), sum(one.written for one in counted.slices)
-        if ours[1]:
-            self.budget.spend(ours[1], written, load)
-        if ours[0] and read is not None and read < FROM_DEVICE * ours[0]:
-            raise NotApplicable(f"served by a cache: the device read {read / ours[0]:.0%} of what was read")
+        read, written = (grown(a, b) for a, b in zip(before, self._moved_bytes(), strict=True))
+        our_bytes = (
+            sum(piece.read for piece in counted.slices),
+            sum(piece.written for piece in counted.slices),
+        )
+        if our_bytes[1]:
+            self.budget.charge(our_bytes[1], written, load)
+        if our_bytes[0] and read is not None and read < FROM_DEVICE * our_bytes[0]:
+            raise NotApplicable(
+                f"served by a cache: the device read {read / our_bytes[0]:.0%} of what was read"
+            )
         moved = None if read is None or written is None else read + written
-        return self._train(sides, order, slice_s, counted.slices, took, moved)
+        return self._batch_from_slices(sides, order, slice_s, counted.slices, took, moved)
 
-    def _moved(self) -> tuple[int | None, int | None]:
+    def _moved_bytes(self) -> tuple[int | None, int | None]:
         if not self.leaves:
             return None, None
         return moved_bytes(self.host, self.leaves, "read"), moved_bytes(self.host, self.leaves, "write")
 
-    def _train(
-        self, sides: Sequence[Side], order: Sequence[int], slice_s: float, slices: Sequence[Slice],
+    def _batch_from_slices(
+        self, sides: Sequence[Side], order: Sequence[int], slice_s: float, slices: Sequence[StreamSlice],
         took: float, moved: int | None,
-    ) -> Train:  # fmt: skip
+    ) -> MeasuredBatch:  # fmt: skip
         done = list(order[: len(slices)])
-        costs = [Cost() for _ in sides]
-        for number, one in zip(done, slices, strict=True):
-            costs[number].add(one, local_peer=self.local_peer)
-            self.costs.setdefault(sides[number], Cost()).add(one, local_peer=self.local_peer)
-        return Train(
+        costs = [StreamCost() for _ in sides]
+        for number, piece in zip(done, slices, strict=True):
+            costs[number].add(piece, local_peer=self.local_peer)
+            self.costs.setdefault(sides[number], StreamCost()).add(piece, local_peer=self.local_peer)
+        return MeasuredBatch(
             seconds=took,
             slice_s=slice_s,
             order=done,
-            values={METRIC: [_rate(one.bytes, one.seconds) for one in slices]},
-            lengths=[one.seconds for one in slices],
-            operations=[one.operations for one in slices],
-            quarters=[[q / 1e6 for q in one.quarters] for one in slices],
+            values={METRIC: [_rate(piece.bytes, piece.seconds) for piece in slices]},
+            lengths=[piece.seconds for piece in slices],
+            operations=[piece.operations for piece in slices],
+            quarters=[[q / 1e6 for q in piece.quarters] for piece in slices],
             sides=[
                 Measured(
                     seconds=cost.seconds,
@@ -198,16 +205,16 @@ class StreamBench:
         await self._pool.close()
         self._files.close()
 
-    async def _ask(self, request: Request, seconds: float) -> Answer:
+    async def _send_request(self, request: Request, seconds: float) -> Answer:
         assert self._child is not None
         try:
-            line = await self._child.ask(request, seconds)
+            line = await self._child.send_request(request, seconds)
         except TimeoutError:
             raise BenchRefused(f"the streams did not answer for {seconds:.0f} s") from None
         if not line:
             raise BenchRefused("the process that streams has ended")
         answer: Answer = answers.decode(line)
-        if isinstance(answer, Failed):
+        if isinstance(answer, StreamsFailed):
             raise (NotApplicable if answer.kind == "not applicable" else BenchRefused)(answer.reason)
         return answer
 

@@ -33,12 +33,12 @@ class Counter(NamedTuple):
     bytes: float  # of a count
 
 
-def counters(host: Host) -> tuple[Counter, ...]:
+def list_counters(host: Host) -> tuple[Counter, ...]:
     """One for each controller and direction, on the CPU that its driver names."""
-    return tuple(_found(host))
+    return tuple(_find_counters(host))
 
 
-def _found(host: Host) -> Iterator[Counter]:
+def _find_counters(host: Host) -> Iterator[Counter]:
     names = host.listing(DEVICES)
     for name in names if present(names) else ():
         device = f"{DEVICES}/{name}"
@@ -47,11 +47,11 @@ def _found(host: Host) -> Iterator[Counter]:
             continue
         firsts = (whole(part.partition("-")[0]) for part in mask.split(","))
         cpus = [cpu for cpu in firsts if cpu is not None]
-        told = {event: host.word(f"{device}/events/{event}") for event in EVENTS}
-        terms = [(event, words) for event, words in told.items() if present(words)]
+        event_terms = {event: host.word(f"{device}/events/{event}") for event in EVENTS}
+        terms = [(event, words) for event, words in event_terms.items() if present(words)]
         for event, words in terms or [("", words) for words in UMC if name.startswith("amd")]:
-            config = event_config(words, partial(_bits, host, device))
-            unit, scale = (host.word(f"{device}/events/{event}.{what}") for what in ("unit", "scale"))
+            config = event_config(words, partial(_format_bits, host, device))
+            unit, scale = (host.word(f"{device}/events/{event}.{suffix}") for suffix in ("unit", "scale"))
             each = float(ACCESS_BYTES)
             if event and present(unit) and present(scale) and unit in _UNITS:
                 each = (real(scale) or 0.0) * _UNITS[unit]
@@ -59,9 +59,9 @@ def _found(host: Host) -> Iterator[Counter]:
                 yield Counter(kind, config or 0, cpu, each)
 
 
-def _bits(host: Host, device: str, field: str) -> str:
-    told = host.word(f"{device}/format/{field}")
-    return told if present(told) else ""
+def _format_bits(host: Host, device: str, field: str) -> str:
+    bits = host.word(f"{device}/format/{field}")
+    return bits if present(bits) else ""
 
 
 class MemoryTraffic:
@@ -70,7 +70,7 @@ class MemoryTraffic:
     def __init__(self, host: Host) -> None:
         self._open: list[tuple[int, float]] = []
         self.reason = NONE
-        for kind, config, cpu, each in counters(host):
+        for kind, config, cpu, each in list_counters(host):
             attr = struct.pack("=IIQQQQQIIQ", kind, 64, config, 0, 0, 0b11, 0, 0, 0, 0)  # with both times
             descriptor = open_event(attr, -1, cpu, -1)
             self.reason = (

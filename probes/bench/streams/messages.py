@@ -27,11 +27,11 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     link: int = 0
 
     @property
-    def writes(self) -> bool:
+    def does_write(self) -> bool:
         return self.direction == "in" and (self.job != "network" or self.beside == "disk")
 
 
-class Link(msgspec.Struct, frozen=True, kw_only=True):
+class OwnLink(msgspec.Struct, frozen=True, kw_only=True):
     """A link of our own. `spread`: rfs gives what arrives to the CPUs of its readers (rps_cpus, rps_flow_cnt), xps a
     queue to send from to each CPU (xps_cpus); at both ends.
     """
@@ -52,13 +52,13 @@ class Open(msgspec.Struct, frozen=True, kw_only=True, tag="open"):
     address: str = ""
     port: int = 0
     token: str = ""
-    links: tuple[Link, ...] = (Link(),)
+    links: tuple[OwnLink, ...] = (OwnLink(),)
     read_fds: tuple[int, ...] = ()
     write_fds: tuple[int, ...] = ()
     file_bytes: int = 0
 
 
-class Slices(msgspec.Struct, frozen=True, kw_only=True, tag="slices"):
+class MeasureSlices(msgspec.Struct, frozen=True, kw_only=True, tag="slices"):
     """A train: `order` numbers the sides. The first `onset_s` of each slice do not count.
 
     It ends after `most_s`, whatever is left of it then.
@@ -71,7 +71,7 @@ class Slices(msgspec.Struct, frozen=True, kw_only=True, tag="slices"):
     most_s: float = 60.0
 
 
-class Slice(msgspec.Struct, frozen=True, kw_only=True):
+class StreamSlice(msgspec.Struct, frozen=True, kw_only=True):
     """seconds, bytes, operations: of what counts, without the onset. `read`, `written`: of files, all of it.
 
     cpu_s: of our threads, `peer_cpu_s` of the peer. busy: share (0..1) of all CPUs' time; softirq: of the CPU that
@@ -95,7 +95,7 @@ class Slice(msgspec.Struct, frozen=True, kw_only=True):
     memory: float | None = None
 
 
-class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
+class StreamsReady(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
     """`here`, `there`: the ends of the connections to a peer; `unprivileged`: in a user namespace; `uncounted`: why no
     memory traffic is.
     """
@@ -106,16 +106,16 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
     uncounted: str = ""
 
 
-class Counted(msgspec.Struct, frozen=True, kw_only=True, tag="counted"):
-    slices: list[Slice]
+class CountedSlices(msgspec.Struct, frozen=True, kw_only=True, tag="counted"):
+    slices: list[StreamSlice]
 
 
-class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
+class StreamsFailed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
     reason: str
     kind: Literal["refused", "not applicable"] = "refused"
 
 
-Request: TypeAlias = Open | Slices
-Answer: TypeAlias = Ready | Counted | Failed
+Request: TypeAlias = Open | MeasureSlices
+Answer: TypeAlias = StreamsReady | CountedSlices | StreamsFailed
 requests = msgspec.json.Decoder(Request)
 answers = msgspec.json.Decoder(Answer)

@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from probes.bench.net.namespaces import RECEIVER_LINK, SENDER_LINK, Namespaces, connect, draw_addresses
-from probes.bench.streams.messages import Link
+from probes.bench.streams.messages import OwnLink
 
 FLOWS = 4096  # rps_flow_cnt: of each queue; it counts where net.core.rps_sock_flow_entries is set, which is the host's
 _CLONE_NEWNS, _MS_REC, _MS_PRIVATE = 0x00020000, 1 << 14, 1 << 18  # linux/sched.h, linux/mount.h
 
 
 def own_links(
-    links: Sequence[Link],
+    links: Sequence[OwnLink],
     serve: Callable[[str], tuple[str, int, str]],
     join: Callable[[str, int, str], None],
 ) -> tuple[bool, dict[int, str]]:
@@ -28,14 +28,16 @@ def own_links(
     unset = {}
     cpus = sorted(os.sched_getaffinity(0))
     for number, link in enumerate(links):
-        spaces = Namespaces.make() if first is None else first.another()
+        spaces = Namespaces.make() if first is None else first.make_another()
         first = first or spaces
         addresses = draw_addresses()
         connect(spaces, addresses, ipv6=False, queues=len(cpus) if link.spread == "xps" else 1)
         for end, name in (("sender", SENDER_LINK), ("receiver", RECEIVER_LINK)):
-            with spaces.netlink(end) as netlink:
+            with spaces.open_netlink(end) as netlink:
                 netlink.link("set", index=netlink.link_lookup(ifname=name)[0], mtu=link.mtu)
-            if link.spread and (why := _written(f"/sys/class/net/{name}/queues", _settings(link, cpus))):
+            if link.spread and (
+                why := _apply_settings(f"/sys/class/net/{name}/queues", _queue_settings(link, cpus))
+            ):
                 unset[number] = why
         spaces.enter("receiver")
         served = serve(addresses.ipv4[1])
@@ -44,7 +46,7 @@ def own_links(
     return first is not None and first.in_user_namespace, unset
 
 
-def _settings(link: Link, cpus: Sequence[int]) -> dict[str, str]:
+def _queue_settings(link: OwnLink, cpus: Sequence[int]) -> dict[str, str]:
     """Files of the queues, and what to write there."""
     if link.spread == "rfs":
         return {"rx-0/rps_cpus": mask(cpus), "rx-0/rps_flow_cnt": str(FLOWS)}
@@ -58,9 +60,9 @@ def mask(cpus: Sequence[int]) -> str:
     return ",".join(f"{word:08x}" for word in words)
 
 
-def _written(place: str, settings: dict[str, str]) -> str:
+def _apply_settings(place: str, settings: dict[str, str]) -> str:
     """Why not; sysfs shows the network namespace that it was mounted from: so in a child, with mounts of its own."""
-    told, tell = os.pipe()
+    read_end, tell = os.pipe()
     if (child := os.fork()) == 0:
         try:
             _write(place, settings)
@@ -69,8 +71,8 @@ def _written(place: str, settings: dict[str, str]) -> str:
         finally:
             os._exit(0)
     os.close(tell)
-    with os.fdopen(told, "rb") as said:
-        why = said.read().decode("utf-8", "replace")
+    with os.fdopen(read_end, "rb") as pipe:
+        why = pipe.read().decode("utf-8", "replace")
     os.waitpid(child, 0)
     return why
 

@@ -33,35 +33,35 @@ REQUEST = struct.Struct(f"!cI{LINE - 5}x")
 USAGE = struct.Struct("!d")  # seconds of CPU time that the peer has used
 SINK, SOURCE, USED = b"w", b"r", b"u"
 WELCOME, DONE = b"!" * LINE, b"+" * LINE
-MOST_BYTES = 16 << 20  # of a request
+MAX_REQUEST_BYTES = 16 << 20  # of a request
 MAX_STREAMS = 64
 CHUNK = 512 << 10  # of our requests
 PIECE = 128 << 10  # of a call from or to memory, as iperf3's: 512 KiB are more than many a core's own cache
 
 
-class Ended(OSError):
+class PeerEnded(OSError):
     """The other end is gone, or says what it should not."""
 
 
-def greeting(token: str) -> bytes:
+def greeting_bytes(token: str) -> bytes:
     return GREETING.pack(MAGIC, token.encode("ascii"))
 
 
-def received(connection: socket.socket, count: int) -> bytes:
+def receive_bytes(connection: socket.socket, count: int) -> bytes:
     """So many bytes. Raises Ended; OSError, also where a time limit of the socket's is over."""
     data = bytearray(count)
-    into(connection, memoryview(data))
+    receive_into(connection, memoryview(data))
     return bytes(data)
 
 
-def into(connection: socket.socket, view: memoryview) -> None:
+def receive_into(connection: socket.socket, view: memoryview) -> None:
     """Fills the view."""
     have = 0
     while have < len(view):
-        got = connection.recv_into(view[have:])
-        if got == 0:
-            raise Ended("the other end has closed the connection")
-        have += got
+        size = connection.recv_into(view[have:])
+        if size == 0:
+            raise PeerEnded("the other end has closed the connection")
+        have += size
 
 
 def time_limit(connection: socket.socket, seconds: float) -> None:
@@ -71,7 +71,7 @@ def time_limit(connection: socket.socket, seconds: float) -> None:
         connection.setsockopt(socket.SOL_SOCKET, option, limit)
 
 
-def lively(connection: socket.socket) -> None:
+def set_keepalive(connection: socket.socket) -> None:
     """A connection that was cut is noticed within half a minute."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in ((socket.TCP_KEEPIDLE, 10), (socket.TCP_KEEPINTVL, 5), (socket.TCP_KEEPCNT, 3)):
@@ -89,43 +89,49 @@ def new_token() -> str:
     return secrets.token_hex(TOKEN_BYTES // 2)
 
 
-def listener(address: str, port: int = 0) -> socket.socket:
+def open_listener(address: str, port: int = 0) -> socket.socket:
     """Without an address on all of them. Raises OSError."""
     if not address:
         try:
-            return listener("::", port)
+            return open_listener("::", port)
         except OSError:  # a host without IPv6
             pass
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
+    server = socket.socket(family, socket.SOCK_STREAM)
     try:
         if family == socket.AF_INET6:
-            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, address != "::")
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((address, port))
-        made.listen(MAX_STRANGERS)
+            server.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, address != "::")
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        server.bind((address, port))
+        server.listen(MAX_STRANGERS)
     except OSError:
-        made.close()
+        server.close()
         raise
-    made.settimeout(LOOK_S)
-    return made
+    server.settimeout(LOOK_S)
+    return server
 
 
 class _Stranger:
     """A connection that has not greeted yet: its address, since when (monotonic seconds), and what it said so far."""
 
     def __init__(self, address: str, since: float) -> None:
-        self.address, self.since, self.said = address, since, b""
+        self.address, self.since, self.greeted_bytes = address, since, b""
 
 
 class Peer:
-    """`serve` returns why it ended; the caller ends the process then, for its threads may still wait for bytes."""
+    """`serve_until_over` returns why it ended; the caller ends the process then, for its threads may still wait
+    for bytes.
+    """
 
     def __init__(
-        self, port: socket.socket, token: str, seconds: float, gone: Callable[[], bool] = lambda: False
+        self,
+        port: socket.socket,
+        token: str,
+        seconds: float,
+        has_parent_gone: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`gone`: whether whoever started it is."""
-        self._port, self._token, self._gone = port, token.encode("ascii"), gone
+        """`has_parent_gone`: whether whoever started it is."""
+        self._port, self._token, self._has_parent_gone = port, token.encode("ascii"), has_parent_gone
         self._until = time.monotonic() + seconds
         self._lock = threading.Lock()
         self._client = ""  # its address, once it has greeted
@@ -133,21 +139,21 @@ class Peer:
         self._strangers: dict[socket.socket, _Stranger] = {}  # not greeted yet, the oldest first
         self._over = threading.Event()
 
-    def serve(self) -> str:
+    def serve_until_over(self) -> str:
         self._port.setblocking(False)
         with selectors.DefaultSelector() as ready:
             ready.register(self._port, selectors.EVENT_READ)
             try:
-                return self._served(ready)
+                return self._serve_connections(ready)
             finally:
                 for connection in self._strangers:
                     connection.close()
 
-    def _served(self, ready: selectors.BaseSelector) -> str:
+    def _serve_connections(self, ready: selectors.BaseSelector) -> str:
         while not self._over.is_set():
             if time.monotonic() > self._until:
                 return "its time is over"
-            if self._gone():
+            if self._has_parent_gone():
                 return "whoever started it is gone"
             if self._wrong >= MAX_WRONG:
                 return "too many connections without its token"
@@ -155,10 +161,10 @@ class Peer:
                 if key.fileobj is self._port:
                     self._accept(ready)
                 elif isinstance(key.fileobj, socket.socket):
-                    self._hear(ready, key.fileobj)
+                    self._read_greeting(ready, key.fileobj)
             late = time.monotonic() - GREET_S
             for connection in [c for c, stranger in self._strangers.items() if stranger.since < late]:
-                self._drop(ready, connection)
+                self._drop_stranger(ready, connection)
         return "its client has left"
 
     def _accept(self, ready: selectors.BaseSelector) -> None:
@@ -174,28 +180,28 @@ class Peer:
             connection.setblocking(False)
             self._strangers[connection] = _Stranger(address[0], time.monotonic())
             ready.register(connection, selectors.EVENT_READ)
-            self._hear(ready, connection)  # whoever has the token sends it at once
+            self._read_greeting(ready, connection)  # whoever has the token sends it at once
             if len(self._strangers) > MAX_STRANGERS:
-                self._drop(ready, next(iter(self._strangers)))
+                self._drop_stranger(ready, next(iter(self._strangers)))
 
-    def _hear(self, ready: selectors.BaseSelector, connection: socket.socket) -> None:
+    def _read_greeting(self, ready: selectors.BaseSelector, connection: socket.socket) -> None:
         """Read a part of the greeting; the token decides before a place is taken."""
         stranger = self._strangers.get(connection)
         if stranger is None:
             return
         try:
-            data = connection.recv(GREETING.size - len(stranger.said))
+            data = connection.recv(GREETING.size - len(stranger.greeted_bytes))
         except BlockingIOError:
             return
         except OSError:
             data = b""
-        stranger.said += data
-        if data and len(stranger.said) < GREETING.size:
+        stranger.greeted_bytes += data
+        if data and len(stranger.greeted_bytes) < GREETING.size:
             return
         if not data:
-            self._drop(ready, connection)
+            self._drop_stranger(ready, connection)
             return
-        magic, token = GREETING.unpack(stranger.said)
+        magic, token = GREETING.unpack(stranger.greeted_bytes)
         self._strangers.pop(connection)
         ready.unregister(connection)
         if magic != MAGIC or not hmac.compare_digest(token, self._token):
@@ -213,7 +219,7 @@ class Peer:
             return
         threading.Thread(target=self._serve_client, args=(connection, first), daemon=True).start()
 
-    def _drop(self, ready: selectors.BaseSelector, connection: socket.socket) -> None:
+    def _drop_stranger(self, ready: selectors.BaseSelector, connection: socket.socket) -> None:
         self._strangers.pop(connection, None)
         ready.unregister(connection)
         connection.close()
@@ -223,10 +229,10 @@ class Peer:
         with connection:
             try:
                 connection.setblocking(True)
-                lively(connection)
+                set_keepalive(connection)
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 connection.sendall(WELCOME)
-                self._answer(connection)
+                self._answer_requests(connection)
             except OSError:
                 pass
             finally:
@@ -235,22 +241,22 @@ class Peer:
                 if first:
                     self._over.set()
 
-    def _answer(self, connection: socket.socket) -> None:
+    def _answer_requests(self, connection: socket.socket) -> None:
         buffer = memoryview(mmap.mmap(-1, PIECE))  # aligned
         buffer[:] = os.urandom(PIECE)
         while True:
-            operation, count = REQUEST.unpack(received(connection, REQUEST.size))
-            if count > MOST_BYTES:
-                raise Ended("asks for too much")
+            operation, count = REQUEST.unpack(receive_bytes(connection, REQUEST.size))
+            if count > MAX_REQUEST_BYTES:
+                raise PeerEnded("asks for too much")
             if operation == USED:
                 connection.sendall(USAGE.pack(time.process_time()))
                 continue
             if operation not in (SINK, SOURCE):
-                raise Ended("asks for what a peer does not do")
+                raise PeerEnded("asks for what a peer does not do")
             for at in range(0, count, PIECE):
                 part = buffer[: min(PIECE, count - at)]
                 if operation == SINK:
-                    into(connection, part)
+                    receive_into(connection, part)
                 else:
                     connection.sendall(part)
             if operation == SINK:
@@ -266,8 +272,8 @@ def stdin_ended() -> bool:
 def main(address: str, seconds: float, port: int = 0) -> int:
     """Says where it listens as one JSON line, then serves until its standard input ends or one of the others."""
     token = new_token()
-    with listener(address, port) as made:
-        line = {"hostdx_peer": 1, "port": made.getsockname()[1], "token": token}
+    with open_listener(address, port) as server:
+        line = {"hostdx_peer": 1, "port": server.getsockname()[1], "token": token}
         os.write(1, json.dumps(line).encode() + b"\n")
-        Peer(made, token, seconds, stdin_ended).serve()
+        Peer(server, token, seconds, stdin_ended).serve_until_over()
     os._exit(0)  # threads may still wait for bytes

@@ -16,7 +16,7 @@ from probes.children.own_module import PYTHONS
 
 SSH = ("ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=10")
 START_S = 30.0
-MOST_LINES = 50  # of a login that greets, before the peer's own
+MAX_LINES = 50  # of a login that greets, before the peer's own
 _HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@:%-]{0,252}")
 _BY_HAND = re.compile(r"([][A-Za-z0-9_.:%-]{1,255}):([0-9]{1,5})")
 _TEXT = Path(__file__).with_name("peer.py")
@@ -27,7 +27,7 @@ _START = (
 )
 
 
-class Said(msgspec.Struct, frozen=True):
+class PeerLine(msgspec.Struct, frozen=True):
     hostdx_peer: int
     port: int
     token: str
@@ -36,20 +36,20 @@ class Said(msgspec.Struct, frozen=True):
 class RemotePeer:
     """`address`, `port`, `token`: for the streams. `close` ends it; it ends by itself where we are gone."""
 
-    def __init__(self, address: str, said: Said, process: asyncio.subprocess.Process | None) -> None:
-        self.address, self.port, self.token = address, said.port, said.token
+    def __init__(self, address: str, peer_line: PeerLine, process: asyncio.subprocess.Process | None) -> None:
+        self.address, self.port, self.token = address, peer_line.port, peer_line.token
         self._process = process
 
     @classmethod
     async def start(cls, host: str, token: str, seconds: float) -> RemotePeer:
         """On `host` over ssh; or, by `HOST:PORT` and its token, one that was started by hand. Raises BenchRefused."""
-        if why := unfit(host, token):
+        if why := unfit_reason(host, token):
             raise BenchRefused(why)
-        if token and (named := _BY_HAND.fullmatch(host)):
-            return cls(named[1].strip("[]"), Said(1, int(named[2]), token), None)
+        if token and (match := _BY_HAND.fullmatch(host)):
+            return cls(match[1].strip("[]"), PeerLine(1, int(match[2]), token), None)
         text = _TEXT.read_bytes()
         process = await asyncio.create_subprocess_exec(
-            *SSH, "--", host, _command(seconds),
+            *SSH, "--", host, _remote_command(seconds),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -58,8 +58,8 @@ class RemotePeer:
         try:
             assert process.stdin is not None
             process.stdin.write(b"%d\n" % len(text) + text)
-            said = await asyncio.wait_for(_said(process, host), START_S)
-            return cls(await _address(host), said, process)
+            peer_line = await asyncio.wait_for(_read_peer_line(process, host), START_S)
+            return cls(await _connected_address(host), peer_line, process)
         except TimeoutError:
             await _end(process)
             raise BenchRefused(f"{host}: no peer after {START_S:.0f} s") from None
@@ -72,7 +72,7 @@ class RemotePeer:
             await _end(self._process)
 
 
-def unfit(host: str, token: str) -> str:
+def unfit_reason(host: str, token: str) -> str:
     """Why that names no peer; empty where it does."""
     by_hand = _BY_HAND.fullmatch(host)
     if not _HOST.fullmatch(host.strip("[]")) and not by_hand:
@@ -84,7 +84,7 @@ def unfit(host: str, token: str) -> str:
     return "" if token.isascii() else "--token: not what a peer prints"
 
 
-def _command(seconds: float) -> str:
+def _remote_command(seconds: float) -> str:
     start = shlex.quote(_START % seconds)
     tried = " ".join(PYTHONS)
     script = (
@@ -94,32 +94,32 @@ def _command(seconds: float) -> str:
     return f"exec /bin/sh -c {shlex.quote(script)}"
 
 
-async def _said(process: asyncio.subprocess.Process, host: str) -> Said:
+async def _read_peer_line(process: asyncio.subprocess.Process, host: str) -> PeerLine:
     assert process.stdout is not None
     assert process.stderr is not None
-    for _ in range(MOST_LINES):
+    for _ in range(MAX_LINES):
         line = await process.stdout.readline()
         if not line:
             words = (await process.stderr.read(4096)).decode("utf-8", "backslashreplace").split("\n")
             last = next((word for word in reversed(words) if word.strip()), "ssh said nothing")
             raise BenchRefused(f"{host}: no peer could be started there: {last.strip()[:200]}")
         with contextlib.suppress(msgspec.DecodeError):
-            return msgspec.json.decode(line, type=Said)
+            return msgspec.json.decode(line, type=PeerLine)
     raise BenchRefused(f"{host}: its login talks and starts no peer")
 
 
-async def _address(host: str) -> str:
+async def _connected_address(host: str) -> str:
     """What ssh itself connects to, by its configuration."""
     process = await asyncio.create_subprocess_exec(
         "ssh", "-G", "--", host, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
     )
     try:
-        told, _ = await asyncio.wait_for(process.communicate(), END_S)
+        output, _ = await asyncio.wait_for(process.communicate(), END_S)
     except TimeoutError:  # a `Match exec` of its configuration hangs
         process.kill()
         await wait_briefly_for(process)
-        told = b""
-    for line in told.decode("utf-8", "replace").splitlines():
+        output = b""
+    for line in output.decode("utf-8", "replace").splitlines():
         name, _, value = line.partition(" ")
         if name == "hostname" and value:
             return value

@@ -23,12 +23,22 @@ from typing import NamedTuple
 
 from probes.bench.measured import NotApplicable
 from probes.bench.streams.messages import Direction, Job
-from probes.bench.streams.peer import CHUNK, DONE, PIECE, REQUEST, SINK, SOURCE, Ended, into, received
+from probes.bench.streams.peer import (
+    CHUNK,
+    DONE,
+    PIECE,
+    REQUEST,
+    SINK,
+    SOURCE,
+    PeerEnded,
+    receive_bytes,
+    receive_into,
+)
 from probes.bench.streams.zero_copy import ZeroCopy
 
 # Requests of a connection that are not answered yet: as many as are answered in AHEAD_S, so that a slow link has little
 # under way when a slice ends and a fast one never waits for an answer.
-LEAST_WAITING, MOST_WAITING, AHEAD_S = 4, 16, 0.01
+MIN_WAITING, MAX_WAITING, AHEAD_S = 4, 16, 0.01
 _MORE = socket.MSG_MORE
 _SPLICE_MOVE, _SPLICE_MORE = 1, 4  # splice(2)
 _F_SETPIPE_SZ = 1031
@@ -47,7 +57,7 @@ class Done(NamedTuple):
     begin: float
     end: float
     counted: int
-    whole: int
+    all_bytes: int
     operations: int
     quarters: tuple[int, int, int, int]
     cpu_s: float
@@ -55,7 +65,7 @@ class Done(NamedTuple):
     copied: int = 0
 
 
-class Worker:
+class StreamWorker:
     """Not for two threads at once, but for `disk` beside `network`."""
 
     def __init__(
@@ -73,7 +83,7 @@ class Worker:
         self._ahead = read_ahead(read_fd)
         self._behind = 0  # the last window of the file that began to be written
         self._asked = 0  # of the file, until where it was asked for
-        self._disk_buffer, self._buffer = _filled(), _filled()
+        self._disk_buffer, self._buffer = _random_buffer(), _random_buffer()
         self._zero_copies = [ZeroCopy(connection) for connection in connections]
         self._lent: deque[tuple[mmap.mmap, int]] = deque()
         self._pipe = os.pipe()
@@ -82,7 +92,7 @@ class Worker:
         except OSError:
             pass  # above the user's limit: smaller pieces
 
-    def prepare(self, direction: Direction) -> None:
+    def drop_cached(self, direction: Direction) -> None:
         """What a read would find in memory is dropped; outside of what is timed."""
         if direction == "out":
             os.posix_fadvise(self._plain["out"], 0, 0, os.POSIX_FADV_DONTNEED)
@@ -94,7 +104,7 @@ class Worker:
         os.sched_setaffinity(threading.get_native_id(), cpus)
         connection = self._connections[link]
         out = direction == "out"
-        do = self._operation(job, direction, link)
+        do = self._operation_for(job, direction, link)
         networked = job != "disk"
         written = self._direct["in"] if job in ("disk", "direct") else self._plain["in"]
         behind = not out and job != "network" and written == self._plain["in"]
@@ -104,11 +114,11 @@ class Worker:
         zero = self._zero_copies[link]
         sends, copied = zero.sends, zero.copied
         cpu_s = time.thread_time()
-        count = _Count(begin, onset_s, slice_s)
-        waiting, most = 0, LEAST_WAITING
+        count = _ByteCount(begin, onset_s, slice_s)
+        waiting, most = 0, MIN_WAITING
         while (going := time.perf_counter() < begin + slice_s) or (ahead and self._asked > self._at["out"]):
             if ahead and going:
-                self._ask()
+                self._ask_ahead()
             if networked and out:
                 connection.sendall(REQUEST.pack(SINK, CHUNK), _MORE)
                 waiting += 1
@@ -120,23 +130,23 @@ class Worker:
             if behind:
                 self._write_behind(written)
             while networked and out and waiting >= most:
-                _acknowledged(connection)
+                _read_acknowledgement(connection)
                 waiting -= 1
             waiting -= int(networked and not out)
             most = count.may_wait
         for _ in range(waiting):
             if out:
-                _acknowledged(connection)
+                _read_acknowledgement(connection)
             else:
                 do()
                 count.add(CHUNK)
         if not out and job != "network":
             os.fdatasync(written)
         zero.wait(zero.sends)
-        done = count.done(time.perf_counter(), time.thread_time() - cpu_s)
+        done = count.as_done(time.perf_counter(), time.thread_time() - cpu_s)
         return done._replace(sends=zero.sends - sends, copied=zero.copied - copied)
 
-    def _operation(self, job: Job, direction: Direction, link: int) -> Callable[[], None]:
+    def _operation_for(self, job: Job, direction: Direction, link: int) -> Callable[[], None]:
         connection = self._connections[link]
         direct, plain, buffer = self._direct[direction], self._plain[direction], self._buffer
         disk = self._disk_buffer  # of its own: the network's may be under way beside it
@@ -146,12 +156,12 @@ class Worker:
             ("copy", "out"): lambda: self._read_and_send(plain, connection),
             ("direct", "out"): lambda: self._read_and_send(direct, connection),
             ("zerocopy", "out"): lambda: self._read_and_lend(direct, self._zero_copies[link]),
-            ("sendfile", "out"): lambda: self._sendfile(plain, connection),
+            ("sendfile", "out"): lambda: self._send_from_file(plain, connection),
             ("disk", "in"): lambda: self._write(direct, disk),
-            ("network", "in"): lambda: _in_pieces(partial(into, connection), buffer),
+            ("network", "in"): lambda: _in_pieces(partial(receive_into, connection), buffer),
             ("copy", "in"): lambda: self._take_and_write(plain, connection),
             ("direct", "in"): lambda: self._take_and_write(direct, connection),
-            ("splice", "in"): lambda: self._splice(connection.fileno(), plain, self._next("in")),
+            ("splice", "in"): lambda: self._splice_chunk(connection.fileno(), plain, self._next("in")),
         }
         return ways[job, direction]
 
@@ -161,10 +171,10 @@ class Worker:
         if at + CHUNK >= self._bytes:
             self._asked = 0
         if at == 0:
-            self.prepare(direction)  # once around: what was read before is in memory
+            self.drop_cached(direction)  # once around: what was read before is in memory
         return at
 
-    def _ask(self) -> None:
+    def _ask_ahead(self) -> None:
         """For what is read next and beyond it."""
         at = self._at["out"]
         begin, end = max(at, self._asked), min(self._bytes, at + CHUNK + self._ahead)
@@ -197,17 +207,17 @@ class Worker:
 
     def _read_and_lend(self, fd: int, zero: ZeroCopy) -> None:
         """From buffers in turn: one that was sent is the kernel's until it says that it has done with it."""
-        buffer, until = self._lent.popleft() if len(self._lent) > LEAST_WAITING else (_filled(), 0)
+        buffer, until = self._lent.popleft() if len(self._lent) > MIN_WAITING else (_random_buffer(), 0)
         zero.wait(until)
         self._read(fd, buffer)
         zero.send(memoryview(buffer))
         self._lent.append((buffer, zero.sends))
 
     def _take_and_write(self, fd: int, connection: socket.socket) -> None:
-        into(connection, memoryview(self._buffer))
+        receive_into(connection, memoryview(self._buffer))
         self._write(fd, self._buffer)
 
-    def _sendfile(self, fd: int, connection: socket.socket) -> None:
+    def _send_from_file(self, fd: int, connection: socket.socket) -> None:
         at = self._next("out")
         end = at + CHUNK
         while at < end:
@@ -216,38 +226,38 @@ class Worker:
                 raise NotApplicable("the test file could not be read to its end")
             at += sent
 
-    def _splice(self, source: int, target: int, at: int) -> None:
+    def _splice_chunk(self, source: int, target: int, at: int) -> None:
         read_end, write_end = self._pipe
         left = CHUNK
         while left:
-            got = os.splice(source, write_end, left, flags=_SPLICE_MOVE | _SPLICE_MORE)
-            if got == 0:
-                raise Ended("the other end has closed the connection")
-            left -= got
-            while got:
-                gone = os.splice(read_end, target, got, offset_dst=at, flags=_SPLICE_MOVE)
-                got -= gone
-                at += gone
+            piped = os.splice(source, write_end, left, flags=_SPLICE_MOVE | _SPLICE_MORE)
+            if piped == 0:
+                raise PeerEnded("the other end has closed the connection")
+            left -= piped
+            while piped:
+                moved = os.splice(read_end, target, piped, offset_dst=at, flags=_SPLICE_MOVE)
+                piped -= moved
+                at += moved
 
 
-class _Count:
+class _ByteCount:
     """Bytes by when they were done."""
 
     def __init__(self, begin: float, onset_s: float, slice_s: float) -> None:
         self._begin, self._from, self._slice_s, self._onset_s = begin, begin + onset_s, slice_s, onset_s
         self._now = begin
-        self._counted = self._whole = self._operations = 0
+        self._counted = self._all_bytes = self._operations = 0
         self._quarters = [0, 0, 0, 0]
 
     @property
     def may_wait(self) -> int:
         """Requests that the rate until now answers in AHEAD_S."""
-        rate = self._whole / max(1e-6, self._now - self._begin)
-        return max(LEAST_WAITING, min(MOST_WAITING, int(rate * AHEAD_S / CHUNK)))
+        rate = self._all_bytes / max(1e-6, self._now - self._begin)
+        return max(MIN_WAITING, min(MAX_WAITING, int(rate * AHEAD_S / CHUNK)))
 
     def add(self, count: int) -> None:
         now = self._now = time.perf_counter()
-        self._whole += count
+        self._all_bytes += count
         if now < self._from:
             return
         self._counted += count
@@ -256,10 +266,10 @@ class _Count:
         if quarter < 4:
             self._quarters[quarter] += count
 
-    def done(self, end: float, cpu_s: float) -> Done:
+    def as_done(self, end: float, cpu_s: float) -> Done:
         a, b, c, d = self._quarters
         return Done(
-            self._from, end, self._counted, self._whole, self._operations, (a, b, c, d), cpu_s
+            self._from, end, self._counted, self._all_bytes, self._operations, (a, b, c, d), cpu_s
         )  # fmt: skip
 
 
@@ -275,11 +285,11 @@ def read_ahead(fd: int) -> int:
     return READ_AHEAD
 
 
-def _filled() -> mmap.mmap:
+def _random_buffer() -> mmap.mmap:
     """Aligned, and not to be compressed."""
-    made = mmap.mmap(-1, CHUNK)
-    made.write(os.urandom(CHUNK))
-    return made
+    memory = mmap.mmap(-1, CHUNK)
+    memory.write(os.urandom(CHUNK))
+    return memory
 
 
 def _in_pieces(do: Callable[[memoryview], None], buffer: mmap.mmap) -> None:
@@ -289,6 +299,6 @@ def _in_pieces(do: Callable[[memoryview], None], buffer: mmap.mmap) -> None:
             do(piece)
 
 
-def _acknowledged(connection: socket.socket) -> None:
-    if received(connection, len(DONE)) != DONE:
-        raise Ended("the peer answers what it should not")
+def _read_acknowledgement(connection: socket.socket) -> None:
+    if receive_bytes(connection, len(DONE)) != DONE:
+        raise PeerEnded("the peer answers what it should not")

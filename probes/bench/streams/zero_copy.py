@@ -61,8 +61,8 @@ class ZeroCopy:
             if not self._poll.poll(_WAIT_S * 1000):
                 raise BlockingIOError(errno.EAGAIN, "the pages that were sent do not come back")
             _, control, _, _ = self._connection.recvmsg(0, 512, socket.MSG_ERRQUEUE)
-            for _, _, told in control:
-                _, origin, _, code, _, first, last = _ERROR.unpack_from(told)
+            for _, _, message in control:
+                _, origin, _, code, _, first, last = _ERROR.unpack_from(message)
                 if origin == _ZEROCOPY:
                     count = (last - first + 1) & 0xFFFFFFFF
                     self._done += count

@@ -3,51 +3,58 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from probes.bench.measured import Measured, NotApplicable, Unfit, WriteBudgetSpent
+from probes.bench.measured import Measured, NotApplicable, VariantsUnfit, WriteBudgetSpent
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
 from scenarios.experiment.budget import group_seconds
 from scenarios.experiment.groups import GroupBlocks
 from scenarios.experiment.schedule.guarded import GuardedBlocks
-from scenarios.experiment.scheduler import Lap, Scheduler
-from scenarios.guards.watch import Watch
+from scenarios.experiment.scheduler import Lap, LoadScheduler
+from scenarios.guards.watch import InterferenceWatch
 from scenarios.model import Run
 from scenarios.plan import Workload
 
 SETTLE_S = 0.5  # of idling before each block, on average, where the two orders contradict each other
-FEWEST = 4  # groups that are measured where no more fit: with so few the single blocks must show a difference as well
+# groups that are measured where no more fit: with so few the single blocks must show a difference as well
+MIN_GROUPS = 4
 
 
 class VariantBench(Protocol):
-    """One variant of the load. `activate` is called before a block whenever another variant was measured before it."""
+    """One variant of the load. `make_active` is called before a block whenever another variant was measured before
+    it.
+    """
 
     variant: str  # its id, as in the plan
 
-    async def activate(self) -> None:
+    async def make_active(self) -> None:
         """Makes the variant active and checks that it is. Raises NotApplicable with the reason."""
         return
 
-    async def block(self, seconds: float) -> Measured:
+    async def measure_block(self, seconds: float) -> Measured:
         """Measures for about `seconds`. Cancelling it stops the load at once and leaves nothing running."""
         ...
 
-    async def quiesce(self) -> None:
+    async def wait_until_idle(self) -> None:
         """Waits (bounded) until what this variant has in flight is done: fdatasync, in-flight zero."""
         return
 
 
-class Blocks(Scheduler):
+class BlockScheduler(LoadScheduler):
     """Every variant is made active before its block; `blocks` keeps those that count."""
 
     noun = "group"
 
     def __init__(
-        self, run: Run, workload: Workload, benches: Sequence[VariantBench], watch: Watch | None = None
+        self,
+        run: Run,
+        workload: Workload,
+        benches: Sequence[VariantBench],
+        watch: InterferenceWatch | None = None,
     ) -> None:
         self.run, self.workload, self.watch = run, workload, watch
         self.benches = {bench.variant: bench for bench in benches}
         self.blocks = GuardedBlocks(run, watch)
-        self.fewest = min(FEWEST, workload.min_groups)
+        self.fewest = min(MIN_GROUPS, workload.min_groups)
         self._block_s = self._longest_s = workload.block_s
         self._group_s = group_seconds(workload, len(benches))
         self._switching_s = 0.0
@@ -57,7 +64,7 @@ class Blocks(Scheduler):
         self._settle_s = 0.0
 
     @property
-    def variants(self) -> tuple[str, ...]:
+    def variant_names(self) -> tuple[str, ...]:
         return tuple(self.benches)
 
     @property
@@ -71,7 +78,7 @@ class Blocks(Scheduler):
         """
         cold = [bench for variant, bench in self.benches.items() if variant not in self._took]
         if cold:
-            await self._warm(cold[0])
+            await self._warm_up_variant(cold[0])
         if len(cold) > 1:
             return False
         asked_s, load = self._block_s, self.workload
@@ -88,8 +95,8 @@ class Blocks(Scheduler):
         self._group_s = blocks_s + switches * self._switching_s / max(1, len(self._took))
         return True
 
-    async def _warm(self, bench: VariantBench) -> None:
-        measured, _ = await self._block(bench, -1, "warmup")
+    async def _warm_up_variant(self, bench: VariantBench) -> None:
+        measured, _ = await self._measure_block(bench, -1, "warmup")
         onset_s = measured.onset.seconds if measured.onset is not None else 0.0
         self._took[bench.variant] = measured.seconds + onset_s
         if measured.operations > 0 and measured.seconds > 0:
@@ -100,32 +107,32 @@ class Blocks(Scheduler):
         group = GroupBlocks(self._index, orders[0])
         self._index += 1
         try:
-            await self._blocks_of(group)
-        except (WriteBudgetSpent, Unfit) as why:
-            kind, gone = (
+            await self._measure_group_blocks(group)
+        except (WriteBudgetSpent, VariantsUnfit) as why:
+            kind, lost_variant = (
                 ("budget", "") if isinstance(why, WriteBudgetSpent) else ("not applicable", why.variants[0])
             )
-            group.disturbed.append(Disturbance(kind, subject=gone, text=str(why)))
+            group.disturbed.append(Disturbance(kind, subject=lost_variant, text=str(why)))
             self._emit(group)
             raise
-        stalled = () if self.blocks.stopped else group.stalled(self.workload, self.pairs)
+        stalled = () if self.blocks.stop_reason else group.stalled_variants(self.workload, self.pairs)
         group.disturbed += [Disturbance("stall", subject=variant) for variant in stalled]
         self._emit(group)
-        groups = [] if self.blocks.stopped else [group]
+        groups = [] if self.blocks.stop_reason else [group]
         return Lap(groups, group, tuple(group.disturbed), stalled if len(stalled) == 1 else ())
 
-    async def _blocks_of(self, group: GroupBlocks) -> None:
+    async def _measure_group_blocks(self, group: GroupBlocks) -> None:
         for variant in group.order:
-            measured, disturbed = await self._block(self.benches[variant], group.index, "steady")
+            measured, disturbed = await self._measure_block(self.benches[variant], group.index, "steady")
             group.add(variant, measured)
             group.loud |= self.watch is not None and self.watch.loud
-            others = await self.blocks.spare(self.workload.id, group.index)
+            others = await self.blocks.spare_others(self.workload.id, group.index)
             group.disturbed += filter(None, [disturbed, others])
-            if self.blocks.stopped:
-                group.disturbed.append(Disturbance("stopped", text=self.blocks.stopped))
+            if self.blocks.stop_reason:
+                group.disturbed.append(Disturbance("stopped", text=self.blocks.stop_reason))
                 return
 
-    async def _block(
+    async def _measure_block(
         self, bench: VariantBench, group: int, phase: ev.Phase
     ) -> tuple[Measured, Disturbance | None]:
         try:
@@ -133,7 +140,7 @@ class Blocks(Scheduler):
             return await self.blocks.measure(
                 self.workload.id,
                 bench.variant,
-                lambda: bench.block(self._block_s),
+                lambda: bench.measure_block(self._block_s),
                 group=group,
                 phase=phase,
             )
@@ -141,7 +148,7 @@ class Blocks(Scheduler):
             self._active = None
             if isinstance(why, WriteBudgetSpent):
                 raise
-            raise Unfit([bench.variant], str(why)) from why
+            raise VariantsUnfit([bench.variant], str(why)) from why
 
     async def _switch_to(self, bench: VariantBench) -> None:
         """Waits for what the other one has in flight before the next is made active."""
@@ -151,7 +158,7 @@ class Blocks(Scheduler):
         await self.pause()
         if self._settle_s:  # drawn: a neighbour in the groups' own rhythm is then in step with them no more
             await self.run.clock.sleep(self._settle_s * self.run.rng.uniform(0.5, 1.5))
-        await bench.activate()
+        await bench.make_active()
         self._active = bench
         self._switching_s += self.run.clock.now() - began
 
@@ -162,13 +169,15 @@ class Blocks(Scheduler):
             return False
         self._settle_s, self._group_s = SETTLE_S, group_s
         t, load = self.run.time(), self.workload.id
-        self.run.emit(ev.SliceLength(t=t, workload=load, seconds=self._block_s, why="order", blocks=True))
+        self.run.emit(
+            ev.SliceLengthChosen(t=t, workload=load, seconds=self._block_s, why="order", blocks=True)
+        )
         return True
 
     async def pause(self) -> None:
         if self._active is not None:
             before, self._active = self._active, None
-            await before.quiesce()
+            await before.wait_until_idle()
 
     def _emit(self, group: GroupBlocks) -> None:
         if group.disturbed:
@@ -184,7 +193,7 @@ class Blocks(Scheduler):
             )
         )
 
-    def drop(self, variants: Sequence[str]) -> None:
+    def drop_variants(self, variants: Sequence[str]) -> None:
         before = len(self.benches)
         self.benches = {variant: bench for variant, bench in self.benches.items() if variant not in variants}
         self._group_s *= len(self.benches) / max(1, before)

@@ -6,7 +6,7 @@ from typing import TypeVar
 from probes.bench.measured import Measured
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
-from scenarios.guards.watch import Watch, told
+from scenarios.guards.watch import InterferenceWatch, emit_disturbance
 from scenarios.model import Run
 
 # Two blocks of a variant make a group, and p99 is shown from 1000 operations a group on: ten of them lie beyond it.
@@ -15,8 +15,8 @@ P99_FROM_OPERATIONS = 500
 T = TypeVar("T")
 
 
-async def watched(
-    watch: Watch | None,
+async def measure_watched(
+    watch: InterferenceWatch | None,
     load: str,
     work: Awaitable[T],
     as_block: Callable[[T], Measured],
@@ -30,9 +30,11 @@ async def watched(
 
 
 class GuardedBlocks:
-    """`measure` a block, then `spare`; a group that is disturbed is `left_out`. Without a watch nothing disturbs."""
+    """`measure` a block, then `spare_others`; a group that is disturbed is `left_out`. Without a watch nothing
+    disturbs.
+    """
 
-    def __init__(self, run: Run, watch: Watch | None = None) -> None:
+    def __init__(self, run: Run, watch: InterferenceWatch | None = None) -> None:
         self.run = run
         self.watch = watch
         self._index = 0
@@ -40,7 +42,7 @@ class GuardedBlocks:
         self._left_out: set[tuple[str, int]] = set()
 
     @property
-    def stopped(self) -> str:
+    def stop_reason(self) -> str:
         """Why nothing may be measured any more, or ""."""
         return self.watch.stopped if self.watch is not None else ""
 
@@ -54,9 +56,9 @@ class GuardedBlocks:
         phase: ev.Phase = "steady",
     ) -> tuple[Measured, Disturbance | None]:
         """What `block` measured, and what disturbed it; a warm-up is recorded and never disturbed."""
-        measured, found = await watched(self.watch, workload, block(), lambda m: m, variant)
-        disturbed = self._told(found, workload, group) if phase != "warmup" else None
-        for event in _events(
+        measured, disturbance = await measure_watched(self.watch, workload, block(), lambda m: m, variant)
+        disturbed = self._report_disturbance(disturbance, workload, group) if phase != "warmup" else None
+        for event in _block_events(
             self.run.time(),
             measured,
             workload=workload,
@@ -72,35 +74,43 @@ class GuardedBlocks:
         self._index += 1
         return measured, disturbed
 
-    async def spare(self, workload: str, group: int) -> Disturbance | None:
+    async def spare_others(self, workload: str, group: int) -> Disturbance | None:
         """Where others wait long for their I/O, pauses and finds out whose doing it is: ours stops the run."""
-        return None if self.watch is None else self._told(await self.watch.spare(), workload, group)
+        return (
+            None
+            if self.watch is None
+            else self._report_disturbance(await self.watch.spare_others(), workload, group)
+        )
 
     def leave_out(self, workload: str, group: int) -> None:
         """Nothing of that group counts."""
         self._left_out.add((workload, group))
 
-    def counted(self, workload: str) -> list[ev.Block]:
+    def counted_blocks(self, workload: str) -> list[ev.Block]:
         """The blocks that count, onsets among them, in the order measured."""
         return [
             b for b in self._blocks if b.workload == workload and (workload, b.group) not in self._left_out
         ]
 
-    def _told(self, found: Disturbance | None, workload: str, group: int) -> Disturbance | None:
-        if found is not None:
+    def _report_disturbance(
+        self, disturbance: Disturbance | None, workload: str, group: int
+    ) -> Disturbance | None:
+        if disturbance is not None:
             self.leave_out(workload, group)
-            told(found, self.run, workload, group)
-        return found
+            emit_disturbance(disturbance, self.run, workload, group)
+        return disturbance
 
 
-def values_of(blocks: list[ev.Block], variant: str, metric: str, phase: ev.Phase = "steady") -> list[float]:
+def metric_values(
+    blocks: list[ev.Block], variant: str, metric: str, phase: ev.Phase = "steady"
+) -> list[float]:
     """One metric of one variant, block by block."""
     return [
         b.values[metric] for b in blocks if b.variant == variant and b.phase == phase and metric in b.values
     ]
 
 
-def _events(
+def _block_events(
     t: float,
     measured: Measured,
     *,

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from scenarios import events as ev
 
 
-def groups_in(train: ev.Train) -> list[ev.Group]:
+def groups_in_batch(train: ev.SliceBatch) -> list[ev.Group]:
     """Its groups as single ones are recorded; without log ratios where it was disturbed."""
     orders: dict[int, list[str]] = {}
-    for group, variant, _ in slices_of(train):
+    for group, variant, _ in slices_in_batch(train):
         orders.setdefault(group, []).append(variant)
-    found = []
+    groups = []
     for number, (group, order) in enumerate(orders.items()):
         gap = "" if all(len(v) == 1 for v in order) else " "
         ratios = {key: each[number] for key, each in train.log_ratios.items() if number < len(each)}
-        found.append(
+        groups.append(
             ev.Group(
                 t=train.t,
                 workload=train.workload,
@@ -25,25 +25,25 @@ def groups_in(train: ev.Train) -> list[ev.Group]:
                 disturbed=train.disturbed,
             )
         )
-    return found
+    return groups
 
 
-def blocks_in(train: ev.Train) -> list[ev.Block]:
+def blocks_in_batch(train: ev.SliceBatch) -> list[ev.Block]:
     """One for each group and variant: the mean of its slices. The train's latencies stand with its first group."""
     places: dict[tuple[int, str], list[int]] = {}
-    for group, variant, place in slices_of(train):
+    for group, variant, place in slices_in_batch(train):
         places.setdefault((group, variant), []).append(place)
     count = len({group for group, _ in places})
     first = min((group for group, _ in places), default=0)
-    found = []
+    blocks = []
     for (group, variant), own in places.items():
         values = {}
         for metric, each in train.values.items():
-            known = [each[place] for place in own if place < len(each) and math.isfinite(each[place])]
-            if known:
-                values[metric] = math.fsum(known) / len(known)
+            finite_values = [each[place] for place in own if place < len(each) and math.isfinite(each[place])]
+            if finite_values:
+                values[metric] = math.fsum(finite_values) / len(finite_values)
         leads = group == first
-        found.append(
+        blocks.append(
             ev.Block(
                 t=max(0.0, train.t - train.seconds * (1 - (group - first + 1) / count)),
                 workload=train.workload,
@@ -62,27 +62,27 @@ def blocks_in(train: ev.Train) -> list[ev.Block]:
                 disturbed=train.disturbed,
             )
         )
-    return found
+    return blocks
 
 
-def slices_of(train: ev.Train) -> Iterator[tuple[int, str, int]]:
+def slices_in_batch(train: ev.SliceBatch) -> Iterator[tuple[int, str, int]]:
     """(group, variant, place in `values`) of every slice; what makes no sense is passed over.
 
     So is the incomplete group in which a measured train was cut off: the next train's first one has its number.
     """
     place = 0
-    whole = 2 * len(train.variants) if train.phase == "steady" else 1
+    slices_of_group = 2 * len(train.variants) if train.phase == "steady" else 1
     for number, word in enumerate(train.order.split()):
         for letter in word:
             which = ev.SIDES.find(letter)
-            if 0 <= which < len(train.variants) and len(word) >= whole:
+            if 0 <= which < len(train.variants) and len(word) >= slices_of_group:
                 yield train.group + number, train.variants[which], place
             place += 1
 
 
-def _own_device_bytes(train: ev.Train, variant: str) -> int | None:
+def _own_device_bytes(train: ev.SliceBatch, variant: str) -> int | None:
     """The disks count the train as a whole: a variant's part goes by the bytes that it asked for."""
-    whole = sum(train.bytes.values())
-    if train.device_bytes is None or whole <= 0:
+    total_bytes = sum(train.bytes.values())
+    if train.device_bytes is None or total_bytes <= 0:
         return train.device_bytes
-    return round(train.device_bytes * train.bytes.get(variant, 0) / whole)
+    return round(train.device_bytes * train.bytes.get(variant, 0) / total_bytes)

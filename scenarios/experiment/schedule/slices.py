@@ -12,14 +12,14 @@ from typing import Literal, NamedTuple, TypeAlias
 from scenarios import events as ev
 from scenarios.experiment.looks import CHEAP_FIRST
 from scenarios.experiment.statistics.distributions import t_quantile
-from scenarios.experiment.statistics.stats import deviation
+from scenarios.experiment.statistics.stats import sample_deviation
 from scenarios.plan import Workload
 
-LEAST_S = 0.02
-LEAST_OPERATIONS = 50  # times the queue depth
+MIN_SLICE_S = 0.02
+MIN_SLICE_OPERATIONS = 50  # times the queue depth
 SLOW_S = 0.1  # a slice that its operations make longer holds fewer of them
 SLOW_OPERATIONS, SLOW_SHARE = 15, 0.3  # at least, and of those that it should hold
-FEWEST = 8  # slices of a side, before its first quarter can be told from noise
+MIN_SLICES = 8  # slices of a side, before its first quarter can be told from noise
 SURE = 0.01  # a clean slice is called too short so often, all sides together
 FIRST_LOOK_S = 5.0
 _PART_OF_MARGIN = 4
@@ -28,7 +28,7 @@ _ALIKE = 1.35  # slices whose lengths are within this factor are judged as of on
 Why: TypeAlias = Literal["shortest", "operations", "switch", "block"]
 
 
-class Warm(NamedTuple):
+class WarmUpSlice(NamedTuple):
     """One slice as measured right after a switch to `variant`.
 
     `parts`: the rate (any unit) of four equal parts of it, the first one first.
@@ -52,7 +52,7 @@ class FirstQuarter(NamedTuple):
     high: float
 
 
-class SliceLength(NamedTuple):
+class ChosenSliceLength(NamedTuple):
     """What to measure with, and why.
 
     seconds     of a slice, `onset_s` included. onset_s: cut off at its start and never pooled with the rest; 0 where
@@ -73,23 +73,23 @@ class SliceLength(NamedTuple):
 
 
 def slice_length(
-    warm: Iterable[Warm],
+    warm: Iterable[WarmUpSlice],
     *,
     margin: float,
     most_s: float,
-    least_operations: int = LEAST_OPERATIONS,
-    least_s: float = LEAST_S,
-) -> SliceLength:
+    least_operations: int = MIN_SLICE_OPERATIONS,
+    least_s: float = MIN_SLICE_S,
+) -> ChosenSliceLength:
     """The length to go on with. Of slices of several lengths those count that are about as long as is asked for.
 
     most_s            today's block: no slice is longer.
     least_operations  50 times the queue depth; 15 where that takes over 100 ms (a hard disk).
     """
-    seen = list(warm)
-    if not seen:
+    slices = list(warm)
+    if not slices:
         raise ValueError("no warm-up slice")
-    by_side: dict[str, list[Warm]] = {}
-    for w in seen:
+    by_side: dict[str, list[WarmUpSlice]] = {}
+    for w in slices:
         by_side.setdefault(w.variant, []).append(w)
     rate = min(sum(w.operations for w in side) / sum(w.seconds for w in side) for side in by_side.values())
     needed = least_operations / rate if rate > 0 else most_s
@@ -102,15 +102,15 @@ def slice_length(
     while True:
         last = length >= 0.95 * most_s
         # An operation under way is waited for, so a slice may be longer than asked for.
-        alike = [w for w in seen if length / _ALIKE < w.seconds and (last or w.seconds < length * _ALIKE)]
+        alike = [w for w in slices if length / _ALIKE < w.seconds and (last or w.seconds < length * _ALIKE)]
         quarters = first_quarters(alike) if {w.variant for w in alike} == by_side.keys() else None
         if quarters is None:
-            return SliceLength(length, 0.0, why, False, rate, worst)
+            return ChosenSliceLength(length, 0.0, why, False, rate, worst)
         worst = max(quarters, key=lambda q: max(q.low, -q.high))
         if max(worst.low, -worst.high) <= tolerated:
-            return SliceLength(length, 0.0, why, True, rate, worst)
+            return ChosenSliceLength(length, 0.0, why, True, rate, worst)
         if last:
-            return SliceLength(most_s, most_s / 4, "block", True, rate, worst)
+            return ChosenSliceLength(most_s, most_s / 4, "block", True, rate, worst)
         # What a switch costs does not grow with the slice, so its share of the first quarter falls with the length.
         length = min(most_s, _whole_ms(length * max(2.0, abs(worst.difference) / tolerated)))
         why = "switch"
@@ -120,7 +120,7 @@ def _whole_ms(seconds: float) -> float:
     return math.ceil(seconds * 1000) / 1000
 
 
-def first_quarters(slices: Sequence[Warm]) -> list[FirstQuarter] | None:
+def first_quarters(slices: Sequence[WarmUpSlice]) -> list[FirstQuarter] | None:
     """Of each side, from slices of about one length; None while a side has fewer than 8 or stood still."""
     by_side: dict[str, list[Sequence[float]]] = {}
     for w in slices:
@@ -128,39 +128,41 @@ def first_quarters(slices: Sequence[Warm]) -> list[FirstQuarter] | None:
     found = []
     for variant, parts in by_side.items():
         level = sum(math.fsum(p) / len(p) for p in parts) / len(parts)
-        if len(parts) < FEWEST or level <= 0:
+        if len(parts) < MIN_SLICES or level <= 0:
             return None
         differences = [(p[0] - math.fsum(p[1:]) / (len(p) - 1)) / level for p in parts]
         mean = math.fsum(differences) / len(differences)
-        half = t_quantile(1 - SURE / len(by_side) / 2, len(parts) - 1) * deviation(differences)
+        half = t_quantile(1 - SURE / len(by_side) / 2, len(parts) - 1) * sample_deviation(differences)
         half /= math.sqrt(len(parts))
         found.append(FirstQuarter(variant, mean, mean - half, mean + half))
     return found
 
 
-def longest_slice(load: Workload, seen: Sequence[Warm], variants: int, affordable_s: float) -> float:
+def longest_slice(
+    load: Workload, warm_up_slices: Sequence[WarmUpSlice], variants: int, affordable_s: float
+) -> float:
     """No slice is longer than a block: half a second or its operations, at most its bound.
 
     For the operations that it must hold a slice may get as long; for what a switch costs only as long as the first
     look comes within seconds and enough groups within the bytes that may be written: then the onset is cut off.
     """
-    rate = sum(w.operations for w in seen) / sum(w.seconds for w in seen)
+    rate = sum(w.operations for w in warm_up_slices) / sum(w.seconds for w in warm_up_slices)
     needed = load.min_operations / rate if rate > 0 else load.max_block_s
     block_s = min(max(load.block_s, needed), max(load.max_block_s, load.block_s))
     counted_s = load.slice_operations / rate if rate > 0 else block_s
     switched_s = min(FIRST_LOOK_S / (CHEAP_FIRST * 2 * variants), affordable_s)
-    return min(block_s, max(load.slice_s or LEAST_S, counted_s, switched_s))
+    return min(block_s, max(load.slice_s or MIN_SLICE_S, counted_s, switched_s))
 
 
-def length_event(t: float, workload: str, found: SliceLength) -> ev.SliceLength:
-    quarter = found.quarter
-    return ev.SliceLength(
+def length_event(t: float, workload: str, chosen: ChosenSliceLength) -> ev.SliceLengthChosen:
+    quarter = chosen.quarter
+    return ev.SliceLengthChosen(
         t=t,
         workload=workload,
-        seconds=found.seconds,
-        why=found.why,
-        onset_s=found.onset_s,
-        settled=found.settled,
+        seconds=chosen.seconds,
+        why=chosen.why,
+        onset_s=chosen.onset_s,
+        settled=chosen.settled,
         variant=quarter.variant if quarter else "",
         difference=round(quarter.difference, 5) if quarter else None,
         ci99=(round(quarter.low, 5), round(quarter.high, 5)) if quarter else None,

@@ -8,10 +8,10 @@ from typing import Protocol
 
 from probes.action import Action
 from probes.bench.measured import Measured
-from scenarios.model import Refused, Run
+from scenarios.model import Run, RunRefused
 
 
-def setting(path: str, own: str, value: str, *, risk: str) -> Action:
+def attribute_change(path: str, own: str, value: str, *, risk: str) -> Action:
     """The change of one sysfs or procfs attribute from the host's own value; asks for consent."""
     title = f"{path}: {own} to {value}"
     return Action(kind="attribute", title=title, target=path, old=own, new=value, consent=True, risk=risk)
@@ -35,7 +35,7 @@ def scheduler_change(leaf: str, current: str, scheduler: str) -> Action:
 
 
 class Switch:
-    """Which value is active, and the way back to the host's own. `back` must be called however the run ends.
+    """Which value is active, and the way back to the host's own. `switch_back` must be called however the run ends.
 
     own      the value found before the run; staying in it needs no change.
     change   the change that leads from `own` to a value.
@@ -56,19 +56,19 @@ class Switch:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.back()
+        await self.switch_back()
 
-    async def to(self, value: str) -> None:
+    async def switch_to(self, value: str) -> None:
         """Makes it active and checks that it is. Raises Refused where it is not."""
         if value != self.value:
-            await self.back()
+            await self.switch_back()
             self.check()
             if value != self.own:
                 self.value = value
                 await self._stay.enter_async_context(self.run.change(self._change(value)))
         self.check()
 
-    async def back(self) -> None:
+    async def switch_back(self) -> None:
         stay, self._stay, self.value = self._stay, AsyncExitStack(), self.own
         await stay.aclose()
 
@@ -76,35 +76,35 @@ class Switch:
         """Somebody else may set it at any time: then nothing is measured. Raises Refused."""
         now = self._active()
         if now != self.value:
-            raise Refused(
+            raise RunRefused(
                 f"the setting is {now} where {self.value} was set: another program on this host changes it"
             )
 
 
-class Load(Protocol):
+class SwitchedLoad(Protocol):
     """What a `SwitchedVariantBench` measures: a bench such as `probes.bench.run.command.CommandBench`."""
 
-    async def block(self, seconds: float) -> Measured: ...
+    async def measure_block(self, seconds: float) -> Measured: ...
 
-    async def quiesce(self) -> None: ...
+    async def wait_until_idle(self) -> None: ...
 
 
 class SwitchedVariantBench:
     """One value of the setting under a load. `value` differs from `variant` where a value is measured twice."""
 
-    def __init__(self, variant: str, switch: Switch, load: Load, value: str = "") -> None:
+    def __init__(self, variant: str, switch: Switch, load: SwitchedLoad, value: str = "") -> None:
         self.variant = variant
         self.value = value or variant
         self.switch = switch
         self.load = load
 
-    async def activate(self) -> None:
-        await self.switch.to(self.value)
+    async def make_active(self) -> None:
+        await self.switch.switch_to(self.value)
 
-    async def block(self, seconds: float) -> Measured:
-        measured = await self.load.block(seconds)
+    async def measure_block(self, seconds: float) -> Measured:
+        measured = await self.load.measure_block(seconds)
         self.switch.check()
         return measured
 
-    async def quiesce(self) -> None:
-        await self.load.quiesce()
+    async def wait_until_idle(self) -> None:
+        await self.load.wait_until_idle()

@@ -9,24 +9,31 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-from probes.bench.measured import Train
+from probes.bench.measured import MeasuredBatch
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
-from scenarios.experiment.carry_over import CarryLooks
+from scenarios.experiment.carry_over import CarryOverAnalyses
 from scenarios.experiment.groups import GroupBlocks
-from scenarios.experiment.places import Visits
-from scenarios.experiment.schedule.guarded import watched
+from scenarios.experiment.places import PlaceVisits
+from scenarios.experiment.schedule.guarded import measure_watched
 from scenarios.experiment.schedule.slices import (
-    LEAST_S,
-    SliceLength,
-    Warm,
+    MIN_SLICE_S,
+    ChosenSliceLength,
+    WarmUpSlice,
     length_event,
     longest_slice,
     slice_length,
 )
-from scenarios.experiment.schedule.trains import Trains, event_of, groups_of, in_blocks, sides_of, warm
-from scenarios.experiment.scheduler import Lap, Scheduler
-from scenarios.guards.watch import Watch, told
+from scenarios.experiment.schedule.trains import (
+    BatchSource,
+    batch_as_group,
+    batch_event,
+    batch_groups,
+    measure_in_blocks,
+    warm_up_slices,
+)
+from scenarios.experiment.scheduler import Lap, LoadScheduler
+from scenarios.guards.watch import InterferenceWatch, emit_disturbance
 from scenarios.model import Run
 from scenarios.plan import Workload
 
@@ -42,87 +49,93 @@ TELLING_GROUPS = 48
 CARRY_TEST_S = 5.0
 
 
-class TrainScheduler(Scheduler):
+class BatchScheduler(LoadScheduler):
     """`counted`: the trains that hold the groups that count, of slices as long as now."""
 
     noun = "train"
 
-    def __init__(self, run: Run, workload: Workload, trains: Trains, watch: Watch | None = None) -> None:
+    def __init__(
+        self, run: Run, workload: Workload, trains: BatchSource, watch: InterferenceWatch | None = None
+    ) -> None:
         self.run, self.workload, self.watch = run, workload, watch
-        self.trains = trains
+        self.batches = trains
         self.fewest = workload.min_groups
         self.places = trains.places
-        self.counted: list[Train] = []
-        self.slice_s, self.onset_s = workload.slice_s or LEAST_S, 0.0
-        self.carry = CarryLooks(margin=run.margin, block_s=workload.block_s)
+        self.counted_batches: list[MeasuredBatch] = []
+        self.slice_s, self.onset_s = workload.slice_s or MIN_SLICE_S, 0.0
+        self.carry = CarryOverAnalyses(margin=run.effect_margin, block_s=workload.block_s)
         self._by_operations, self._rate = False, 0.0  # why slices are as long, and of the slowest side
         self._numbers, self._group = itertools.count(), 0
-        self._visits = Visits(self.places, run.rng)
-        self._seen: list[Warm] = []
-        self._found: SliceLength | None = None
+        self._visits = PlaceVisits(self.places, run.rng)
+        self._warm_up_slices: list[WarmUpSlice] = []
+        self._chosen_length: ChosenSliceLength | None = None
         self._warm_until, self._once_more = 0.0, True
         self._is_settled = False  # measured in blocks because of the order
 
     @property
-    def variants(self) -> tuple[str, ...]:
-        return self.trains.variants
+    def variant_names(self) -> tuple[str, ...]:
+        return self.batches.variant_names
 
     @property
     def group_s(self) -> float:
-        return 2 * len(self.variants) * self.slice_s
+        return 2 * len(self.variant_names) * self.slice_s
 
     @property
     def most_groups(self) -> int:
-        affordable = self.trains.affordable_s(1) / self.slice_s  # by the write limit; one too many says so
+        affordable = self.batches.affordable_s(1) / self.slice_s  # by the write limit; one too many says so
         return max(1, int(min(round(TRAIN_S / self.group_s), affordable)))
 
     async def warm_up(self, most_s: float) -> bool:
         """A first look at every variant, then slices with a switch before each, until a switch no longer shows."""
-        load, names, found = self.workload, self.variants, self._found
-        if found is None:
+        load, names, chosen = self.workload, self.variant_names, self._chosen_length
+        if chosen is None:
             self._warm_until = self._warm_until or self.run.clock.now() + min(WARM_UP_S, most_s)
-            train, cut_s = await self.trains.ready(), 0.0
+            train, cut_s = await self.batches.start_workers(), 0.0
             self._warm_until = max(self._warm_until, self.run.clock.now() + WARM_UP_LEAST_S)
         else:
             left_s, cut_s = (self._warm_until - self.run.clock.now()) / len(names), load.slice_onset_s
-            left, length = int(left_s / found.seconds), found.seconds
+            left, length = int(left_s / chosen.seconds), chosen.seconds
             if left < 1:
                 # Too slow to find out what a switch costs; but a cold start is not its pace either.
                 if not self._once_more:
-                    return self._warmed(found)
+                    return self._end_warm_up(chosen)
                 self._once_more, left, length = False, 1, max(self._least_s, left_s)
             # groups: the warm-up takes a quarter of one in four
-            afforded = self.trains.affordable_s(1) / length
+            afforded = self.batches.affordable_s(1) / length
             left = int(min(WARM_SLICES, left, max(1.0, afforded / 2)))
             order = list(range(len(names))) * left
-            train = await self.trains.train(order, length, onset_s=cut_s, quarters=True)
+            train = await self.batches.measure_batch(order, length, onset_s=cut_s, quarters=True)
         self._record(train, "warmup", [])
-        self._seen = [w for w in self._seen if w.variant in names] + warm(train, names, cut_s)
-        self._found = found = slice_length(
-            self._seen,
+        self._warm_up_slices = [w for w in self._warm_up_slices if w.variant in names] + warm_up_slices(
+            train, names, cut_s
+        )
+        self._chosen_length = chosen = slice_length(
+            self._warm_up_slices,
             margin=self.carry.margin,
-            most_s=longest_slice(load, self._seen, len(names), self.trains.affordable_s(AFFORDED_GROUPS)),
+            most_s=longest_slice(
+                load, self._warm_up_slices, len(names), self.batches.affordable_s(AFFORDED_GROUPS)
+            ),
             least_operations=load.slice_operations,
             least_s=self._least_s,
         )
-        if found.settled or (self.run.clock.now() >= self._warm_until and not self._once_more):
-            return self._warmed(found)
+        if chosen.settled or (self.run.clock.now() >= self._warm_until and not self._once_more):
+            return self._end_warm_up(chosen)
         return False
 
     @property
     def _least_s(self) -> float:
         """Of a slice; as many groups as there must be fit into the write limit."""
-        return max(LEAST_S, min(self.workload.slice_s, self.trains.affordable_s(self.fewest)))
+        return max(MIN_SLICE_S, min(self.workload.slice_s, self.batches.affordable_s(self.fewest)))
 
-    def _warmed(self, found: SliceLength) -> bool:
-        found = found._replace(onset_s=max(found.onset_s, self.workload.slice_onset_s))
-        self.slice_s, self.onset_s = found.seconds, found.onset_s
-        self.run.emit(length_event(self.run.time(), self.workload.id, found))
-        self._by_operations = found.why in ("operations", "block") and not self.onset_s
-        self._rate = found.rate
+    def _end_warm_up(self, chosen: ChosenSliceLength) -> bool:
+        chosen = chosen._replace(onset_s=max(chosen.onset_s, self.workload.slice_onset_s))
+        self.slice_s, self.onset_s = chosen.seconds, chosen.onset_s
+        self.run.emit(length_event(self.run.time(), self.workload.id, chosen))
+        self._by_operations = chosen.why in ("operations", "block") and not self.onset_s
+        self._rate = chosen.rate
         return True
 
-    def shorten(self, factor: float) -> bool:
+    def shorten_groups(self, factor: float) -> bool:
         """Where it is their operations that make slices long. Fewer scatter more; the error stays what it is, for the
         order is drawn all the same.
         """
@@ -133,57 +146,63 @@ class TrainScheduler(Scheduler):
             return False
         self.slice_s = shorter
         self.run.emit(
-            ev.SliceLength(t=self.run.time(), workload=self.workload.id, seconds=shorter, why="budget")
+            ev.SliceLengthChosen(t=self.run.time(), workload=self.workload.id, seconds=shorter, why="budget")
         )
         return True
 
     async def measure(self, orders: Sequence[Sequence[str]]) -> Lap:
-        names, wanted = self.variants, len(orders)
+        names, wanted = self.variant_names, len(orders)
         order = [names.index(variant) for group in orders for variant in group]
         places = self._visits.next(wanted) if self.places > 1 else []
-        where = [place for place in places for _ in range(2 * len(names))]
+        slice_places = [place for place in places for _ in range(2 * len(names))]
         if self.carry.in_blocks or self._is_settled:
-            work = in_blocks(self.trains, order, self.slice_s, where)
+            work = measure_in_blocks(self.batches, order, self.slice_s, slice_places)
         else:
-            work = self.trains.train(order, self.slice_s, onset_s=self.onset_s, places=where)
-        train, found = await watched(self.watch, self.workload.id, work, Train.together)
+            work = self.batches.measure_batch(order, self.slice_s, onset_s=self.onset_s, places=slice_places)
+        train, disturbance = await measure_watched(
+            self.watch, self.workload.id, work, MeasuredBatch.as_one_block
+        )
         if self.watch is not None:
-            others = await self.watch.spare()
-            found = found or others
-        groups = groups_of(train, names, self._group, places, self.watch is not None and self.watch.loud)
+            others = await self.watch.spare_others()
+            disturbance = disturbance or others
+        groups = batch_groups(train, names, self._group, places, self.watch is not None and self.watch.loud)
         first, self._group = self._group, self._group + len(groups)
         disturbed: tuple[Disturbance, ...] = ()
-        if found is not None:
-            told(found, self.run, self.workload.id, first if groups else 0, again="train")
-            disturbed = (found,)
+        if disturbance is not None:
+            emit_disturbance(disturbance, self.run, self.workload.id, first if groups else 0, again="train")
+            disturbed = (disturbance,)
         elif self.watch is not None and self.watch.stopped:
             disturbed = (Disturbance("stopped", text=self.watch.stopped),)
         self._record(train, "steady", groups, disturbed)
         if not disturbed:
-            self.counted.append(train)
-            self._visits.counted([group.place for group in groups if group.place is not None])
-        alone = [
-            each for each in (group.stalled(self.workload, self.pairs) for group in groups) if len(each) == 1
+            self.counted_batches.append(train)
+            self._visits.count_visits([group.place for group in groups if group.place is not None])
+        stalled_alone = [
+            each
+            for each in (group.stalled_variants(self.workload, self.pairs) for group in groups)
+            if len(each) == 1
         ]
-        return Lap(groups, sides_of(train, names, self._group), disturbed, [each[0] for each in alone])
+        return Lap(
+            groups, batch_as_group(train, names, self._group), disturbed, [each[0] for each in stalled_alone]
+        )
 
-    def latencies(self, variant: str, groups: int) -> list[tuple[int, int]]:
+    def latency_histogram(self, variant: str, groups: int) -> list[tuple[int, int]]:
         """How long the operations of the first groups that count took. A train keeps them as a whole, so the last one
         may reach some groups further."""
-        side, found, before = self.variants.index(variant), list[tuple[int, int]](), 0
-        for train in self.counted:
+        side, histogram, before = self.variant_names.index(variant), list[tuple[int, int]](), 0
+        for train in self.counted_batches:
             if before < groups:
-                found += train.sides[side].histogram
-            before += len(train.order) // (2 * len(self.variants))
-        return found
+                histogram += train.sides[side].histogram
+            before += len(train.order) // (2 * len(self.variant_names))
+        return histogram
 
-    def drop(self, variants: Sequence[str]) -> None:
-        self.trains = self.trains.without(variants)
-        self.counted = []
+    def drop_variants(self, variants: Sequence[str]) -> None:
+        self.batches = self.batches.without_variants(variants)
+        self.counted_batches = []
 
-    def anew(self, groups: Sequence[GroupBlocks]) -> bool:
+    def begin_anew_if_needed(self, groups: Sequence[GroupBlocks]) -> bool:
         """Where one side leaves work to the other: with longer slices, or in blocks."""
-        then = self.carry.look(groups, self.workload.metrics[0].name, self.pairs, self.slice_s)
+        then = self.carry.analyse(groups, self.workload.metrics[0].name, self.pairs, self.slice_s)
         if then is None:
             return False
         bias = then.carried.bias
@@ -195,7 +214,7 @@ class TrainScheduler(Scheduler):
         """In blocks, each of which is flushed and waited for."""
         block_s = max(self.slice_s, self.workload.block_s)
         is_in_blocks = self.carry.in_blocks or self._is_settled
-        if is_in_blocks or left_s < self.fewest * 2 * len(self.variants) * block_s:
+        if is_in_blocks or left_s < self.fewest * 2 * len(self.variant_names) * block_s:
             return False
         self._is_settled = True
         self._begin_anew(block_s, "order", bias=None, blocks=True)
@@ -210,34 +229,34 @@ class TrainScheduler(Scheduler):
         blocks: bool,
     ) -> None:
         self.slice_s, self.onset_s = seconds, 0.0
-        self.counted, self._visits = [], Visits(self.places, self.run.rng)
-        length = ev.SliceLength(
+        self.counted_batches, self._visits = [], PlaceVisits(self.places, self.run.rng)
+        length = ev.SliceLengthChosen(
             t=self.run.time(), workload=self.workload.id, seconds=seconds, why=why, bias=bias, blocks=blocks
         )
         self.run.emit(length)
 
-    def untold(self, groups: int, *, called: bool, decided: bool) -> bool:
+    def is_open(self, groups: int, *, called: bool, decided: bool) -> bool:
         """Whether the sides carry work over to each other cannot be told yet."""
-        if self.carry.untold(groups):  # something was found already
+        if self.carry.groups_until_known(groups):  # something was found already
             return called or (not self.carry.in_blocks and decided)
         return called and groups < TELLING_GROUPS and TELLING_GROUPS * self.group_s <= CARRY_TEST_S
 
-    def told(self, verdict: ev.Verdict) -> ev.Verdict:
-        return self.carry.told(verdict)
+    def restrict_verdict(self, verdict: ev.RunVerdict) -> ev.RunVerdict:
+        return self.carry.restrict_verdict(verdict)
 
     def _record(
         self,
-        train: Train,
+        train: MeasuredBatch,
         phase: ev.Phase,
         groups: Sequence[GroupBlocks],
         disturbed: tuple[Disturbance, ...] = (),
     ) -> None:
         self.run.emit(
-            event_of(
+            batch_event(
                 self.run.time(),
                 train,
                 self.workload,
-                self.variants,
+                self.variant_names,
                 groups,
                 self.pairs,
                 index=next(self._numbers),

@@ -6,24 +6,24 @@ import math
 from collections.abc import Sequence
 from typing import Protocol
 
-from probes.bench.engine.histogram import coarser
-from probes.bench.measured import Measured, Train, joined
+from probes.bench.engine.histogram import coarser_buckets
+from probes.bench.measured import Measured, MeasuredBatch, join_batches
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
 from scenarios.experiment.groups import GroupBlocks, Pair
-from scenarios.experiment.schedule.slices import Warm
+from scenarios.experiment.schedule.slices import WarmUpSlice
 from scenarios.plan import Workload
 
 
-class Trains(Protocol):
+class BatchSource(Protocol):
     """One workload on all variants, ready to be measured slice by slice: the same workers serve every side.
 
-    For what can be switched within a millisecond. `ready` and `train` raise NotApplicable (Unfit
+    For what can be switched within a millisecond. `start_workers` and `measure_batch` raise NotApplicable (Unfit
     where it is some variants only), Spent, BenchRefused; cancelling stops the load at once and leaves nothing running.
     """
 
     @property
-    def variants(self) -> tuple[str, ...]:
+    def variant_names(self) -> tuple[str, ...]:
         """Their ids, as in the plan. `order` below numbers them."""
         ...
 
@@ -32,11 +32,11 @@ class Trains(Protocol):
         """How many pairs of places (see `places`) the variants have; 1 where they have none of their own."""
         return 1
 
-    async def ready(self) -> Train:
+    async def start_workers(self) -> MeasuredBatch:
         """Starts what is needed and measures one short slice of each, which tells how fast they are."""
         ...
 
-    async def train(
+    async def measure_batch(
         self,
         order: Sequence[int],
         slice_s: float,
@@ -44,7 +44,7 @@ class Trains(Protocol):
         onset_s: float = 0.0,
         quarters: bool = False,
         places: Sequence[int] = (),
-    ) -> Train:
+    ) -> MeasuredBatch:
         """Slices of `slice_s` seconds in this order, the first `onset_s` of each not counted.
 
         quarters  whether the rates within the slices are wanted.
@@ -56,40 +56,40 @@ class Trains(Protocol):
         """How long slices may be, so that so many groups fit into the bytes that may be written; infinite without."""
         return math.inf
 
-    async def quiesce(self) -> None:
+    async def wait_until_idle(self) -> None:
         """Waits (bounded) until nothing is in flight, and what was written is on the device."""
         return
 
-    def without(self, variants: Sequence[str]) -> Trains:
+    def without_variants(self, variants: Sequence[str]) -> BatchSource:
         """The same for the others."""
         ...
 
 
-async def in_blocks(
-    trains: Trains, order: Sequence[int], block_s: float, places: Sequence[int] = ()
-) -> Train:
+async def measure_in_blocks(
+    trains: BatchSource, order: Sequence[int], block_s: float, places: Sequence[int] = ()
+) -> MeasuredBatch:
     """Each block by itself; what a side has in flight or unwritten is waited for before the other one begins."""
-    parts: list[Train] = []
+    parts: list[MeasuredBatch] = []
     before = None
     for at, side in enumerate(order):
         if side != before:
-            await trains.quiesce()
-        parts.append(await trains.train([side], block_s, places=places[at : at + 1]))
+            await trains.wait_until_idle()
+        parts.append(await trains.measure_batch([side], block_s, places=places[at : at + 1]))
         if not parts[-1].order:  # it took far too long: no complete group can follow
             break
         before = side
-    return joined(parts)
+    return join_batches(parts)
 
 
-def groups_of(
-    train: Train, variants: Sequence[str], first: int, places: Sequence[int] = (), loud: bool = False
+def batch_groups(
+    train: MeasuredBatch, variants: Sequence[str], first: int, places: Sequence[int] = (), loud: bool = False
 ) -> list[GroupBlocks]:
     """The complete groups of a train, numbered from `first`: two slices of every variant each.
 
     `places`: the pair of places of each; `loud`: see `GroupBlocks`.
     """
     size = 2 * len(variants)
-    found = []
+    groups = []
     for number, at in enumerate(range(0, len(train.order) - size + 1, size)):
         order = train.order[at : at + size]
         place = places[number] if places else None
@@ -97,31 +97,33 @@ def groups_of(
         for place, side in enumerate(order, at):
             values = {metric: each[place] for metric, each in train.values.items()}
             group.add(variants[side], Measured(seconds=train.lengths[place], values=values))
-        found.append(group)
-    return found
+        groups.append(group)
+    return groups
 
 
-def sides_of(train: Train, variants: Sequence[str], group: int) -> GroupBlocks:
+def batch_as_group(train: MeasuredBatch, variants: Sequence[str], group: int) -> GroupBlocks:
     """The whole train as one group: for what is shown of it and needs many operations (p99)."""
-    whole = GroupBlocks(group, variants)
+    pooled = GroupBlocks(group, variants)
     for variant, side in zip(variants, train.sides, strict=True):
-        whole.add(variant, side)
-    return whole
+        pooled.add(variant, side)
+    return pooled
 
 
-def warm(train: Train, variants: Sequence[str], onset_s: float) -> list[Warm]:
+def warm_up_slices(train: MeasuredBatch, variants: Sequence[str], onset_s: float) -> list[WarmUpSlice]:
     """The slices right after a switch, with what happened within them, without `onset_s` that was cut off."""
     each = zip(
         train.order, [None, *train.order], train.lengths, train.operations, train.quarters, strict=False
     )
     return [
-        Warm(variants[n], s + onset_s, count, within) for n, before, s, count, within in each if n != before
+        WarmUpSlice(variants[n], s + onset_s, count, within)
+        for n, before, s, count, within in each
+        if n != before
     ]
 
 
-def event_of(
+def batch_event(
     t: float,
-    train: Train,
+    train: MeasuredBatch,
     workload: Workload,
     variants: Sequence[str],
     groups: Sequence[GroupBlocks],
@@ -130,7 +132,7 @@ def event_of(
     index: int,
     phase: ev.Phase,
     disturbed: tuple[Disturbance, ...] = (),
-) -> ev.Train:
+) -> ev.SliceBatch:
     """A train as the event that records it: five digits of each value, no more."""
     ratios: dict[str, list[float]] = {}
     if not disturbed and phase == "steady":
@@ -140,7 +142,7 @@ def event_of(
     size = 2 * len(variants)
     words = "".join(ev.SIDES[n] for n in train.order)
     sides = dict(zip(variants, train.sides, strict=True))
-    return ev.Train(
+    return ev.SliceBatch(
         t=t,
         workload=workload.id,
         index=index,
@@ -159,8 +161,8 @@ def event_of(
         cpu_s=round(sum(side.cpu_s for side in sides.values()), 4),
         waited_s=round(train.waited_s, 4),
         p50_ns={v: side.p50_ns for v, side in sides.items() if side.p50_ns is not None},
-        p99_ns={v: p99 for v in sides if (p99 := sides_of(train, variants, 0).p99_ns(v)) is not None},
-        histogram={v: coarser(side.histogram, COARSE) for v, side in sides.items() if side.histogram},
+        p99_ns={v: p99 for v in sides if (p99 := batch_as_group(train, variants, 0).p99_ns(v)) is not None},
+        histogram={v: coarser_buckets(side.histogram, COARSE) for v, side in sides.items() if side.histogram},
         disturbed=disturbed,
     )
 

@@ -16,8 +16,8 @@ from statistics import median
 from scenarios.experiment.statistics.distributions import normal_quantile
 
 LEVEL = 0.01  # of a call on independent groups, over all lags
-FEWEST = 24  # groups, before neighbours can tell anything
-FEWEST_BATCHES = 8
+MIN_GROUPS = 24  # groups, before neighbours can tell anything
+MIN_BATCHES = 8
 _CLIPPED = 4.0  # deviations: one wild group is not to hide the rest, nor to be it
 _LENGTHS = 4  # a batch is so many times the correlation's length: then the batches are nearly independent
 
@@ -25,13 +25,13 @@ _LENGTHS = 4  # a batch is so many times the correlation's length: then the batc
 def batch_length(log_ratios: Sequence[float]) -> int:
     """How many consecutive groups are one unit of inference: 1 where they are independent."""
     n = len(log_ratios)
-    if n < FEWEST:
+    if n < MIN_GROUPS:
         return 1
-    scores = _scores(log_ratios)
+    scores = _clipped_scores(log_ratios)
     lags = [1 << i for i in range(n.bit_length()) if 1 << i <= n // 4]
     threshold = normal_quantile(1 - LEVEL / len(lags))
     squares = [score * score for score in scores]
-    ahead, squares_ahead = _cumulated(scores), _cumulated(squares)
+    ahead, squares_ahead = _cumulative_sums(scores), _cumulative_sums(squares)
     own = squares_ahead[-1]
     correlation = 0.0
     for lag in lags:
@@ -41,10 +41,10 @@ def batch_length(log_ratios: Sequence[float]) -> int:
             correlation = max(correlation, 2 * product / own)
     if not correlation:
         return 1
-    return max(2, min(math.ceil(_LENGTHS * (1 + correlation)), n // FEWEST_BATCHES))
+    return max(2, min(math.ceil(_LENGTHS * (1 + correlation)), n // MIN_BATCHES))
 
 
-def _cumulated(values: Sequence[float]) -> list[float]:
+def _cumulative_sums(values: Sequence[float]) -> list[float]:
     return [0.0, *accumulate(values)]
 
 
@@ -53,17 +53,17 @@ def _sums_after(cumulated: list[float], lag: int) -> Iterator[float]:
     return map(sub, [*cumulated[lag + 1 :], *[cumulated[-1]] * lag], cumulated[1:])
 
 
-def _scores(values: Sequence[float]) -> list[float]:
+def _clipped_scores(values: Sequence[float]) -> list[float]:
     """Centred, in units of the usual deviation, and clipped."""
     middle = median(values)
-    apart = [value - middle for value in values]
-    usual = 1.4826 * median([abs(x) for x in apart])
+    deviations = [value - middle for value in values]
+    usual = 1.4826 * median([abs(x) for x in deviations])
     if usual <= 0:
-        return [float((x > 0) - (x < 0)) for x in apart]
-    return [min(_CLIPPED, max(-_CLIPPED, x / usual)) for x in apart]
+        return [float((x > 0) - (x < 0)) for x in deviations]
+    return [min(_CLIPPED, max(-_CLIPPED, x / usual)) for x in deviations]
 
 
-def batched(
+def batch_means(
     values: Sequence[float], weights: Sequence[float] | None, length: int
 ) -> tuple[list[float], list[float]]:
     """The (weighted) means of consecutive values and their weights; a shorter rest joins the last batch."""

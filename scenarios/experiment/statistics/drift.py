@@ -17,8 +17,8 @@ from scenarios.experiment.statistics.distributions import normal_tail
 HALVES = math.log(2)  # of a side, from its beginning to its end: a fall to a half, a rise to double
 TOGETHER = math.log(1.25)  # how far the ratio of the sides must move, for the course not to be the host's
 SURE = 0.01
-MOST_LOG = math.log(sys.float_info.max)
-FEWEST = 6  # points; with fewer no order of them is sure at 1 %
+MAX_LOG = math.log(sys.float_info.max)
+MIN_POINTS = 6  # points; with fewer no order of them is sure at 1 %
 _POINTS = 60  # more are averaged to so many: the pairs grow with the square
 
 
@@ -30,7 +30,7 @@ class FittedLine(NamedTuple):
     p: float
 
     @property
-    def change(self) -> float:
+    def total_change(self) -> float:
         return self.last - self.first
 
 
@@ -42,16 +42,16 @@ class Drift(NamedTuple):
     last: float
 
 
-def course(values: Sequence[float]) -> FittedLine | None:
+def fit_trend(values: Sequence[float]) -> FittedLine | None:
     """Of values at equal distances; None with fewer than 6."""
     return _fit_line(tuple(values))
 
 
 @lru_cache(maxsize=128)  # a screen asks for the same groups with each drawing
 def _fit_line(values: tuple[float, ...]) -> FittedLine | None:
-    points = _averaged(values)
+    points = _average_stretches(values)
     n = len(points)
-    if n < FEWEST:
+    if n < MIN_POINTS:
         return None
     slopes, above, below = [], 0, 0
     for i, a in enumerate(points):
@@ -66,37 +66,41 @@ def _fit_line(values: tuple[float, ...]) -> FittedLine | None:
     return FittedLine(level, level + slope * (n - 1), min(1.0, 2 * normal_tail(z)))
 
 
-def drifts(baseline: Sequence[float], variant: Sequence[float], pair: tuple[str, str]) -> list[Drift]:
+def drifting_variants(
+    baseline: Sequence[float], variant: Sequence[float], pair: tuple[str, str]
+) -> list[Drift]:
     """The sides with a course of their own, the stronger one first; not empty: no effect can be given.
 
     baseline, variant: each group's mean of either side, in the metric's unit, in the order measured; groups where one
     gave nothing are left out.
     """
     both = [(a, b) for a, b in zip(baseline, variant, strict=True) if a > 0 and b > 0]
-    ratio = course([math.log(b) - math.log(a) for a, b in both])
-    if ratio is None or ratio.p > SURE or abs(ratio.change) < TOGETHER:
+    ratio = fit_trend([math.log(b) - math.log(a) for a, b in both])
+    if ratio is None or ratio.p > SURE or abs(ratio.total_change) < TOGETHER:
         return []
-    against = {pair[0]: -ratio.change, pair[1]: ratio.change}
-    own = moves([a for a, _ in both], [b for _, b in both], pair)
+    against = {pair[0]: -ratio.total_change, pair[1]: ratio.total_change}
+    own = moving_variants([a for a, _ in both], [b for _, b in both], pair)
     return [drift for drift in own if (drift.last - drift.first) * against[drift.variant] > 0]
 
 
-def moves(baseline: Sequence[float], variant: Sequence[float], pair: tuple[str, str]) -> list[Drift]:
+def moving_variants(
+    baseline: Sequence[float], variant: Sequence[float], pair: tuple[str, str]
+) -> list[Drift]:
     """The sides that halve or double, whatever the other does, the stronger one first: their levels are of no state."""
-    found = []
+    drifts = []
     for name, values in zip(pair, (baseline, variant), strict=True):
-        own = course([math.log(value) for value in values if value > 0])
-        if own is not None and own.p <= SURE and abs(own.change) >= HALVES:
-            found.append((abs(own.change), Drift(name, _value(own.first), _value(own.last))))
-    return [drift for _, drift in sorted(found, reverse=True)]
+        own = fit_trend([math.log(value) for value in values if value > 0])
+        if own is not None and own.p <= SURE and abs(own.total_change) >= HALVES:
+            drifts.append((abs(own.total_change), Drift(name, _value(own.first), _value(own.last))))
+    return [drift for _, drift in sorted(drifts, reverse=True)]
 
 
 def _value(logarithm: float) -> float:
     """A line through the largest numbers that there are ends beyond them."""
-    return math.exp(min(logarithm, MOST_LOG))
+    return math.exp(min(logarithm, MAX_LOG))
 
 
-def _averaged(values: Sequence[float]) -> list[float]:
+def _average_stretches(values: Sequence[float]) -> list[float]:
     """As they are, or the means of stretches of equal length; a rest at the beginning is left out."""
     each = max(1, len(values) // _POINTS)
     start = len(values) % each

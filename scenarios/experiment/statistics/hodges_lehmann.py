@@ -17,7 +17,7 @@ _SLACK = 20  # an end may lie n/20 ranks outside of the exact one: less than 0.0
 _STEPS = 200  # a bisection of any two floats needs fewer; it only bounds the search
 
 
-class Ends(NamedTuple):
+class WalshEnds(NamedTuple):
     """The middle average and those `critical` places from either end."""
 
     middle: float
@@ -37,22 +37,22 @@ def walsh_averages(values: Sequence[float], weights: Sequence[float] | None = No
     return sorted([(a + b) / (u + v) for i, (a, u) in enumerate(weighted) for b, v in weighted[i:]])
 
 
-def ends(values: Sequence[float], weights: Sequence[float] | None, critical: int) -> Ends:
+def walsh_ends(values: Sequence[float], weights: Sequence[float] | None, critical: int) -> WalshEnds:
     """Of `critical` averages left out at either end; with more than 120 values at most n/20 too few are left out."""
     if len(values) <= _LISTED_UP_TO:
         averages = walsh_averages(values, weights)
-        return Ends(median(averages), averages[critical], averages[len(averages) - 1 - critical])
+        return WalshEnds(median(averages), averages[critical], averages[len(averages) - 1 - critical])
     weights = [1.0] * len(values) if weights is None else weights
     pairs = len(values) * (len(values) + 1) // 2
     slack = max(1, len(values) // _SLACK)
     mirrored = [-value for value in values]
-    middle = _below(values, weights, (pairs + slack) // 2, slack)
-    low = _below(values, weights, critical, slack)
-    high = -_below(mirrored, weights, critical, slack)
-    return Ends(min(max(middle, low), high), low, high)
+    middle = _point_below(values, weights, (pairs + slack) // 2, slack)
+    low = _point_below(values, weights, critical, slack)
+    high = -_point_below(mirrored, weights, critical, slack)
+    return WalshEnds(min(max(middle, low), high), low, high)
 
 
-def _below(values: Sequence[float], weights: Sequence[float], target: int, slack: int) -> float:
+def _point_below(values: Sequence[float], weights: Sequence[float], target: int, slack: int) -> float:
     """A point with at most `target` averages below it, and at least `target - slack` unless many are equal."""
     low, high = min(values), max(values)
     at_low, at_high = 0, len(values) * (len(values) + 1) // 2

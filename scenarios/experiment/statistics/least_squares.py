@@ -23,16 +23,16 @@ class Coefficient(NamedTuple):
         return t_quantile(1 - alpha / 2, self.freedom) * self.error
 
     @property
-    def ci95(self) -> tuple[float, float]:
+    def interval_95(self) -> tuple[float, float]:
         half = self.half_width()
         return self.value - half, self.value + half
 
     @property
-    def p(self) -> float:
+    def p_value_of_zero(self) -> float:
         return p_value(self.value, self.error, self.freedom)
 
 
-class Fit(NamedTuple):
+class LeastSquaresFit(NamedTuple):
     """Coefficients, the diagonal of (X'X)^-1, the residual sum of squares and what is left to estimate it from."""
 
     values: list[float]
@@ -41,7 +41,7 @@ class Fit(NamedTuple):
     freedom: int
     correlation: float
 
-    def estimate(self, k: int) -> Coefficient:
+    def coefficient_at(self, k: int) -> Coefficient:
         variance = self.squares / self.freedom
         root = math.sqrt(1 - self.correlation * self.correlation)
         noise = math.sqrt(variance) / root if root > 0.1 else math.sqrt(variance)
@@ -56,41 +56,43 @@ def p_value(value: float, error: float, freedom: int) -> float:
     return min(1.0, 2 * t_tail(abs(value) / error, freedom))
 
 
-def least_squares(columns: Sequence[Sequence[float]], ys: Sequence[float], correlation: float) -> Fit | None:
+def least_squares(
+    columns: Sequence[Sequence[float]], ys: Sequence[float], correlation: float
+) -> LeastSquaresFit | None:
     """`correlation` (0..1): of neighbouring errors. At 1 a constant column is lost in the differences: 0 is given.
 
     None where the columns depend on each other, or are as many as the observations.
     """
     root = math.sqrt(1 - correlation * correlation)
 
-    def whitened(column: Sequence[float]) -> list[float]:
+    def whiten(column: Sequence[float]) -> list[float]:
         return [root * column[0], *(b - correlation * a for a, b in pairwise(column))]
 
     freedom = len(ys) - len(columns)
     if freedom < 1:
         return None
-    design = [whitened(column) for column in columns]
-    target = whitened(ys)
+    design = [whiten(column) for column in columns]
+    target = whiten(ys)
     there = [k for k, column in enumerate(design) if math.fsum(a * a for a in column) > _NOTHING]
-    inverse = _inverse([[_product(design[i], design[k]) for k in there] for i in there])
+    inverse = _invert_matrix([[_dot_product(design[i], design[k]) for k in there] for i in there])
     if inverse is None:
         return None
-    moments = [_product(design[k], target) for k in there]
+    moments = [_dot_product(design[k], target) for k in there]
     values, spreads = [0.0] * len(columns), [0.0] * len(columns)
     for i, k in enumerate(there):
-        values[k], spreads[k] = _product(inverse[i], moments), inverse[i][i]
+        values[k], spreads[k] = _dot_product(inverse[i], moments), inverse[i][i]
     rest = [
         y - math.fsum(c * column[i] for c, column in zip(values, design, strict=True))
         for i, y in enumerate(target)
     ]
-    return Fit(values, spreads, _product(rest, rest), freedom, correlation)
+    return LeastSquaresFit(values, spreads, _dot_product(rest, rest), freedom, correlation)
 
 
-def _product(a: Sequence[float], b: Sequence[float]) -> float:
+def _dot_product(a: Sequence[float], b: Sequence[float]) -> float:
     return math.fsum(p * q for p, q in zip(a, b, strict=True))
 
 
-def _inverse(matrix: Sequence[Sequence[float]]) -> list[list[float]] | None:
+def _invert_matrix(matrix: Sequence[Sequence[float]]) -> list[list[float]] | None:
     """Gauss and Jordan's, with pivots; None where it has none."""
     size = len(matrix)
     rows = [[*row, *(float(i == k) for k in range(size))] for i, row in enumerate(matrix)]

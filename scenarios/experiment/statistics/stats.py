@@ -22,7 +22,7 @@ from statistics import median, stdev
 from typing import Literal, NamedTuple, TypeAlias
 
 from scenarios.experiment.statistics.distributions import binomial_tail, signed_rank_critical, t_quantile
-from scenarios.experiment.statistics.hodges_lehmann import ends
+from scenarios.experiment.statistics.hodges_lehmann import walsh_ends
 
 Better = Literal["more", "less"]
 
@@ -84,15 +84,15 @@ def log_ratio(baseline: Sequence[float], variant: Sequence[float], better: Bette
     return None if value is None else value.log_ratio
 
 
-def difference(baseline: Sequence[float], variant: Sequence[float]) -> float:
+def mean_difference(baseline: Sequence[float], variant: Sequence[float]) -> float:
     """variant - baseline of one group's blocks, in the metric's own unit and direction."""
     return math.fsum(variant) / len(variant) - math.fsum(baseline) / len(baseline)
 
 
 def slower_pairs(sides: Sequence[Sides]) -> float:
     """Of all pairs of a baseline's and a variant's block, over all groups, the share in which the variant is slower."""
-    baseline = [value for one, _ in sides for value in one]
-    variant = [value for _, other in sides for value in other]
+    baseline = [value for baseline_values, _ in sides for value in baseline_values]
+    variant = [value for _, variant_values in sides for value in variant_values]
     return sum(b < a for a in baseline for b in variant) / max(1, len(baseline) * len(variant))
 
 
@@ -115,21 +115,21 @@ def calm_weights(scatters: Sequence[float]) -> list[float]:
     return weights
 
 
-def deviation(values: Sequence[float]) -> float:
+def sample_deviation(values: Sequence[float]) -> float:
     """The sample's standard deviation; two values at least."""
     mean = math.fsum(values) / len(values)
     return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
 
 
-def student(values: Sequence[float], alpha: float, floor: float = 0.0) -> Spread:
+def student_interval(values: Sequence[float], alpha: float, floor: float = 0.0) -> Spread:
     """The mean with Student's interval; two values at least. `floor`: the least deviation to reckon with."""
     n = len(values)
     mean = math.fsum(values) / n
-    half = t_quantile(1.0 - alpha / 2, n - 1) * max(floor, deviation(values)) / math.sqrt(n)
+    half = t_quantile(1.0 - alpha / 2, n - 1) * max(floor, sample_deviation(values)) / math.sqrt(n)
     return Spread(mean, mean - half, mean + half)
 
 
-def over_groups(
+def interval_over_groups(
     values: Sequence[float],
     alpha: float = 0.05,
     weights: Sequence[float] | None = None,
@@ -145,9 +145,9 @@ def over_groups(
         return None
     critical = signed_rank_critical(n, alpha)
     if critical is not None:
-        return Spread(*ends(values, weights, critical))
-    estimate = ends(values, weights, 0).middle
-    _, low, high = student(values, alpha, floor)
+        return Spread(*walsh_ends(values, weights, critical))
+    estimate = walsh_ends(values, weights, 0).middle
+    _, low, high = student_interval(values, alpha, floor)
     return Spread(estimate, min(low, estimate), max(high, estimate))
 
 
@@ -160,17 +160,17 @@ STRETCHES = 8
 
 
 def level_interval(
-    values: Sequence[float], beside: float | None = None
+    values: Sequence[float], given_value: float | None = None
 ) -> tuple[float, tuple[float, float] | None]:
     """The median of blocks or slices in the order measured, and its 95 % interval; None where they are too few.
 
-    The interval is Student's, of the medians of up to eight stretches: neighbours in time are correlated. `beside`: the
-    value that stands beside the effect (`levels`); it takes the median's place.
+    The interval is Student's, of the medians of up to eight stretches: neighbours in time are correlated.
+    `given_value`: the value that stands beside the effect (`levels`); it takes the median's place.
     """
-    if beside is not None and (middle := median(values)) > 0:
+    if given_value is not None and (middle := median(values)) > 0:
         _, ends = level_interval(values)
-        scale = beside / middle
-        return beside, None if ends is None else (scale * ends[0], scale * ends[1])
+        scale = given_value / middle
+        return given_value, None if ends is None else (scale * ends[0], scale * ends[1])
     middle = median(values)
     stretches = min(STRETCHES, len(values) // 2)
     if stretches < 3:
@@ -195,9 +195,9 @@ def percentile_ns(pairs: Iterable[tuple[int, int]], share: float) -> int | None:
     counts: dict[int, int] = {}
     for upper, count in pairs:
         counts[upper] = counts.get(upper, 0) + count
-    total, seen = sum(counts.values()), 0
+    total, count_so_far = sum(counts.values()), 0
     for upper in sorted(counts):
-        seen += counts[upper]
-        if seen >= share * total:
+        count_so_far += counts[upper]
+        if count_so_far >= share * total:
             return upper
     return None

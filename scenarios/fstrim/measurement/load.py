@@ -44,24 +44,24 @@ class BuiltIn:
         self.churn = ChurnBench(host, private, leaves, ground.seed + 1, budget)
 
     async def prepare(self, tell: Progress) -> None:
-        await self.reads.prepare(tell, (REFERENCE_ID,))
+        await self.reads.prepare_files(tell, (REFERENCE_ID,))
 
-    async def block(self, seconds: float, most_bytes: int) -> Measured:
+    async def measure_block(self, seconds: float, most_bytes: int) -> Measured:
         """New files, kept until `delete`."""
-        return await self.churn.block(seconds, most_bytes)
+        return await self.churn.measure_block(seconds, most_bytes)
 
     async def reference(self, seconds: float) -> Measured:
         """Reads of a file that stays as it is."""
-        return await self.reads.block(REFERENCE_ID, seconds)
+        return await self.reads.measure_block(REFERENCE_ID, seconds)
 
     async def delete(self) -> int:
         """What the blocks left; bytes. Returns when they count as free."""
         deleted = await self.churn.delete()
-        await self.churn.sync()
+        await self.churn.sync_until_free()
         return deleted
 
-    async def quiesce(self) -> None:
-        await self.reads.quiesce()
+    async def wait_until_idle(self) -> None:
+        await self.reads.wait_until_idle()
 
     async def close(self) -> None:
         await self.churn.close()
@@ -82,7 +82,7 @@ class OwnCommand(BuiltIn):
         self.budget = ground.budget
         self._last_bytes = 0
 
-    async def block(self, seconds: float, most_bytes: int) -> Measured:
+    async def measure_block(self, seconds: float, most_bytes: int) -> Measured:
         if self.budget.spent_bytes + self._last_bytes > self.budget.most_bytes:
             raise NotApplicable(
                 f"one more run of the command would write more than the {units.size(self.budget.most_bytes)} of a "
@@ -90,12 +90,12 @@ class OwnCommand(BuiltIn):
             )
         before = self._written()
         try:
-            measured = await self.command.block(most_bytes=self.budget.left_bytes)
+            measured = await self.command.measure_block(most_bytes=self.budget.left_bytes)
         except NotApplicable:
             await self.delete()  # what is not on the disk yet never gets there
             self._spend(before)
             raise
-        await self.command.quiesce()
+        await self.command.wait_until_idle()
         self._spend(before)
         took = measured.values["seconds"]
         return msgspec.structs.replace(
@@ -104,7 +104,7 @@ class OwnCommand(BuiltIn):
 
     def _spend(self, before: int) -> None:
         self._last_bytes = max(0, self._written() - before)
-        self.budget.spend(self._last_bytes, self._last_bytes)
+        self.budget.charge(self._last_bytes, self._last_bytes)
 
     def _written(self) -> int:
         return moved_bytes(self.host, self.leaves, "write") or 0

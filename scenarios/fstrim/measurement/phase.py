@@ -10,7 +10,7 @@ from scenarios import events as ev
 from scenarios.experiment.schedule.guarded import GuardedBlocks
 from scenarios.fstrim.measurement.load import CHURN_ID, REFERENCE_ID, BuiltIn
 from scenarios.fstrim.measurement.trim import LEAST_BLOCK_S, Pattern, again_at_most
-from scenarios.guards.watch import Watch
+from scenarios.guards.watch import InterferenceWatch
 from scenarios.model import Run
 from scenarios.plan import Workload
 
@@ -48,7 +48,7 @@ class Blocks:
         loads: Sequence[Workload],
         pattern: Pattern,
         block_bytes: int,
-        watch: Watch | None,
+        watch: InterferenceWatch | None,
     ) -> None:
         self.run = run
         self.engine = engine
@@ -64,7 +64,7 @@ class Blocks:
     async def warm_up(self) -> int:
         """Starts the workers, and tells caches from disks; never counted. Bytes written."""
         if self.watch is not None:
-            await self.watch.settle()
+            await self.watch.look_before_first_block()
             self._check()
         if self.load.id != CHURN_ID:
             await self._block(self.control, "warmup", "warmup", 0)
@@ -118,21 +118,21 @@ class Blocks:
     ) -> tuple[Measured, bool]:
         async def block() -> Measured:
             if load.id != REFERENCE_ID:
-                return await self.engine.block(self.pattern.block_s, self.block_bytes)
+                return await self.engine.measure_block(self.pattern.block_s, self.block_bytes)
             measured = await self.engine.reference(self.pattern.reference_s)
             self.cached = cache_check(measured) or self.cached
             return measured
 
         measured, disturbed = await self.blocks.measure(load.id, variant, block, group=number, phase=label)
-        await self.engine.quiesce()
-        waits = await self.blocks.spare(load.id, number)
+        await self.engine.wait_until_idle()
+        waits = await self.blocks.spare_others(load.id, number)
         self._check()
         return measured, bool(disturbed or waits)
 
     def _check(self) -> None:
-        if self.blocks.stopped:
-            raise Stopped(self.blocks.stopped)
+        if self.blocks.stop_reason:
+            raise Stopped(self.blocks.stop_reason)
 
     def _progress(self, name: str, done: int) -> None:
         left = (self.pattern.blocks - done) * (self.pattern.block_s + self.pattern.reference_s)
-        self.run.progress(name, f"{self.load.title}: block {done + 1} of {self.pattern.blocks}", left)
+        self.run.emit_progress(name, f"{self.load.title}: block {done + 1} of {self.pattern.blocks}", left)

@@ -15,10 +15,10 @@ from probes.bench.disk.budget import WriteBudget
 from probes.host import Host
 from probes.system.disk.diskstats import disk_counters
 from probes.types import Absent
-from scenarios.experiment.before_after import LEAST_BLOCKS
+from scenarios.experiment.before_after import MIN_BLOCKS
 from scenarios.fstrim.measurement.load import CHURN_ID
 from scenarios.fstrim.trim_setup import MOST_A_BLOCK, TrimSetup
-from scenarios.model import Run, Usage
+from scenarios.model import Run, UsageError
 
 LEAST_BLOCK_S = 0.5  # a block alone; a shorter one shows the drive's cache, not the drive
 LEAST_PAIR_S = 0.5  # a block with its reference beside it
@@ -36,10 +36,12 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
 
     def for_budget(self, budget_s: float, phases: int) -> Pattern:
         """`budget_s` of measuring: fewer blocks before shorter ones. Raises Usage where it is too short for any."""
-        need = phases * LEAST_BLOCKS * LEAST_PAIR_S
+        need = phases * MIN_BLOCKS * LEAST_PAIR_S
         if budget_s < need:
-            raise Usage(f"a budget of {budget_s:.0f} s is too short; give --budget {math.ceil(need)} or more")
-        blocks = max(LEAST_BLOCKS, min(self.blocks, int(budget_s / phases / LEAST_PAIR_S)))
+            raise UsageError(
+                f"a budget of {budget_s:.0f} s is too short; give --budget {math.ceil(need)} or more"
+            )
+        blocks = max(MIN_BLOCKS, min(self.blocks, int(budget_s / phases / LEAST_PAIR_S)))
         each = budget_s / phases / blocks
         return msgspec.structs.replace(
             self, blocks=blocks, block_s=each * 0.8, reference_s=min(2.0, each * 0.2)
@@ -48,7 +50,7 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
     def for_idle(self, idle_s: float) -> Pattern:
         """Another length of the control. Raises Usage."""
         if not 1 <= idle_s <= 3600:
-            raise Usage(f"--idle {idle_s:g} is not between 1 and 3600 seconds")
+            raise UsageError(f"--idle {idle_s:g} is not between 1 and 3600 seconds")
         rest_s, most_s = min(self.rest_s, idle_s / 2), min(self.settle_at_most_s, idle_s)
         return msgspec.structs.replace(self, idle_s=idle_s, rest_s=rest_s, settle_at_most_s=most_s)
 
@@ -142,7 +144,7 @@ async def _rest(run: Run, leaves: Sequence[str], pattern: Pattern, ended: float)
         if at - ended >= pattern.settle_at_most_s:
             return max(0.0, counted_since - ended) if at - counted_since >= pattern.rest_s else None
         left_s = max(0.0, pattern.rest_s - (at - quiet_since))
-        run.progress("trim", "waiting until the disk is idle", left_s)
+        run.emit_progress("trim", "waiting until the disk is idle", left_s)
         await run.clock.sleep(min(LOOK_S, pattern.rest_s))
 
 
@@ -166,14 +168,14 @@ def after_warm_up(
 
     def each(blocks: int) -> int:
         with_again = blocks + again_at_most(blocks)
-        by_wear = budget.left_bytes / budget.amplification(CHURN_ID) / (phases * with_again)
+        by_wear = budget.left_bytes / budget.write_amplification(CHURN_ID) / (phases * with_again)
         return max(1, int(min(by_wear, layout.by_space(with_again), MOST_A_BLOCK)))
 
     usual = min(layout.block_bytes, each(pattern.blocks))
     if usual >= need:
         return BlockSize(pattern, usual)
-    counts = range(pattern.blocks, LEAST_BLOCKS - 1, -1)
-    blocks = next((n for n in counts if each(n) >= need), min(LEAST_BLOCKS, pattern.blocks))
+    counts = range(pattern.blocks, MIN_BLOCKS - 1, -1)
+    blocks = next((n for n in counts if each(n) >= need), min(MIN_BLOCKS, pattern.blocks))
     size = min(need, each(blocks))
     text = (
         f"at the {units.rate(bytes_per_s)} of the warm-up a block of {units.size(usual)} would last "

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from probes.bench.placement import PlacedSlice, Placement, PlacementBench, Seat
+from probes.bench.placement import PlacedSlice, PlacementBench, Seat, WorkerPlacement
 from probes.bench.run.perf_events import Clocks
 from probes.host import Host
 from probes.system.processor.topology import ROOT
@@ -63,7 +63,7 @@ def loads() -> tuple[CpuLoad, ...]:
 
 
 class Crowd(msgspec.Struct, frozen=True):
-    """So many workers, each on a CPU of its own: `cores` first, siblings after them."""
+    """So many workers, each on a CPU of its own: `usable_cores` first, siblings after them."""
 
     id: str
     cpus: tuple[int, ...]
@@ -102,7 +102,7 @@ class CpuResult(msgspec.Struct, frozen=True, kw_only=True):
 
 def crowds(usable: UsableCpus) -> tuple[Crowd, Crowd | None, Crowd | None]:
     """One core, all cores (None: there is one), all threads (None: no core has several)."""
-    cores = [sorted(core) for core in usable.cores()]
+    cores = [sorted(core) for core in usable.usable_cores()]
     firsts = tuple(core[0] for core in cores)[:MOST_WORKERS]
     rest = tuple(n for core in cores for n in core[1:])
     one = Crowd("one", firsts[:1], 1)
@@ -134,7 +134,7 @@ class CpuBench:
         cells += [("clock", self._turn()), ("system-call", self._turn())]
         self._rng.shuffle(cells)
         for work, crowd in cells:
-            taken = await self._bench.slice(work, _placement(crowd), SLICE_S)
+            taken = await self._bench.measure_slice(work, _placement(crowd), SLICE_S)
             self._slices[work, crowd.id].append(taken)
         self.told = [
             RoundValue(load.title, CROWDS[crowd], _value(load, slices[-1]), load.unit)
@@ -165,8 +165,8 @@ class CpuBench:
         else as cpufreq tells it.
         """
         crowd = self._cores or self._one
-        counted = Clocks(self._bench.pids)
-        running = asyncio.ensure_future(self._bench.slice("floating", _placement(crowd), SUSTAINED_S))
+        counted = Clocks(self._bench.all_pids)
+        running = asyncio.ensure_future(self._bench.measure_slice("floating", _placement(crowd), SUSTAINED_S))
         seen: list[int] = []
         try:
             while not running.done():
@@ -230,8 +230,8 @@ class CpuBench:
         return {cpu: sum(shares) / len(shares) for cpu, shares in got.items()}
 
 
-def _placement(crowd: Crowd) -> Placement:
-    return Placement(crowd.id, crowd.id, tuple(Seat((cpu,)) for cpu in crowd.cpus))
+def _placement(crowd: Crowd) -> WorkerPlacement:
+    return WorkerPlacement(crowd.id, crowd.id, tuple(Seat((cpu,)) for cpu in crowd.cpus))
 
 
 def _steps(count: int) -> tuple[int, ...]:

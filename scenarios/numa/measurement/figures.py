@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from scenarios.experiment.statistics.stats import over_groups
+from scenarios.experiment.statistics.stats import interval_over_groups
 
 
 class RoundValue(NamedTuple):
@@ -36,7 +36,7 @@ def figure(values: Sequence[float]) -> RoundsFigure | None:
     logs = [math.log(value) for value in values if value > 0 and math.isfinite(value)]
     if not logs:
         return None
-    spread = over_groups(logs)
+    spread = interval_over_groups(logs)
     if spread is None:
         return RoundsFigure(math.exp(logs[0]), None, None, 1)
     return RoundsFigure(math.exp(spread.estimate), math.exp(spread.low), math.exp(spread.high), len(logs))

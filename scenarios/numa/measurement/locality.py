@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from probes.bench.disk.budget import WriteBudget
-from probes.bench.disk.refusals import Suitability, suitability
+from probes.bench.disk.refusals import Suitability, check_suitability
 from probes.bench.disk.storage import StorageBench
-from probes.bench.engine.pool import Crew
+from probes.bench.engine.pool import SharedWorkers
 from probes.bench.measured import NotApplicable
 from probes.bench.workloads import load_of, prepared_bytes
 from probes.host import Host
@@ -17,10 +17,10 @@ from probes.types import Absent
 from scenarios import events as ev
 from scenarios.cpus.usable import UsableCpus
 from scenarios.experiment.budget import Budget
-from scenarios.experiment.experiment import Experiment
-from scenarios.experiment.load_schedule import ScheduledLoad, campaign
-from scenarios.experiment.schedule.blocks import Blocks
-from scenarios.files.variant_bench import StorageVariantBench, workload
+from scenarios.experiment.experiment import LoadExperiment
+from scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
+from scenarios.experiment.schedule.blocks import BlockScheduler
+from scenarios.files.variant_bench import StorageVariantBench, engine_workload
 from scenarios.guards.watch import watch_for
 from scenarios.model import Run, own_directory
 from scenarios.plan import Variant, Workload, Written
@@ -50,7 +50,9 @@ class NodeDirectory(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def workloads(self) -> tuple[Workload, ...]:
-        made = (workload(load_of(i), self.fit.size_bytes, self.fit.directory, slices=False) for i in LOADS)
+        made = (
+            engine_workload(load_of(i), self.fit.size_bytes, self.fit.directory, slices=False) for i in LOADS
+        )
         return tuple(
             msgspec.structs.replace(
                 w,
@@ -78,8 +80,12 @@ def find(host: Host, directory: str, usable: UsableCpus) -> NodeDirectory | str:
     if table is None or len(nodes) < 2:
         return "one node has CPUs: no CPU is far from the disk"
     # A small disk is measured with a small file: what a run may fill of it is bounded.
-    fits = (suitability(host, directory, explicit=True, size_bytes=size, workloads=LOADS) for size in SIZES)
-    fit = next((fit for fit in fits if not fit.refusal), None) or suitability(host, directory, explicit=True)
+    fits = (
+        check_suitability(host, directory, explicit=True, size_bytes=size, workloads=LOADS) for size in SIZES
+    )
+    fit = next((fit for fit in fits if not fit.refusal), None) or check_suitability(
+        host, directory, explicit=True
+    )
     if fit.refusal or fit.placement is None:
         return fit.refusal or f"{directory}: its disk is not known"
     leaves = tuple(fit.placement.leaves)
@@ -109,7 +115,7 @@ class LocalityVariantBench(StorageVariantBench):
         super().__init__(variant, bench, msgspec.structs.replace(load, id=load.id.removeprefix("disk-")))
         self._cpus, self._pids = cpus, pids
 
-    async def activate(self) -> None:
+    async def make_active(self) -> None:
         for pid in self._pids():
             try:
                 os.sched_setaffinity(pid, self._cpus)
@@ -121,12 +127,12 @@ class LocalityVariantBench(StorageVariantBench):
 
 async def measure(
     run: Run, place: NodeDirectory, budget_s: float, family: int
-) -> dict[str, list[ev.Verdict]]:
+) -> dict[str, list[ev.RunVerdict]]:
     """Writes the file, reads it from both sides, gives the verdicts."""
-    crew = Crew()
-    verdicts: dict[str, list[ev.Verdict]] = {}
+    crew = SharedWorkers()
+    verdicts: dict[str, list[ev.RunVerdict]] = {}
 
-    def done(experiment: Experiment) -> None:
+    def done(experiment: LoadExperiment) -> None:
         verdicts[experiment.workload.id] = experiment.verdicts
 
     async with own_directory(run, place.fit.directory) as private:
@@ -141,18 +147,18 @@ async def measure(
             crew=crew,
         )
         try:
-            with run.step("disk", "write the test file"):
-                await bench.prepare(None, LOADS)
+            with run.begin_step("disk", "write the test file"):
+                await bench.prepare_files(None, LOADS)
             watch = watch_for(run, place.leaves, directories=[place.fit.directory])
             entries = []
             for load in place.workloads:
                 variants = [
-                    LocalityVariantBench(name, bench, load, cpus, lambda: crew.pool.pids)
+                    LocalityVariantBench(name, bench, load, cpus, lambda: crew.pool.all_pids)
                     for name, cpus in ((DISK_NEAR, place.near), (DISK_FAR, place.far))
                 ]
-                await variants[0].ready()
-                entries.append(ScheduledLoad(Blocks(run, load, variants, watch), done))
-            await campaign(run, Budget(budget_s, run.clock), entries, family=family)
+                await variants[0].start_workers()
+                entries.append(ScheduledLoad(BlockScheduler(run, load, variants, watch), done))
+            await run_campaign(run, Budget(budget_s, run.clock), entries, family=family)
         finally:
             await bench.close()
             await crew.pool.close()

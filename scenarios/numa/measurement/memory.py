@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import msgspec
 
 from probes.bench.engine.pool import WorkerFailed
-from probes.bench.placement import Placement, PlacementBench, Seat
+from probes.bench.placement import PlacementBench, Seat, WorkerPlacement
 from probes.host import Host
 from probes.system.nodes.memory import memory
 from probes.system.nodes.numa import Numa
@@ -157,12 +157,12 @@ class MemoryBench:
         target = self._targets[at]
         node = target.memory_node if self._bind else None
         cpus = target.cpus[:MOST_COPIERS] if what == "all" else target.cpus[:1]
-        place = Placement(what, what, tuple(Seat((cpu,), node) for cpu in cpus))
+        place = WorkerPlacement(what, what, tuple(Seat((cpu,), node) for cpu in cpus))
         copying = what in ("all", "one")
         size = self.copied if copying else self.chased
         page = what if what in ("small", "huge") else ""
         try:
-            taken = await self._bench.slice(
+            taken = await self._bench.measure_slice(
                 "copy" if copying else "chase", place, SLICE_S, size_bytes=size, page=page
             )
         except WorkerFailed as failed:
@@ -200,7 +200,7 @@ class MemoryBench:
 
 def _firsts(usable: UsableCpus, cpus: frozenset[int]) -> tuple[int, ...]:
     """One CPU of each core."""
-    return tuple(sorted(map(min, usable.cores(cpus))))
+    return tuple(sorted(map(min, usable.usable_cores(cpus))))
 
 
 def _last_level_bytes(found: tuple[Cache, ...]) -> int:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import msgspec
 
 from probes.bench.engine.pool import WorkerFailed
-from probes.bench.measured import Measured, Train, Unfit
-from probes.bench.placement import BYTES, CALLS, PlacedSlice, Placement, PlacementBench
-from scenarios.experiment.schedule.trains import Trains
+from probes.bench.measured import Measured, MeasuredBatch, VariantsUnfit
+from probes.bench.placement import BYTES, CALLS, PlacedSlice, PlacementBench, WorkerPlacement
+from scenarios.experiment.schedule.trains import BatchSource
 from scenarios.plan import Metric
 
 FIRST_SLICE_S = 0.03
@@ -21,7 +21,7 @@ THROUGHPUT, CPU_TIME, LATENCY = "throughput", "CPU time", "latency"
 class PlacementSide(msgspec.Struct, frozen=True):
     """One variant: where the workers sit and what pages they use."""
 
-    placement: Placement
+    placement: WorkerPlacement
     page: str = ""
 
     @property
@@ -41,7 +41,7 @@ def metrics(work: str) -> tuple[Metric, ...]:
     return (Metric(THROUGHPUT, "loops/s"), Metric(CPU_TIME, "µs/loop", better="less"))
 
 
-class PlacedTrains(Trains):
+class PlacedTrains(BatchSource):
     """One load on all sides. Each slice is an order of its own to the workers: moving them costs a millisecond."""
 
     def __init__(
@@ -50,13 +50,13 @@ class PlacedTrains(Trains):
         self._bench, self._work, self._sides, self._size = bench, work, tuple(sides), size_bytes
 
     @property
-    def variants(self) -> tuple[str, ...]:
+    def variant_names(self) -> tuple[str, ...]:
         return tuple(side.id for side in self._sides)
 
-    async def ready(self) -> Train:
-        return await self.train(range(len(self._sides)), FIRST_SLICE_S, quarters=True)
+    async def start_workers(self) -> MeasuredBatch:
+        return await self.measure_batch(range(len(self._sides)), FIRST_SLICE_S, quarters=True)
 
-    async def train(
+    async def measure_batch(
         self,
         order: Sequence[int],
         slice_s: float,
@@ -64,7 +64,7 @@ class PlacedTrains(Trains):
         onset_s: float = 0.0,
         quarters: bool = False,
         places: Sequence[int] = (),
-    ) -> Train:
+    ) -> MeasuredBatch:
         """Raises Unfit for the side whose workers or memory cannot be where they should."""
         began = time.monotonic()
         slices: list[PlacedSlice] = []
@@ -72,7 +72,7 @@ class PlacedTrains(Trains):
             slices.append(await self._slice(self._sides[number], slice_s, onset_s, quarters))
         values = [_values(taken) for taken in slices]
         names = [metric.name for metric in metrics(self._work)]
-        return Train(
+        return MeasuredBatch(
             seconds=time.monotonic() - began,
             slice_s=slice_s,
             order=list(order),
@@ -90,7 +90,7 @@ class PlacedTrains(Trains):
         self, side: PlacementSide, slice_s: float, onset_s: float, quarters: bool
     ) -> PlacedSlice:
         try:
-            return await self._bench.slice(
+            return await self._bench.measure_slice(
                 self._work,
                 side.placement,
                 slice_s,
@@ -100,9 +100,9 @@ class PlacedTrains(Trains):
                 quarters=quarters,
             )
         except WorkerFailed as failed:
-            raise Unfit((side.id,), str(failed)) from failed
+            raise VariantsUnfit((side.id,), str(failed)) from failed
 
-    def without(self, variants: Sequence[str]) -> Trains:
+    def without_variants(self, variants: Sequence[str]) -> BatchSource:
         kept = [side for side in self._sides if side.id not in variants]
         return PlacedTrains(self._bench, self._work, kept, self._size)
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from probes.bench.measured import Measured, NotApplicable, Train, Unfit
+from probes.bench.measured import Measured, MeasuredBatch, NotApplicable, VariantsUnfit
 from probes.bench.net.network import Network
 from probes.bench.net.route_set import RouteSet
-from scenarios.experiment.schedule.trains import Trains
+from scenarios.experiment.schedule.trains import BatchSource
 from scenarios.model import Clock
 from scenarios.rpfilter.measurement.variants import Compared, Trial
 
@@ -24,13 +24,13 @@ class NetworkVariantBench:
         self._compared = compared
         self.variant = compared.variant.id
 
-    async def activate(self) -> None:
-        await self._bench.activate(self._compared.treatment, offload=self._compared.offload)
+    async def make_active(self) -> None:
+        await self._bench.make_active(self._compared.treatment, offload=self._compared.offload)
 
-    async def block(self, seconds: float) -> Measured:
+    async def measure_block(self, seconds: float) -> Measured:
         return await self._bench.measure(self._trial.load, self._trial.protocol, seconds)
 
-    async def quiesce(self) -> None:
+    async def wait_until_idle(self) -> None:
         await self._clock.sleep(_SETTLE_S)
 
 
@@ -53,13 +53,13 @@ class Pairs:
             self._count = number + 1
 
 
-class NetworkTrains(Trains):
+class NetworkTrains(BatchSource):
     """For small packets."""
 
     def __init__(
         self, bench: Network, pairs: Pairs, trial: Trial, numbers: Mapping[str, int] | None = None
     ) -> None:
-        """`numbers`: by variant, its pair of namespaces; without it the variants are loaded by `ready`."""
+        """`numbers`: by variant, its pair of namespaces; without it the variants are loaded by `start_workers`."""
         self._bench = bench
         self._pairs = pairs
         self._trial = trial
@@ -67,29 +67,29 @@ class NetworkTrains(Trains):
         self._numbers = dict(numbers or {c.variant.id: n for n, c in enumerate(trial.compared)})
 
     @property
-    def variants(self) -> tuple[str, ...]:
+    def variant_names(self) -> tuple[str, ...]:
         return tuple(self._numbers)
 
-    async def ready(self) -> Train:
+    async def start_workers(self) -> MeasuredBatch:
         """Loads and proves every variant in its own pair of namespaces."""
         if not self._loaded:
             await self._load()
             self._loaded = True
-        return await self.train(range(len(self._numbers)), FIRST_SLICE_S)
+        return await self.measure_batch(range(len(self._numbers)), FIRST_SLICE_S)
 
     async def _load(self) -> None:
         await self._pairs.make(len(self._trial.compared))
         unfit: dict[str, str] = {}
         for number, compared in enumerate(self._trial.compared):
             try:
-                await self._bench.activate(compared.treatment, offload=compared.offload, pair=number)
+                await self._bench.make_active(compared.treatment, offload=compared.offload, pair=number)
             except NotApplicable as why:
                 unfit[compared.variant.id] = str(why)
         if unfit:
             self._loaded = True
-            raise Unfit(tuple(unfit), "; ".join(dict.fromkeys(unfit.values())))
+            raise VariantsUnfit(tuple(unfit), "; ".join(dict.fromkeys(unfit.values())))
 
-    async def train(
+    async def measure_batch(
         self,
         order: Sequence[int],
         slice_s: float,
@@ -97,16 +97,16 @@ class NetworkTrains(Trains):
         onset_s: float = 0.0,
         quarters: bool = False,
         places: Sequence[int] = (),
-    ) -> Train:
+    ) -> MeasuredBatch:
         """The quarters are measured anyway."""
         numbers = list(self._numbers.values())
         names = {str(number): variant for variant, number in self._numbers.items()}
         try:
-            train = await self._bench.train(
+            train = await self._bench.measure_batch(
                 self._trial.protocol, [numbers[n] for n in order], slice_s, onset_s=onset_s
             )
-        except Unfit as why:
-            raise Unfit([names[n] for n in why.variants], str(why)) from None
+        except VariantsUnfit as why:
+            raise VariantsUnfit([names[n] for n in why.variants], str(why)) from None
         place = {number: at for at, number in enumerate(numbers)}
         return msgspec.structs.replace(
             train,
@@ -114,6 +114,6 @@ class NetworkTrains(Trains):
             sides=[train.sides[number] for number in numbers if number < len(train.sides)],
         )
 
-    def without(self, variants: Sequence[str]) -> Trains:
+    def without_variants(self, variants: Sequence[str]) -> BatchSource:
         left = {v: number for v, number in self._numbers.items() if v not in variants}
         return NetworkTrains(self._bench, self._pairs, self._trial, left)

@@ -18,7 +18,7 @@ from probes.system.software.kernel import kernel
 from probes.system.software.tuned import tuned_profile
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
-from scenarios.knowledge.kernels import family, numbers, upstream
+from scenarios.knowledge.kernels import release_family, release_numbers, upstream_numbers
 from scenarios.rules.expression import Value
 from scenarios.rules.table import SubjectRow, part
 
@@ -36,11 +36,11 @@ def host_rows(host: Host) -> list[SubjectRow]:
         "virtual": lambda: _named(virtualisation(host).hypervisor),
         "container": lambda: _named(virtualisation(host).container),
         "release": release,
-        "kernel": upstream(release, core.build if present(core.build) else "")
+        "kernel": upstream_numbers(release, core.build if present(core.build) else "")
         if present(release)
         else release,
-        "build": numbers(release) if present(release) else release,
-        "family": family(release) if present(release) else release,
+        "build": release_numbers(release) if present(release) else release,
+        "family": release_family(release) if present(release) else release,
         "cmdline": core.cmdline,
         "machine": core.machine,
         "vendor": lambda: cpu(host).vendor,

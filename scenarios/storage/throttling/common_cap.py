@@ -4,18 +4,18 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from probes.bench.measured import Train
-from scenarios.events import Verdict
+from probes.bench.measured import MeasuredBatch
+from scenarios.events import RunVerdict
 from scenarios.storage.throttling.caps import SAME, Throttle, near
 from scenarios.storage.throttling.detection import STEP_S, BlockCompletions
 from scenarios.storage.throttling.findings import cap_words
-from scenarios.verdict.verdict import held_equal
+from scenarios.verdict.verdict import as_equal
 
 NEARLY_EQUAL = 0.25  # of the sides' rates: a cap that is shared out slice by slice scatters
 
 
 def courses_of(
-    variants: Sequence[str], counted: Mapping[str, Sequence[Train]], *, shared: bool
+    variants: Sequence[str], counted: Mapping[str, Sequence[MeasuredBatch]], *, shared: bool
 ) -> dict[str, dict[str, list[BlockCompletions]]]:
     """By side and load, the trains that count; of all sides together where they share a device.
 
@@ -34,10 +34,10 @@ def courses_of(
     }
 
 
-def recast(verdict: Verdict, caps: Mapping[str, Throttle]) -> Verdict:
+def recast(verdict: RunVerdict, caps: Mapping[str, Throttle]) -> RunVerdict:
     """`no material difference` with the reason where both sides stand at the same cap; a clear difference stays."""
     base, other = caps.get(verdict.baseline), caps.get(verdict.variant)
-    if base is None or other is None or not (verdict.equal or verdict.undecided):
+    if base is None or other is None or not (verdict.is_equal or verdict.is_undecided):
         return verdict
     if base.unit != other.unit or not near(base.value, other.value, SAME):
         return verdict
@@ -47,10 +47,10 @@ def recast(verdict: Verdict, caps: Mapping[str, Throttle]) -> Verdict:
     figures = msgspec.structs.replace(
         verdict, explain=reason, smallest_effect=None, seconds_to_decide=None, ci95=None, delta_ci95=None
     )
-    return held_equal(figures, reason)
+    return as_equal(figures, reason)
 
 
-def _course(train: Train, sides: Sequence[int]) -> BlockCompletions:
+def _course(train: MeasuredBatch, sides: Sequence[int]) -> BlockCompletions:
     """What these sides finished, by the clock; its seconds are those in which they were served."""
     own = [
         (round((begin - train.begins[0]) / STEP_S), steps)

@@ -15,7 +15,7 @@ from probes.types import present
 from probes.units import amount, duration, number, prefixed, rate
 from scenarios.files.places import ComparedDirectory
 from scenarios.finding import Evidence, Finding, Remedy
-from scenarios.knowledge.disks import offers
+from scenarios.knowledge.disks import cloud_disks
 from scenarios.rules.texts import texts
 from scenarios.storage.results import DirectoryLevel
 from scenarios.storage.throttling.caps import Limit, Throttle, limits_of, paused_by_cpu, throttles
@@ -71,9 +71,9 @@ def limits_below(host: Host, one: ComparedDirectory) -> list[Limit]:
     own = cgroup(host)
     published = [
         Limit(unit, value, ("read", "write"), f"the published cap of {offer.title} ({offer.source})")
-        for disk in ([one.device] if one.device else [])
-        for offer in offers(host, disk)
-        for unit, value in offer.caps(disk).items()
+        for disk in ([one.single_device] if one.single_device else [])
+        for offer in cloud_disks(host, disk)
+        for unit, value in offer.unit_caps(disk).items()
     ]
     return [*(limits_of(own.io, devnos) if isinstance(own, Cgroup) else ()), *published]
 

@@ -25,7 +25,7 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
     fake = EntryPoint("fake", "tests.app.fake_scenario:Fake", "hostdx.scenarios")
-    monkeypatch.setattr(registry, "entry_points", lambda group: [fake])
+    monkeypatch.setattr(registry, "external_entry_points", lambda group: [fake])
 
 
 def typed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

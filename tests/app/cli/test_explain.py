@@ -9,7 +9,7 @@ from app.cli.telling.explain import text_of
 from scenarios import registry
 
 
-@pytest.mark.parametrize("name", registry.names())
+@pytest.mark.parametrize("name", registry.scenario_names())
 def test_every_scenario_is_explained(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["explain", name]) == 0
     shown = capsys.readouterr().out

@@ -14,7 +14,7 @@ from app.cli.measuring.progress import Plain
 from app.cli.measuring.progress_rich import Drawn
 from app.recording.reader import events_of
 from scenarios import events as ev
-from scenarios.disturbance import Culprit, Disturbance
+from scenarios.disturbance import Disturbance, InterferenceCulprit
 
 FIXTURES = sorted((Path(__file__).parents[2] / "fixtures" / "recordings").glob("*.jsonl"))
 # what rich itself writes: colours, cursor up, erase line, cursor on and off
@@ -49,7 +49,7 @@ def test_a_reason_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
     reason = "needs 16 s, 15 s of the budget were left"
     view.show(ev.Note(t=1, text=f"stream: {reason}"))
     view.show(
-        ev.Verdict(
+        ev.RunVerdict(
             t=1,
             workload="stream",
             metric="m",
@@ -59,8 +59,8 @@ def test_a_reason_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
             reason=reason,
         )
     )
-    view.show(ev.Step(t=1, id="s", title="stream", state="skipped", reason=reason))
-    view.show(ev.Step(t=2, id="t", title="next", state="started"))
+    view.show(ev.RunStep(t=1, id="s", title="stream", state="skipped", reason=reason))
+    view.show(ev.RunStep(t=2, id="t", title="next", state="started"))
     assert capsys.readouterr().err.count("\n") == 2
 
 
@@ -84,7 +84,7 @@ def test_who_disturbs_all_along_is_told_once_a_minute(capsys: pytest.CaptureFixt
             t=120,
             kind="cpu",
             disturbance=Disturbance(
-                "cpu", figure=4.0, culprit=Culprit(name="dd", pid=7, rate=1, unit="CPUs")
+                "cpu", figure=4.0, culprit=InterferenceCulprit(name="dd", pid=7, rate=1, unit="CPUs")
             ),
         )
     )

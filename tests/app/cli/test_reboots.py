@@ -55,7 +55,7 @@ def record(
             t=1.0, workload="syscall", variant="one", group=0, index=0, seconds=0.04,
             values={"calls/s": 1000.0 if kernel == "5.10" else 400.0},
         ),
-        ev.Ended(t=2.0, status=status),
+        ev.RunEnded(t=2.0, status=status),
     ]  # fmt: skip
     path = recordings_dir() / f"202611{day:02}T100000Z-kernel-{day}.jsonl"
     path.write_bytes(b"".join(msgspec.json.encode(event) + b"\n" for event in events))

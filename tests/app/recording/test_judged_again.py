@@ -14,10 +14,10 @@ from scenarios import events as ev
 from scenarios.experiment.budget import Pace
 from scenarios.experiment.groups import GroupBlocks
 from scenarios.experiment.judge import Judge
-from scenarios.experiment.reference import change_beside
-from scenarios.experiment.schedule.recorded_trains import slices_of
-from scenarios.experiment.trend import trend
-from scenarios.experiment.wording import effect_words, explanation
+from scenarios.experiment.reference import judge_beside_reference
+from scenarios.experiment.schedule.recorded_trains import slices_in_batch
+from scenarios.experiment.trend import fit_rounds
+from scenarios.experiment.wording import effect_words, explain_verdict
 from scenarios.plan import Metric, Plan
 from tests.fakes import FakeClock
 
@@ -38,16 +38,16 @@ def plan_of(name: str) -> Plan:
     return plan
 
 
-def groups_of(name: str, verdict: ev.Verdict) -> list[GroupBlocks]:
+def groups_of(name: str, verdict: ev.RunVerdict) -> list[GroupBlocks]:
     """Those that counted: undisturbed, and after the slices' length was found anew."""
     found: dict[int, GroupBlocks] = {}
     for event in EVENTS[name]:
         if getattr(event, "workload", None) != verdict.workload:
             continue
-        if isinstance(event, ev.SliceLength) and event.why == "carry-over":
+        if isinstance(event, ev.SliceLengthChosen) and event.why == "carry-over":
             found.clear()
-        elif isinstance(event, ev.Train) and event.phase == "steady" and not event.disturbed:
-            for group, variant, place in slices_of(event):
+        elif isinstance(event, ev.SliceBatch) and event.phase == "steady" and not event.disturbed:
+            for group, variant, place in slices_in_batch(event):
                 values = {metric: each[place] for metric, each in event.values.items()}
                 at = event.places[group - event.group] if event.places else None
                 one = found.setdefault(group, GroupBlocks(group, event.variants, at))
@@ -60,19 +60,19 @@ def groups_of(name: str, verdict: ev.Verdict) -> list[GroupBlocks]:
     return [group for index, group in sorted(found.items()) if not counted or index in counted]
 
 
-def metric_of(name: str, verdict: ev.Verdict) -> Metric:
+def metric_of(name: str, verdict: ev.RunVerdict) -> Metric:
     [load] = [w for w in plan_of(name).workloads if w.id == verdict.workload]
     [metric] = [m for m in load.metrics if m.name == verdict.metric]
     return metric
 
 
-def judged_again(name: str, verdict: ev.Verdict) -> ev.Verdict:
+def judged_again(name: str, verdict: ev.RunVerdict) -> ev.RunVerdict:
     [load] = [w for w in plan_of(name).workloads if w.id == verdict.workload]
     metric = metric_of(name, verdict)
     pair = (verdict.baseline, verdict.variant)
     planned = [
         e.planned_groups
-        for e in of(name, ev.Estimate)
+        for e in of(name, ev.RunningEstimate)
         if (e.workload, e.metric, e.baseline, e.variant) == (load.id, metric.name, *pair)
     ]
     undecided = verdict.verdict == "inconclusive"
@@ -85,16 +85,16 @@ def judged_again(name: str, verdict: ev.Verdict) -> ev.Verdict:
     for group in groups_of(name, verdict):
         judge.add(group, pace)
     why = (verdict.reason or "").split("; ")[0] if undecided else ""
-    again = judge.conclude(verdict.t, pace, why)
+    again = judge.conclude_verdict(verdict.t, pace, why)
     return msgspec.structs.replace(again, seconds=verdict.seconds)  # of a clock, which stood still here
 
 
 JUDGED = [
     (name, verdict)
     for name in EVENTS
-    for verdict in of(name, ev.Verdict)
+    for verdict in of(name, ev.RunVerdict)
     if verdict.groups
-    and of(name, ev.Train) + of(name, ev.Group)
+    and of(name, ev.SliceBatch) + of(name, ev.Group)
     and (
         verdict.ratio is None or verdict.delta is not None
     )  # else box's own: of levels, and no Judge was asked
@@ -102,13 +102,13 @@ JUDGED = [
 
 
 @pytest.mark.parametrize(("name", "verdict"), JUDGED, ids=lambda v: getattr(v, "workload", v))
-def test_the_groups_give_the_same_verdict(name: str, verdict: ev.Verdict) -> None:
+def test_the_groups_give_the_same_verdict(name: str, verdict: ev.RunVerdict) -> None:
     again = judged_again(name, verdict)
     assert (again.verdict, again.groups) == (verdict.verdict, verdict.groups)
     assert (again.control, again.batch) == (verdict.control, verdict.batch)
     if verdict.ratio is None or verdict.delta is None:  # too few groups for an estimate
         assert (again.ratio, again.delta, again.ci95) == (verdict.ratio, verdict.delta, verdict.ci95)
-        assert explanation(again) == explanation(verdict)
+        assert explain_verdict(again) == explain_verdict(verdict)
         return
     assert again.ratio == pytest.approx(verdict.ratio, **ALIKE)
     # five digits of each value are recorded: a small difference of large ones has fewer of its own
@@ -129,7 +129,7 @@ def test_the_groups_give_the_same_verdict(name: str, verdict: ev.Verdict) -> Non
     recorded = {name: getattr(verdict, name) for name in figures}
     same = msgspec.structs.replace(again, **recorded)
     assert effect_words(same) == effect_words(verdict)
-    assert again.slower_in == verdict.slower_in and explanation(same) == explanation(verdict)
+    assert again.slower_in == verdict.slower_in and explain_verdict(same) == explain_verdict(verdict)
 
 
 @pytest.mark.parametrize("name", sorted({name for name, _ in JUDGED}))
@@ -137,7 +137,7 @@ def test_the_headline_is_what_todays_code_says_of_it(name: str) -> None:
     recorded, again = Session(), Session()
     for event in EVENTS[name]:
         recorded.apply(event)
-        if isinstance(event, ev.Verdict) and (name, event) in JUDGED:
+        if isinstance(event, ev.RunVerdict) and (name, event) in JUDGED:
             seconds = event.seconds_to_decide
             event = msgspec.structs.replace(judged_again(name, event), seconds_to_decide=seconds)
         again.apply(event)
@@ -150,7 +150,7 @@ def test_the_rounds_give_the_same_trend(name: str) -> None:
         [load] = [w for w in plan_of(name).workloads if w.id == verdict.workload]
         lead = load.metrics[0]
         values = [e.values[lead.name] for e in of(name, ev.Block) if e.workload == load.id]
-        found = trend(values, [1.0] * len(values), None, lead.better)
+        found = fit_rounds(values, [1.0] * len(values), None, lead.better)
         assert (found.verdict, found.rounds) == (verdict.verdict, verdict.rounds)
         assert found.slope_per_round == pytest.approx(verdict.slope_per_round, **ALIKE)
         assert found.ci95 == pytest.approx(verdict.ci95, **ALIKE)
@@ -165,7 +165,7 @@ def test_the_phases_around_a_trim_give_the_same_change() -> None:
             lead = (load if block.workload == load.id else control).metrics[0].name
             phases.setdefault(block.workload, {}).setdefault(block.phase, []).append(block.values[lead])
     values, references = ([phases[w.id][p] for p in ("before", "idle", "after")] for w in (load, control))
-    [verdict] = [v for v in of(name, ev.Verdict) if v.workload == load.id]
-    found = change_beside(tuple(values), tuple(references), verdict.margin)  # type: ignore[arg-type]
+    [verdict] = [v for v in of(name, ev.RunVerdict) if v.workload == load.id]
+    found = judge_beside_reference(tuple(values), tuple(references), verdict.margin)  # type: ignore[arg-type]
     assert found.verdict == verdict.verdict
     assert found.ratio == pytest.approx(verdict.ratio, **ALIKE)

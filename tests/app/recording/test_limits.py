@@ -69,7 +69,7 @@ def test_nothing_in_a_session_grows_without_a_bound(monkeypatch: pytest.MonkeyPa
         session.apply(event)
     assert set(grown(session).values()) <= {1}, grown(session)
     assert session.began_at.keys() <= session.steps.keys()
-    assert len(session.results) == len(result_types.own())
+    assert len(session.results) == len(result_types.bundled_results())
     assert set(session.left_out) == {cap.name for cap in CAPS.values()}
 
 
@@ -83,7 +83,7 @@ def test_what_is_there_is_still_replaced(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_what_is_not_kept_is_said_everywhere(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
-    verdict = next(e for e in storage() if isinstance(e, ev.Verdict))
+    verdict = next(e for e in storage() if isinstance(e, ev.RunVerdict))
     many = [ev.Note(t=1.0, text=f"note {n}") for n in range(CAPS[ev.Note].most + 7)]
     session = load(write(path, [storage()[0], verdict, *many]))
     said = "7 more notes"

@@ -129,8 +129,8 @@ def test_jumps_stop_right_after_steps_findings_and_the_end(run: list[ev.AnyEvent
         seen.append(run[play.position - 1])
         assert promised
     kinds = {type(e) for e in seen}
-    assert {ev.Step, ev.Found, ev.Verdict, ev.ActionEvent, ev.Ended} <= kinds
-    assert kinds <= {ev.Step, ev.Found, ev.Verdict, ev.ActionEvent, ev.Ended, ev.SeriesVerdict}
+    assert {ev.RunStep, ev.Found, ev.RunVerdict, ev.ActionEvent, ev.RunEnded} <= kinds
+    assert kinds <= {ev.RunStep, ev.Found, ev.RunVerdict, ev.ActionEvent, ev.RunEnded, ev.SeriesVerdict}
     assert play.next_mark == ""
     back = [seen[-1]]
     while play.position:
@@ -145,7 +145,7 @@ def test_a_jump_back_from_between_goes_to_the_last_mark_seen(run: list[ev.AnyEve
     play.seek(30.0)
     play.jump(-1)
     shown = run[play.position - 1]
-    assert isinstance(shown, ev.Step) and shown.id == "fsync-4k" and shown.state == "started"
+    assert isinstance(shown, ev.RunStep) and shown.id == "fsync-4k" and shown.state == "started"
 
 
 def test_speeds_go_up_and_down_and_no_further() -> None:

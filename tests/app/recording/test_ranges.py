@@ -21,7 +21,7 @@ from app.report.full_report import report
 from app.report.headline import headline_of
 from app.tui.widgets.measuring.block_plot import plot_lines
 from scenarios import events as ev
-from scenarios.ranges import sound
+from scenarios.ranges import is_showable
 from tests.app.recording.test_recording import HEAD, block, written
 from tests.soak.extremes import on_screens
 from tests.soak.figures import Figures
@@ -68,7 +68,7 @@ def test_the_edges_of_a_range_can_be_scaled_inverted_and_raised() -> None:
 
 @pytest.mark.parametrize("path", [*TRUE_ONES, *map(resolve, demos())], ids=lambda p: p.stem)
 def test_nothing_that_a_run_wrote_is_left_out(path: Path) -> None:
-    assert not [event for event in events_of(path) if isinstance(event, ev.LeftOut)]
+    assert not [event for event in events_of(path) if isinstance(event, ev.LeftOutLine)]
 
 
 @pytest.mark.parametrize("path", EXTREMES, ids=lambda p: p.stem)
@@ -94,7 +94,7 @@ def test_a_recording_at_the_edges_of_its_types_crashes_no_view(
 
 
 def test_a_line_out_of_range_is_left_out_counted_and_told_everywhere(tmp_path: Path) -> None:
-    path = written(tmp_path / "r.jsonl", block(1.0), block(2.0), ev.Ended(t=3.0, status="done"))
+    path = written(tmp_path / "r.jsonl", block(1.0), block(2.0), ev.RunEnded(t=3.0, status="done"))
     lines = path.read_bytes().splitlines(keepends=True)
     lines[2] = lines[2].replace(b'"IOPS":1.0', b'"IOPS":1e300')
     lines.insert(3, b'{"type":"fact","t":2.5,"name":"n","source":"s","value":' + b"9" * 400 + b"}\n")
@@ -105,10 +105,10 @@ def test_a_line_out_of_range_is_left_out_counted_and_told_everywhere(tmp_path: P
     assert session.ended is not None
     assert json_document.document(session, None)["left_out"] == {"lines out of range": 2}
     assert takes([path])[0].left_out == 2
-    without = load(written(tmp_path / "sound.jsonl", block(1.0), ev.Ended(t=3.0, status="done")))
+    without = load(written(tmp_path / "sound.jsonl", block(1.0), ev.RunEnded(t=3.0, status="done")))
     assert len(summary(session, path)) > len(summary(without, path))
     assert session.unsound_why in markdown.rendered(report(session, "r")).replace("\\", "")
-    assert [e.why.partition(": ")[0] for e in events_of(path) if isinstance(e, ev.LeftOut)] == [
+    assert [e.why.partition(": ")[0] for e in events_of(path) if isinstance(e, ev.LeftOutLine)] == [
         "line 3",
         "line 4",
     ]
@@ -152,7 +152,7 @@ def test_a_line_that_is_no_json_is_damaged_whatever_was_out_of_range_before(
 
 
 def test_a_headline_that_cannot_be_made_ends_no_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = written(tmp_path / "r.jsonl", ev.Ended(t=3.0, status="done"))
+    path = written(tmp_path / "r.jsonl", ev.RunEnded(t=3.0, status="done"))
 
     def broken(_session: object) -> None:
         raise OverflowError("cannot convert float infinity to integer")
@@ -177,5 +177,5 @@ def test_values_without_a_type_are_bounded_in_size_and_depth() -> None:
     deep: list[object] = []
     for _ in range(100):
         deep = [deep]
-    assert all(sound(value) for value in (None, True, "9" * 5000, 1 << 63, -1.5, [1, {"a": [2.0]}]))
-    assert not any(sound(value) for value in (10**30, -1e308, [[1e306]], {"a": {"b": 10**400}}, deep))
+    assert all(is_showable(value) for value in (None, True, "9" * 5000, 1 << 63, -1.5, [1, {"a": [2.0]}]))
+    assert not any(is_showable(value) for value in (10**30, -1e308, [[1e306]], {"a": {"b": 10**400}}, deep))

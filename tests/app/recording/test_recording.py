@@ -141,7 +141,7 @@ def test_what_json_cannot_hold_is_left_out(value: float) -> None:
     line = encoded(block(1, value))
     assert b"null" not in line and b'"values":{}' in line
     note = encoded(
-        ev.Estimate(t=1, workload="w", metric="m", baseline="A", variant="B", groups=1, ratio=value)
+        ev.RunningEstimate(t=1, workload="w", metric="m", baseline="A", variant="B", groups=1, ratio=value)
     )
     assert b'"note"' in note
 
@@ -188,7 +188,7 @@ def test_where_nothing_could_be_written_nothing_is_left(
     monkeypatch.delenv("TMPDIR", raising=False)
     stream.emit(HEAD)
     stream.record(tmp_path / "r.jsonl", named=named)
-    stream.emit(ev.Ended(t=1, status="done"))
+    stream.emit(ev.RunEnded(t=1, status="done"))
     stream.close(hurry=False)
     assert (tmp_path / "r.jsonl").exists() == named
     assert stream.recording is None

@@ -31,7 +31,7 @@ from tests.soak.strategies import types
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "former"
 RECORDED = [*sorted(FIXTURES.glob("*.jsonl")), *map(resolve, demos())]
-KINDS = result_types.own()
+KINDS = result_types.bundled_results()
 YOUNGER = {
     "box.corners/1",
     "box.box/1",
@@ -67,7 +67,7 @@ def test_what_was_recorded_without_a_type_is_read_with_one(tag: str) -> None:
     for path, line in found:
         told = result_in(line)
         assert type(told) is KINDS[tag]
-        assert within(msgspec.json.decode(msgspec.json.encode(told.plain)), json.loads(line)["value"])
+        assert within(msgspec.json.decode(msgspec.json.encode(told.as_json)), json.loads(line)["value"])
         assert type(load(path).result(KINDS[tag])) is KINDS[tag]
 
 
@@ -76,13 +76,13 @@ def test_what_is_written_is_read_again_as_the_same_and_every_view_shows_it(tag: 
     event = _built(types()[tag], 0, 1.0)
     assert isinstance(event, ev.Result)
     assert result_in(encoded(event)) == event
-    path = written(tmp_path / "r.jsonl", event, ev.Ended(t=2.0, status="done"))
+    path = written(tmp_path / "r.jsonl", event, ev.RunEnded(t=2.0, status="done"))
     session = load(path)
     assert session.result(KINDS[tag]) == event
     made = report(session, "r.jsonl")
     assert markdown.rendered(made) and html.rendered(made) and summary(session, path)
     document = json.loads(json_document.document_json(session, None))
-    assert document[event.name] == json.loads(json_document.encoded(event.plain))
+    assert document[event.name] == json.loads(json_document.encoded(event.as_json))
 
 
 def test_no_two_results_have_one_name_and_each_says_its_version() -> None:
@@ -111,7 +111,7 @@ def test_a_result_that_does_not_fit_is_left_out_and_said_and_the_rest_is_read(
     path.write_bytes(head + b"".join(json.dumps(line).encode() + b"\n" for line in lines) + note)
     session = load(path)
     assert session.result(Levels) is None and session.unsound == 2
-    assert [type(e) for e in events_of(path)] == [ev.Began, ev.LeftOut, ev.LeftOut, ev.Note]
+    assert [type(e) for e in events_of(path)] == [ev.Began, ev.LeftOutLine, ev.LeftOutLine, ev.Note]
 
 
 def test_a_later_version_and_an_unknown_scenarios_result_are_survived(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def brought(monkeypatch: pytest.MonkeyPatch, loaded: Callable[[], None]) -> None
     """The scenario `thp` of another package, which stands in this file."""
     entry = SimpleNamespace(name="thp", module=__name__, load=loaded)
     monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: [entry])
-    for cached in (result_types.tagged, result_types._others):
+    for cached in (result_types.result_tagged, result_types._external_entry_points):
         monkeypatch.setattr(result_types, cached.__name__, cache(cached.__wrapped__))
 
 
@@ -155,7 +155,7 @@ def test_another_packages_scenario_brings_its_own(tmp_path: Path, monkeypatch: p
 
 
 def test_a_figure_that_is_none_unmasks_no_secret() -> None:
-    told = ev.Verdict(
+    told = ev.RunVerdict(
         t=1.0, workload="w", metric="m", baseline="a", variant="b", verdict=Word.UNDECIDED, ratio=math.nan,
         explain="ran PGPASSWORD=hunter2 psql",
     )  # fmt: skip

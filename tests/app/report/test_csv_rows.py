@@ -40,8 +40,8 @@ def session(title: str = "synced write") -> Session:
     return told
 
 
-def verdict(baseline: str = "A", variant: str = "B") -> ev.Verdict:
-    return ev.Verdict(
+def verdict(baseline: str = "A", variant: str = "B") -> ev.RunVerdict:
+    return ev.RunVerdict(
         t=9.0, workload="w", metric="latency", baseline=baseline, variant=variant, verdict="slower",  # type: ignore[arg-type]
         ratio=0.5, ci95=(0.25, 0.75), groups=2, seconds=4.5,
     )  # fmt: skip

@@ -16,7 +16,7 @@ from app.report.forms import html, markdown
 from app.report.forms.svg import SMALL, WIDE, bar_svg, chart_svg
 from app.report.full_report import report
 from scenarios import events as ev
-from scenarios.results.document import Axis, Chart, Effects, Gallery, Series
+from scenarios.results.document import Axis, Chart, ChartSeries, Effects, Gallery
 
 DEMOS = Path(__file__).parents[3] / "app" / "recording" / "demos"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -29,7 +29,7 @@ def effects_svg(found: list[VerdictRow]) -> str:
 
 
 def row(load_: str, ratio: float | None, ci95: tuple[float, float] | None = None) -> VerdictRow:
-    verdict = ev.Verdict(
+    verdict = ev.RunVerdict(
         t=1, workload="w", metric="m", baseline="A", variant="B", verdict="slower", ratio=ratio, ci95=ci95
     )
     return VerdictRow(load_, "1", "2", "size", "interval", verdict)
@@ -85,7 +85,7 @@ def test_the_largest_effects_stay_inside(ratio: float) -> None:
 
 
 def test_blocks_have_a_form_of_their_own_for_each_side() -> None:
-    sides = (Series("A", ((0, 1.0),), "A = <a>"), Series("B", ((0, 2.0),), "B = b"))
+    sides = (ChartSeries("A", ((0, 1.0),), "A = <a>"), ChartSeries("B", ((0, 2.0),), "B = b"))
     drawn = ElementTree.fromstring(chart_svg(Chart("t", sides, Axis(0, 2), Axis(0, 3))))
     assert (len([*drawn.iter(f"{SVG}circle")]), len([*drawn.iter(f"{SVG}rect")])) == (2, 2)  # and the legend
     assert chart_svg(Chart("t", sides, Axis(0, math.inf), Axis(0, 3))) == ""

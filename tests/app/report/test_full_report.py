@@ -53,10 +53,10 @@ def small() -> Session:
                  wall="2026-01-01T00:00:00Z", seed=1, pid=1, pid_start=1, boot_id="b"),
         ev.FactRead(t=0, subject="disk:sda", name="size", value=1 << 40, source="/sys/block/sda/size", unit="B"),
         ev.AbsentFact(t=0, subject="disk:sda", name="smart", reason="smartctl is not installed"),
-        ev.Verdict(t=9, workload="randread-4k-qd1", metric="IOPS", baseline="A", variant="B", verdict="slower",
+        ev.RunVerdict(t=9, workload="randread-4k-qd1", metric="IOPS", baseline="A", variant="B", verdict="slower",
            ratio=0.73, ci95=(0.71, 0.76), delta=-4120, delta_ci95=(-4400, -3900), delta_unit="IOPS", groups=12, look=1,
                    smallest_effect=0.03, seconds=24.1),
-        ev.Verdict(t=9, workload="metadata", metric="1/s", baseline="A", variant="B", verdict="not applicable",
+        ev.RunVerdict(t=9, workload="metadata", metric="1/s", baseline="A", variant="B", verdict="not applicable",
                    reason="served by a cache"),
         ev.SeriesVerdict(t=9, workload="w", rounds=8, verdict="slower", slope_per_round=-0.021, ci95=(-0.03, -0.01),
                          p=0.004, per_gb=-0.002),
@@ -66,7 +66,7 @@ def small() -> Session:
                                       remedy=(Remedy(title="do", commands=("true",), undo=("false",)),))),
         TrimLedger(t=9, value=(LedgerRow(step="trim", seconds=4.0, written_bytes=5),)),
         Status(t=9, value="a scenario's own part never hides ours"),
-        ev.Ended(t=10, status="done"),
+        ev.RunEnded(t=10, status="done"),
     ):  # fmt: skip
         session.apply(event)
     return session
@@ -114,15 +114,45 @@ def test_a_cost_is_told_by_its_difference() -> None:
     assert re.search(r"\d+ % .*\([\d.]+ .*\+[\d.]+ [nµ]s/packet|\d+ % .*\+[\d.]+ [nµ]s/packet", said)
 
 
-@pytest.mark.parametrize(("events", "says"), [
-    ((), "has not ended"),
-    ((ev.Ended(t=1, status="skipped", reason="no room"),), "skipped: no room"),
-    ((ev.Ended(t=1, status="interrupted", reason="stopped"),), "interrupted: stopped"),
-    ((ev.Verdict(t=1, workload="w", metric="m", baseline="A", variant="B", verdict="no material difference", ratio=1.0,
-                 ci95=(0.98, 1.02)), ev.Ended(t=1, status="done")), "no material difference in anything"),
-    ((ev.Verdict(t=1, workload="w", metric="m", baseline="A", variant="B", verdict="inconclusive", smallest_effect=0.2),
-      ev.Ended(t=1, status="done")), "smallest detectable effect here: ±20 %"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("events", "says"),
+    [
+        ((), "has not ended"),
+        ((ev.RunEnded(t=1, status="skipped", reason="no room"),), "skipped: no room"),
+        ((ev.RunEnded(t=1, status="interrupted", reason="stopped"),), "interrupted: stopped"),
+        (
+            (
+                ev.RunVerdict(
+                    t=1,
+                    workload="w",
+                    metric="m",
+                    baseline="A",
+                    variant="B",
+                    verdict="no material difference",
+                    ratio=1.0,
+                    ci95=(0.98, 1.02),
+                ),
+                ev.RunEnded(t=1, status="done"),
+            ),
+            "no material difference in anything",
+        ),
+        (
+            (
+                ev.RunVerdict(
+                    t=1,
+                    workload="w",
+                    metric="m",
+                    baseline="A",
+                    variant="B",
+                    verdict="inconclusive",
+                    smallest_effect=0.2,
+                ),
+                ev.RunEnded(t=1, status="done"),
+            ),
+            "smallest detectable effect here: ±20 %",
+        ),
+    ],
+)
 def test_headlines(events: tuple[ev.AnyEvent, ...], says: str) -> None:
     session = Session()
     for event in events:

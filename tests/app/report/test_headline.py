@@ -22,8 +22,8 @@ def judged(
     variant: str = "B",
     ci95: tuple[float, float] | None = None,
     control: bool = False,
-) -> ev.Verdict:
-    return ev.Verdict(
+) -> ev.RunVerdict:
+    return ev.RunVerdict(
         t=1, workload=workload, metric="IOPS", baseline="A", variant=variant, verdict=word, ratio=ratio, ci95=ci95,
         control=control,
     )  # fmt: skip
@@ -53,7 +53,7 @@ def told(own: str, ratio: float, controls: tuple[str, ...]) -> str:
         ratio_of = value if verdict != "not applicable" else None
         one = judged(workload, verdict, ratio_of, variant=variant, control=variant == "trivial")
         session.apply(msgspec.structs.replace(one, metric="ns/packet", baseline="none"))
-    session.apply(ev.Ended(t=2, status="done"))
+    session.apply(ev.RunEnded(t=2, status="done"))
     return answer(session).sentence
 
 
@@ -82,7 +82,7 @@ def test_what_a_control_that_moved_does_to_the_answer() -> None:
     session = Session()
     for variant, control in (("B", False), ("C", True)):
         session.apply(judged(variant, "slower", 0.8, variant=variant, ci95=(0.75, 0.85), control=control))
-    session.apply(ev.Ended(t=2, status="done"))
+    session.apply(ev.RunEnded(t=2, status="done"))
     said = answer(session)
     assert said.sentence == (
         f"{DISTRUST}: in the control load C, C is 20 % slower than A; the two must not differ. "
@@ -95,7 +95,7 @@ def test_what_a_control_that_moved_does_to_the_answer() -> None:
 def test_a_run_that_could_compare_nothing_is_not_said_to_have_stopped_early(word: str) -> None:
     session = Session()
     session.apply(judged("read", word))
-    session.apply(ev.Ended(t=2, status="skipped", reason="none: served by a cache", exit=3))
+    session.apply(ev.RunEnded(t=2, status="skipped", reason="none: served by a cache", exit=3))
     said = answer(session)
     assert said.sentence == "skipped: none: served by a cache" and said.weight == "warning"
 
@@ -104,7 +104,7 @@ def test_a_control_that_moved_is_the_headline_of_an_undecided_run_too() -> None:
     session = Session()
     session.apply(judged("read", "inconclusive", 0.9, ci95=(0.7, 1.2)))
     session.apply(judged("cpu", "slower", 0.9, ci95=(0.85, 0.94), control=True))
-    session.apply(ev.Ended(t=2, status="done"))
+    session.apply(ev.RunEnded(t=2, status="done"))
     said = answer(session)
     assert said.sentence.startswith(
         f"{DISTRUST}: in the control load cpu, B is 10 % slower than A; the two must not differ. read"
@@ -128,7 +128,7 @@ def test_what_was_decided_before_the_end_is_the_answer(
     assert answer(session).sentence.startswith(
         "incomplete (not ended, or killed); so far: B: B is 20 % slower"
     )
-    session.apply(ev.Ended(t=2, status=status, reason=reason))
+    session.apply(ev.RunEnded(t=2, status=status, reason=reason))
     said = answer(session)
     assert said.sentence.startswith(begins) and said.weight == weight
 
@@ -136,7 +136,7 @@ def test_what_was_decided_before_the_end_is_the_answer(
 def test_where_nothing_was_measured_no_verdict_came_before_the_end() -> None:
     session = Session()
     session.apply(judged("B", "not measured"))
-    session.apply(ev.Ended(t=2, status="skipped", reason="why"))
+    session.apply(ev.RunEnded(t=2, status="skipped", reason="why"))
     assert answer(session)[:3] == ("skipped: why", "warning", None)
 
 
@@ -145,7 +145,7 @@ def test_several_undecided_workloads_share_one_sentence() -> None:
     for workload, smallest in (("read", 0.1), ("write", 0.3)):
         open_one = judged(workload, "inconclusive")
         session.apply(msgspec.structs.replace(open_one, groups=6, smallest_effect=smallest))
-    session.apply(ev.Ended(t=2, status="done"))
+    session.apply(ev.RunEnded(t=2, status="done"))
     assert answer(session)[:2] == (
         "inconclusive for read and write (smallest detectable effect here: ±30 %)",
         "unknown",
@@ -167,7 +167,7 @@ def test_a_loss_comes_before_a_larger_gain_and_the_gain_is_said() -> None:
     session.apply(judged("sync", "slower", 0.6))
     session.apply(judged("read", "slower", 0.8))
     session.apply(judged("metadata", "faster", 2.9))
-    session.apply(ev.Ended(t=2, status="done"))
+    session.apply(ev.RunEnded(t=2, status="done"))
     said = answer(session)
     assert said.sentence == (
         "B is slower than A in 2 of 3 loads, 20 to 40 % (read to sync); but 2.9 × faster for metadata"
@@ -181,7 +181,7 @@ def test_a_finding_that_answers_stands_before_every_verdict() -> None:
     title = (
         "the firewall here has no reverse-path check: firewalld's default check would cost 560 ns a packet"
     )
-    slower = ev.Verdict(
+    slower = ev.RunVerdict(
         t=1, workload="six", metric="ns/packet", baseline="none", variant="check", verdict="slower", ratio=0.6
     )
     session.apply(slower)
@@ -190,7 +190,7 @@ def test_a_finding_that_answers_stands_before_every_verdict() -> None:
             id="rpfilter.cost", severity="ok", confidence="measured", title=title, answers=answers
         )
         session.apply(ev.Found(t=2, finding=finding))
-        session.apply(ev.Ended(t=3, status="done"))
+        session.apply(ev.RunEnded(t=3, status="done"))
         said = answer(session)
         assert (said.sentence == title, said.weight) == ((True, "ok") if answers else (False, "critical"))
     session.apply(ev.Found(t=3, finding=msgspec.structs.replace(finding, confidence="hint")))
@@ -209,6 +209,6 @@ def test_a_rule_is_no_answer_of_a_run_that_compared_something() -> None:
     alone.apply(ev.Found(t=1, finding=level))
     for session in (compared, alone):
         session.apply(ev.Found(t=1, finding=rule))
-        session.apply(ev.Ended(t=2, status="done"))
+        session.apply(ev.RunEnded(t=2, status="done"))
     assert answer(compared).weight == "unknown"
     assert answer(alone).sentence == level.title

@@ -36,17 +36,19 @@ def test_what_a_block_lasted_is_said_where_it_is_not_what_was_planned(seconds: f
     ("event", "length", "by"),
     [
         (
-            ev.SliceLength(
+            ev.SliceLengthChosen(
                 t=1.0, workload="reads", seconds=0.5, why="carry-over", blocks=True, bias=(-0.1, -0.02)
             ),
             "blocks of 0.5 s, each flushed",
             "work that one side left to the other: it shifted the ratio by 2 % to 9.5 %",
         ),
-        (ev.SliceLength(t=1.0, workload="reads", seconds=0.1, why="budget"), "100 ms",
+        (ev.SliceLengthChosen(t=1.0, workload="reads", seconds=0.1, why="budget"), "100 ms",
          "the budget: fewer operations than it should hold"),
     ],
 )  # fmt: skip
-def test_why_slices_are_as_long_is_said_with_its_figure(event: ev.SliceLength, length: str, by: str) -> None:
+def test_why_slices_are_as_long_is_said_with_its_figure(
+    event: ev.SliceLengthChosen, length: str, by: str
+) -> None:
     load = Workload(id="reads", title="random read", metrics=(Metric(name="IOPS", unit="IOPS"),))
     session = Session()
     session.apply(ev.Planned(t=0.0, plan=Plan(scenario="null", title="", question="", workloads=(load,))))

@@ -17,7 +17,7 @@ from probes.action import Action
 from probes.system.running.job_identity import JobTarget, JobUse
 from scenarios import events as ev
 from scenarios import registry
-from scenarios.card import card_of, own
+from scenarios.card import bundled_cards, card_of
 from scenarios.cpus.usable import usable_cpus
 from scenarios.cpuwatch.findings import WatchedJob
 from scenarios.cpuwatch.findings import findings as cpuwatch
@@ -33,17 +33,17 @@ def ended(*events: ev.AnyEvent, scenario: str = "storage", status: Any = "done",
     session = Session()
     session.apply(ev.Began(t=0.0, schema=ev.SCHEMA, version="1", scenario=scenario, command=[], host="h", wall="",
                            seed=1, pid=1, pid_start=1, boot_id="", options=options))  # fmt: skip
-    for event in (*events, ev.Ended(t=60.0, status=status)):
+    for event in (*events, ev.RunEnded(t=60.0, status=status)):
         session.apply(event)
     return session
 
 
-def verdict(word: Any, **more: Any) -> ev.Verdict:
+def verdict(word: Any, **more: Any) -> ev.RunVerdict:
     fields: dict[str, Any] = {"metric": "IOPS", "baseline": "A", "variant": "B", "seconds": 20.0, "groups": 9}
-    return ev.Verdict(t=9.0, workload="w", verdict=word, **(fields | more))
+    return ev.RunVerdict(t=9.0, workload="w", verdict=word, **(fields | more))
 
 
-@pytest.mark.parametrize("name", [card.id for card in own() if card.takes_s])
+@pytest.mark.parametrize("name", [card.id for card in bundled_cards() if card.takes_s])
 def test_what_another_scenario_takes_is_what_it_declares(name: str) -> None:
     assert card_of(name).takes_s == registry.load(name).takes_s
 
@@ -72,7 +72,10 @@ def test_a_longer_limit_of_bytes_is_in_the_price() -> None:
     session = ended(priced(**{"most-bytes": None}), said)
     step = following(session)[0]
     assert (step.seconds, step.writes) == (2281.0, 24 << 30)
-    assert step.priced in to_do(session)[0].title.lower() or step.priced[1:] in to_do(session)[0].title
+    assert (
+        step.title_with_price in to_do(session)[0].title.lower()
+        or step.title_with_price[1:] in to_do(session)[0].title
+    )
 
 
 def test_what_stays_undecided_has_more_than_the_same_run_once_more() -> None:
@@ -103,7 +106,7 @@ def test_a_run_that_stopped_itself_is_run_again_as_it_was_when_it_is_quiet() -> 
     assert (step.command, step.seconds) == ("hostdx run storage", 75.0)
     decided = ended(priced(), verdict("faster", ratio=1.5), STOPPED)
     told = answer(decided)
-    assert told.weight == "warning" and told.sentence.startswith(STOPPED.sentence)
+    assert told.weight == "warning" and told.sentence.startswith(STOPPED.guard_sentence)
 
 
 @pytest.mark.parametrize(

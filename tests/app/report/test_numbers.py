@@ -7,7 +7,7 @@ from app.report.method import method
 from app.report.numbers import _value, numbers, over_the_run
 from app.report.wording import legend
 from scenarios import events as ev
-from scenarios.experiment.looks import level, looks
+from scenarios.experiment.looks import nominal_level, plan_analyses
 from scenarios.guards.thresholds import THRESHOLDS
 from scenarios.plan import Plan, Variant
 from scenarios.results.document import Chart, Table
@@ -27,7 +27,7 @@ def session(operations: int) -> Session:
         )  # fmt: skip
         told.apply(ev.Group(t=1.0 + number, workload="reads", index=number // 2, order="AA"))
     told.apply(
-        ev.Verdict(
+        ev.RunVerdict(
             t=9.0, workload="reads", metric="IOPS", baseline="A", variant="B", verdict="slower", ratio=0.5,
             ci95=(0.4, 0.6), groups=6, look=1, alpha=0.05 / 7,
         )
@@ -42,7 +42,7 @@ def test_how_it_was_measured_names_every_guard_with_its_threshold_and_the_looks_
     assert guards.rows[0][1] == "25 % of all CPUs, where the CPUs were 90 % busy"
     text = " ".join(str(part) for part in parts)
     assert "0.71 % of such runs" in text
-    last = 100 * level(30, looks(30), 0.05 / 7)
+    last = 100 * nominal_level(30, plan_analyses(30), 0.05 / 7)
     assert f"{last:.2g} %" in text
 
 

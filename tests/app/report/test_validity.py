@@ -11,8 +11,8 @@ from app.recording.reader import load
 from app.recording.session import Session
 from app.report import validity
 from scenarios import events as ev
-from scenarios.disturbance import Culprit, Disturbance
-from scenarios.surroundings import Surroundings
+from scenarios.disturbance import Disturbance, InterferenceCulprit
+from scenarios.surroundings import MeasuredSurroundings
 
 DEMO = Path(__file__).parents[3] / "app" / "recording" / "demos" / "iosched.jsonl"
 
@@ -31,8 +31,8 @@ def test_blocks_beyond_all_measure(tmp_path: Path, value: float) -> None:
     assert validity.trust(load(tmp_path / "r.jsonl"))
 
 
-def judged(workload: str, **more: Any) -> ev.Verdict:
-    return ev.Verdict(t=1.0, workload=workload, metric="ns", baseline="none", groups=9, **more)
+def judged(workload: str, **more: Any) -> ev.RunVerdict:
+    return ev.RunVerdict(t=1.0, workload=workload, metric="ns", baseline="none", groups=9, **more)
 
 
 def test_with_several_loads_a_control_names_its_own() -> None:
@@ -46,9 +46,9 @@ def test_with_several_loads_a_control_names_its_own() -> None:
     assert len(said) == 2 and "udp-ipv6" in said[0] and "udp-ipv4" in said[1]
 
 
-DD = Disturbance("device", Culprit(name="dd", pid=7), 300e6, unit="B/s")
-HOG = Disturbance("cpu", Culprit(name="hog", pid=8), 0.5)
-SEEN = Surroundings(
+DD = Disturbance("device", InterferenceCulprit(name="dd", pid=7), 300e6, unit="B/s")
+HOG = Disturbance("cpu", InterferenceCulprit(name="hog", pid=8), 0.5)
+SEEN = MeasuredSurroundings(
     seconds=1.0,
     cpu=0.1,
     device_bytes=340_000_000,
@@ -59,7 +59,7 @@ SEEN = Surroundings(
 
 
 def disturbances(
-    looks: list[tuple[Surroundings, tuple[Disturbance, ...]]],
+    looks: list[tuple[MeasuredSurroundings, tuple[Disturbance, ...]]],
     repeated: int = 0,
     devices: tuple[str, ...] = ("vda",),
 ) -> list[validity.Sign]:
@@ -133,14 +133,16 @@ def test_what_lasts_all_the_time_is_said_of_the_figures() -> None:
 
 
 @pytest.mark.parametrize(
-    "seen", [Surroundings(seconds=1.0), Surroundings(seconds=1.0, cpu=0.1)], ids=["nothing", "no device"]
+    "seen",
+    [MeasuredSurroundings(seconds=1.0), MeasuredSurroundings(seconds=1.0, cpu=0.1)],
+    ids=["nothing", "no device"],
 )
-def test_where_nobody_looked_there_is_no_check_mark(seen: Surroundings) -> None:
+def test_where_nobody_looked_there_is_no_check_mark(seen: MeasuredSurroundings) -> None:
     assert [sign.state for sign in disturbances([(seen, ())] * 9)] == ["unlooked"]
 
 
 def test_a_run_that_watches_no_disk_says_so() -> None:
-    seen = [(Surroundings(seconds=1.0, cpu=0.1, users_cpu=0.0), ())] * 9
+    seen = [(MeasuredSurroundings(seconds=1.0, cpu=0.1, users_cpu=0.0), ())] * 9
     [sign], [without_counters] = disturbances(seen, devices=()), disturbances(seen)
     assert sign.state == "unlooked" and sign.text != without_counters.text
 
@@ -162,13 +164,15 @@ def test_what_cannot_be_told_from_what_our_writes_cause_has_no_check_mark() -> N
         (replace(SEEN, cpu=0.2), "ok"),  # nobody can have used more than that
     ],
 )
-def test_cpu_time_that_nobody_could_attribute_has_no_check_mark(seen: Surroundings, state: str) -> None:
+def test_cpu_time_that_nobody_could_attribute_has_no_check_mark(
+    seen: MeasuredSurroundings, state: str
+) -> None:
     assert [s.state for s in disturbances([(seen, ())] * 6 + [(SEEN, ())] * 3)] == [state]
 
 
 def test_what_our_own_writes_cause_is_not_charged_to_others() -> None:
     caused = replace(SEEN, device_written=400_000_000, device_bytes=400_000_000, own_bytes=8_000_000)
-    hundred = Disturbance("device", Culprit(name="dd", pid=7), 105e6, unit="B/s")
+    hundred = Disturbance("device", InterferenceCulprit(name="dd", pid=7), 105e6, unit="B/s")
     [disk] = disturbances([(caused, (hundred,))] * 9)
     assert "105 MB/s" in disk.text
     [disk] = disturbances([(caused, (Disturbance("device", figure=0.8),))] * 9)
@@ -226,7 +230,7 @@ def test_levels_that_both_sides_climb_alike_are_no_steady_ones(
                 )
             )
     session.apply(
-        ev.Verdict(
+        ev.RunVerdict(
             t=9.0,
             workload="w",
             metric="ops/s",

@@ -37,7 +37,7 @@ def recording(
         Resolution(t=1, value=answer),
     ]  # fmt: skip
     if end:
-        events.append(ev.Ended(t=2, status="done"))
+        events.append(ev.RunEnded(t=2, status="done"))
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_bytes(b"".join(msgspec.json.encode(e) + b"\n" for e in events))
 
@@ -77,7 +77,7 @@ def streamed(folder: Path, name: str, wall: str, rate: float) -> None:
             wall=wall, seed=1, pid=1, pid_start=1, boot_id="none",
         ),
         Streams(t=1, value=figures),
-        ev.Ended(t=2, status="done"),
+        ev.RunEnded(t=2, status="done"),
     ]  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_bytes(b"".join(msgspec.json.encode(e) + b"\n" for e in events))

@@ -13,7 +13,7 @@ from app.state import recordings_dir
 from probes.host import Host
 from scenarios.finding import Evidence, Finding
 from scenarios.rpfilter import scenario as rpfilter
-from scenarios.rule import Rule
+from scenarios.rule import HostRule
 
 
 def loaded(host: Host) -> Iterator[Finding]:
@@ -30,7 +30,7 @@ def without_nft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
     monkeypatch.setattr(rpfilter, "tool", lambda name: "")
-    monkeypatch.setattr(rpfilter, "RULES", (Rule("rpfilter.loaded", "rpfilter", "a rule", loaded),))
+    monkeypatch.setattr(rpfilter, "RULES", (HostRule("rpfilter.loaded", "rpfilter", "a rule", loaded),))
 
 
 def test_without_nft_the_rules_speak_before_the_reason(capsys: pytest.CaptureFixture[str]) -> None:

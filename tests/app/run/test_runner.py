@@ -1,4 +1,4 @@
-"""However a scenario ends, the run ends with one `Ended` event and everything undone; nothing here waits."""
+"""However a scenario ends, the run ends with one `RunEnded` event and everything undone; nothing here waits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from probes.host import Host
 from probes.system.running.processes import Process
 from scenarios import events as ev
 from scenarios.finding import Finding
-from scenarios.model import Options, Prepared, Refused, Run, Usage
+from scenarios.model import Options, Prepared, Run, RunRefused, UsageError
 from scenarios.plan import Plan
 from tests.app.fake_scenario import Fake
 from tests.fakes import FakeClock
@@ -71,10 +71,10 @@ class Bench:
         self.saved.append(error)
         return "a mistake"
 
-    async def conduct(self) -> ev.Ended:
+    async def conduct(self) -> ev.RunEnded:
         ended = await self.runner.conduct(lambda: [ev.Note(t=0, text="facts")], self.stops)
         assert self.events[-1] is ended
-        assert [e for e in self.events if isinstance(e, ev.Ended)] == [ended]
+        assert [e for e in self.events if isinstance(e, ev.RunEnded)] == [ended]
         self.changes.close()
         return ended
 
@@ -90,9 +90,9 @@ def raising(error: BaseException) -> Work:
 @pytest.mark.parametrize(
     ("error", "status", "code", "reason"),
     [
-        (Refused("no room"), "skipped", 3, "no room"),
+        (RunRefused("no room"), "skipped", 3, "no room"),
         (BenchRefused("no disk"), "skipped", 3, "no disk"),
-        (Usage("not so"), "failed", 2, "not so"),
+        (UsageError("not so"), "failed", 2, "not so"),
         (Failure("gone", 3), "failed", 3, "gone"),
         (RuntimeError("oops"), "failed", 3, "a mistake"),
         (asyncio.CancelledError(), "failed", 3, CANCELLED),
@@ -106,10 +106,10 @@ async def test_every_end_is_an_event(error: BaseException, status: str, code: in
     assert bench.saved == ([error] if isinstance(error, RuntimeError) else [])
 
 
-NOTHING = ev.Verdict(
+NOTHING = ev.RunVerdict(
     t=0, workload="w", metric="IOPS", baseline="A", variant="B", verdict="not measured", reason="why"
 )
-SOMETHING = ev.Verdict(t=0, workload="v", metric="IOPS", baseline="A", variant="B", verdict="inconclusive")
+SOMETHING = ev.RunVerdict(t=0, workload="v", metric="IOPS", baseline="A", variant="B", verdict="inconclusive")
 UNFIT = msgspec.structs.replace(NOTHING, verdict="not applicable")
 DRIFTED = msgspec.structs.replace(UNFIT, groups=12)
 ANSWER = ev.Found(t=0, finding=Finding(id="a", severity="ok", title="t", confidence="measured", answers=True))
@@ -266,7 +266,7 @@ async def test_cancelled_again_while_it_is_undone(tmp_path: Path) -> None:
 
 async def test_a_refused_change_is_an_event_and_the_scenario_may_go_on(tmp_path: Path) -> None:
     async def work(run: Run) -> None:
-        with pytest.raises(Refused, match="not in the plan"):
+        with pytest.raises(RunRefused, match="not in the plan"):
             async with run.change(Action(kind="attribute", title="set", target="/x", new="y", consent=True)):
                 raise AssertionError("never reached")
         run.emit(ev.Note(t=run.time(), text="went on"))

@@ -17,7 +17,7 @@ from app.run import launch
 from app.tui.children.event_child import EventChild
 from app.tui.children.feed import RunFeed
 from scenarios import events as ev
-from scenarios.option_value import arguments
+from scenarios.option_value import command_arguments
 from scenarios.plan import Option
 from tests.fakes.streams.stories import failed, triage, write
 from tests.fakes.streams.story import storage
@@ -106,7 +106,7 @@ def test_options_become_arguments_that_cannot_be_taken_for_options() -> None:
         "none": False,
         "empty": "",
     }
-    assert arguments(values, declared) == ["--dir=/a", "--dir=-x", "--size=5", "--all"]  # type: ignore[arg-type]
+    assert command_arguments(values, declared) == ["--dir=/a", "--dir=-x", "--size=5", "--all"]  # type: ignore[arg-type]
 
 
 def test_new_recordings_never_collide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,7 +45,7 @@ HOSTILE = Finding(
         "--idle=9",
     ),
 )
-OFFER = ev.Offer(
+OFFER = ev.ScenarioOffer(
     t=0.0, id="fstrim", title="Trim", question="Does it help?", takes_s=60.0, options=declared(Fstrim())
 )
 
@@ -154,7 +154,7 @@ def test_only_what_is_measured_is_proposed(words: list[str], values: dict[str, J
 
 def test_no_scenario_has_a_proposable_option_that_is_hidden_or_of_another_kind() -> None:
     kinds = {o.name: o.kind for o in ANY} | {"ioprio": "flag"}
-    for name in registry.names():
+    for name in registry.scenario_names():
         for option in declared(registry.load(name)):
             assert option.name not in kinds or (kinds[option.name] == option.kind and not option.hidden)
 
@@ -163,7 +163,7 @@ def test_no_scenario_has_a_proposable_option_that_is_hidden_or_of_another_kind()
 async def test_what_is_no_scenarios_name_is_not_asked_for(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert not is_scenario(name) and all(map(is_scenario, registry.names()))
+    assert not is_scenario(name) and all(map(is_scenario, registry.scenario_names()))
     started = Started(monkeypatch, tmp_path)
     async with opened(tmp_path, triage="triage") as (app, pilot):
         app.open_plan(name, ())

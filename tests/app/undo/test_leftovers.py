@@ -109,7 +109,7 @@ def test_a_plan_says_it(capsys: pytest.CaptureFixture[str], arguments: tuple[str
 
 def test_triage_says_it_first(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     leave()
-    monkeypatch.setattr("scenarios.triage.examine", lambda *_, **__: iter(()))
+    monkeypatch.setattr("scenarios.triage.examine_host", lambda *_, **__: iter(()))
     assert triage.triage.main([], standalone_mode=False) == 0
     assert "! an earlier run (r) ended without undoing" in capsys.readouterr().out
 

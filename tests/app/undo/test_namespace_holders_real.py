@@ -28,8 +28,8 @@ async def test_the_holder_is_ended_and_a_bystander_is_not() -> None:
             network = await Network.start(name)
         except BenchRefused as why:
             not_here(f"no network namespace can be made here: {why}")
-        namespace = str(Path(f"/proc/{network.pid}/ns/net").readlink())
-        assert list(holders(name)) == [network.pid]
+        namespace = str(Path(f"/proc/{network.process_id}/ns/net").readlink())
+        assert list(holders(name)) == [network.process_id]
         assert holders(name + "x") == {}
         outcome = await asyncio.to_thread(end_holders, name)
         assert outcome.state == "reverted"

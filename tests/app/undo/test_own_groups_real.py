@@ -14,7 +14,7 @@ from app.failure import NotDone
 from app.undo import effects
 from app.undo.kinds import own_groups
 from probes.action import Action
-from probes.bench.run.supervised import Order, Supervisors
+from probes.bench.run.supervised import RunOrder, Supervisors
 from probes.host import Host
 from probes.types import Absent
 from scenarios.workload.group import group_action, place
@@ -38,7 +38,7 @@ def test_what_runs_in_it_ends_with_it(supervisors: Supervisors) -> None:
         try:
             (group / "below").mkdir()
             (group / "below/cgroup.procs").write_text(str(asleep.pid))
-            order = Order(
+            order = RunOrder(
                 argv=("sh", "-c", "cat /proc/self/cgroup"), cwd="/", env={}, keep=4096, group=str(group)
             )
             ran = asyncio.run(supervisors.run(order))

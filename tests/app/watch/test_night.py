@@ -36,7 +36,7 @@ class Clocked:
         self.cut = self.full = False
         self.busy = ""
 
-    def measure(self, recording: Path, blocked: str) -> ev.Ended:
+    def measure(self, recording: Path, blocked: str) -> ev.RunEnded:
         if self.full:
             raise Failure(f"{recording}: cannot record there: no space left on device")
         made = recorded(self.tmp, "now", self.rates.pop(0) if self.rates else self.rate)
@@ -48,7 +48,7 @@ class Clocked:
             lines = lines[:1]
         lines = [line for line in lines if line["type"] != "end"] + ([] if self.cut else [ended])
         recording.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
-        return ev.Ended(t=2.0, status=ended["status"], reason=ended.get("reason"))
+        return ev.RunEnded(t=2.0, status=ended["status"], reason=ended.get("reason"))
 
     def night(self, keep: int = 100, textfile: str = "") -> nights.Tonight:
         return nights.night(
@@ -131,7 +131,7 @@ def test_another_night_under_way_is_not_disturbed(host: Clocked, monkeypatch: py
     inner: list[type[BaseException]] = []
     measure = host.measure
 
-    def twice(recording: Path, blocked: str) -> ev.Ended:
+    def twice(recording: Path, blocked: str) -> ev.RunEnded:
         host.measure = measure  # type: ignore[method-assign]
         try:
             host.night()

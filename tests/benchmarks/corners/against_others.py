@@ -30,12 +30,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from probes.bench.corners.bench import CornerBench
-from probes.bench.corners.corner import CORNERS, EASY_BYTES, HARD_BYTES, HARD_FILE_BYTES, Corner
+from probes.bench.corners.corner import CORNERS, EASY_BYTES, HARD_BYTES, HARD_FILE_BYTES, BoxTest
 from probes.bench.disk.budget import WriteBudget
 from probes.host import Host
 from probes.private_directory import PrivateDirectory, inode_of
 from probes.system.disk.topology import Placement, placement
-from scenarios.experiment.statistics.stats import Spread, over_groups
+from scenarios.experiment.statistics.stats import Spread, interval_over_groups
 
 WORKERS = 2
 SIDE_BYTES = int(os.environ.get("SIDE_MIB", "256")) << 20
@@ -57,12 +57,12 @@ FIO = {
 ENGINES = {"create": "filecreate", "stat": "filestat", "delete": "filedelete"}
 
 
-def fio(corner: Corner, place: Path, direct: bool, count: int, ours: str) -> dict[str, float]:
+def fio(corner: BoxTest, place: Path, direct: bool, count: int, ours: str) -> dict[str, float]:
     """With so many operations of a job: of all jobs over the time of the slowest (with its fsync), and over what its
     calls took alone. Names stay in `place`: a later corner needs them.
     """
     words = ["--name=box", f"--numjobs={WORKERS}", "--output-format=json", "--fallocate=none"]
-    if corner.moves:
+    if corner.moves_bytes:
         at = Path(tempfile.mkdtemp(dir=place))
         moved = count * corner.record_bytes
         sizes = {"direct": int(direct), "bytes": moved, "strided": WORKERS * moved, "ours": ours}
@@ -83,14 +83,14 @@ def fio(corner: Corner, place: Path, direct: bool, count: int, ours: str) -> dic
             dropped(place / folders[0])
     # in `place`: a path of two parts, as little longer than ours as fio has it
     done = subprocess.run(["fio", *words], check=True, capture_output=True, text=True, cwd=place)
-    if corner.moves:
+    if corner.moves_bytes:
         shutil.rmtree(at)
     jobs = json.loads(done.stdout[done.stdout.index("{") :])["jobs"]
     sides = [max((job["write"], job["read"]), key=lambda side: side["total_ios"]) for job in jobs]
-    each = corner.record_bytes if corner.moves else 1
+    each = corner.record_bytes if corner.moves_bytes else 1
     rate = each * sum(side["total_ios"] for side in sides) / (max(side["runtime"] for side in sides) / 1000)
     of_calls = each * sum(1e9 / side["clat_ns"]["mean"] for side in sides)
-    return {"fio": rate} if corner.moves else {"fio": rate, "calls": of_calls}
+    return {"fio": rate} if corner.moves_bytes else {"fio": rate, "calls": of_calls}
 
 
 def dropped(folder: Path) -> None:
@@ -134,10 +134,10 @@ def reference(
     return {corner: (float(rate), float(cpu_s)) for corner, rate, cpu_s in lines}
 
 
-def asked(bench: CornerBench, corner: Corner, names: int) -> None:
+def asked(bench: CornerBench, corner: BoxTest, names: int) -> None:
     """What fio does with its names before it creates them."""
     for rank in range(bench.workers):
-        folder = bench._folder(corner.side, rank)
+        folder = bench._folder_name(corner.side, rank)
         with contextlib.suppress(FileExistsError):
             os.mkdir(folder, 0o700, dir_fd=bench.private.fd)
         for number in range(names):
@@ -161,15 +161,15 @@ async def turns(place: Path, rounds: int, only: str) -> dict[str, list[dict[str,
     rates: dict[str, list[dict[str, float]]] = {one.id: [] for one in chosen}
     beside = Path(tempfile.mkdtemp(dir=place))
 
-    async def by_others(corner: Corner, count: int) -> dict[str, float]:
+    async def by_others(corner: BoxTest, count: int) -> dict[str, float]:
         if corner.what == "find":
-            return await asyncio.to_thread(gnu_find, own, bench.names)
-        [file] = bench._files.of("read hard")
+            return await asyncio.to_thread(gnu_find, own, bench.file_count)
+        [file] = bench._files.files_of_kind("read hard")
         shared = f"/proc/{os.getpid()}/fd/{file.fd}"
         return await asyncio.to_thread(fio, corner, beside, bench.direct, count, shared)
 
     try:
-        await bench.prepare(None)
+        await bench.prepare_files(None)
         done: dict[str, int] = {}
         for cycle in range(rounds + PILOTS):
             bench.begin(cycle, last_pilot=cycle == PILOTS)
@@ -178,11 +178,11 @@ async def turns(place: Path, rounds: int, only: str) -> dict[str, list[dict[str,
                 first = cycle > PILOTS and cycle // 2 % 2  # a block has one size from the pilots on
                 values[corner.id] = await by_others(corner, count_of(corner, done)) if first else {}
                 if corner.what == "create" and cycle % 2:
-                    await asyncio.to_thread(asked, bench, corner, bench._names(corner))
-                measured = await bench.block(corner)
+                    await asyncio.to_thread(asked, bench, corner, bench._names_per_worker(corner))
+                measured = await bench.measure_block(corner)
                 done[corner.id] = measured.operations // WORKERS
                 values[corner.id] |= {
-                    "ours": measured.values[corner.metric],
+                    "ours": measured.values[corner.metric_name],
                     "our CPU": measured.cpu_s / measured.operations,
                 }
                 if not first:
@@ -207,9 +207,13 @@ async def turns(place: Path, rounds: int, only: str) -> dict[str, list[dict[str,
     return rates
 
 
-def count_of(corner: Corner, done: Mapping[str, int]) -> int:
+def count_of(corner: BoxTest, done: Mapping[str, int]) -> int:
     """Of a worker: records, or files of the cycle."""
-    return done[corner.id if corner.moves else f"mdtest-{corner.side}-write"] if corner.what != "find" else 0
+    return (
+        done[corner.id if corner.moves_bytes else f"mdtest-{corner.side}-write"]
+        if corner.what != "find"
+        else 0
+    )
 
 
 def main() -> None:
@@ -239,7 +243,7 @@ def _pairs(cycles: Sequence[Mapping[str, float]], one: str, other: str) -> tuple
 
 
 def _logs(ours: Sequence[float], theirs: Sequence[float]) -> Spread:
-    found = over_groups([math.log(a / b) for a, b in zip(ours, theirs, strict=True)], 0.05)
+    found = interval_over_groups([math.log(a / b) for a, b in zip(ours, theirs, strict=True)], 0.05)
     assert found is not None
     return found
 

@@ -158,7 +158,7 @@ async def _turns(
     bench = StreamBench(Host(), private, place.leaves, streams * size, streams, WriteBudget(1 << 40), [way])
     side = Side(job=name, direction=way)  # type: ignore[arg-type]
     try:
-        await bench.prepare(None)
+        await bench.prepare_files(None)
         await bench.open("hostdx-fullstack-rates", Open(where="namespaces"))
         (station,) = (
             pid for pid in processes(STATION) if (stat := own_stat(str(pid))) and stat.parent == os.getpid()
@@ -166,12 +166,12 @@ async def _turns(
         ends = _ends(station)
         if mbit:
             _plant(station, mbit)
-        fds = [file.fd for file in bench._files.of("read" if way == "out" else "write")]
+        fds = [file.fd for file in bench._files.files_of_kind("read" if way == "out" else "write")]
         for turn in range(count):
             told = {}
             for whose in ("ours", "theirs")[:: 1 if turn % 2 else -1]:
                 if whose == "ours":
-                    told[whose] = (await bench.train([side], [0], TURN_S)).values["MB/s"][0]
+                    told[whose] = (await bench.measure_batch([side], [0], TURN_S)).values["MB/s"][0]
                 else:
                     told[whose] = _fio(fds, size, way) if name == "disk" else _iperf3(ends, way, streams)
             found.append((told["ours"], told["theirs"]))

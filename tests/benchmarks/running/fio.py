@@ -34,13 +34,13 @@ import msgspec
 
 from probes.bench.disk.budget import WriteBudget
 from probes.bench.disk.storage import StorageBench
-from probes.bench.disk.trains import StorageTrains
+from probes.bench.disk.trains import StorageBatches
 from probes.bench.engine.files import TestFile
-from probes.bench.workloads import Load, load_of
+from probes.bench.workloads import EngineLoad, load_of
 from probes.host import Host
 from probes.system.disk.topology import placement
 from probes.types import present
-from scenarios.experiment.statistics.stats import over_groups
+from scenarios.experiment.statistics.stats import interval_over_groups
 
 Side = Callable[[], Awaitable[tuple[float, float, float]]]  # IOPS, p99 in ns, own CPU seconds
 MOST_WRITTEN = 1 << 40  # bytes: what ends this is the number of pairs
@@ -87,26 +87,26 @@ async def fio(file: TestFile, pid: int, depth: int, seconds: float) -> tuple[flo
     return float(read["iops"]), float(read["clat_ns"]["percentile"]["99.000000"]), cpu_s
 
 
-def reading(depth: int) -> Load:
+def reading(depth: int) -> EngineLoad:
     return msgspec.structs.replace(load_of("randread-4k-qd1"), workers=depth, id=f"qd{depth}")
 
 
-async def ours(bench: StorageBench, load: Load, seconds: float) -> tuple[float, float, float]:
+async def ours(bench: StorageBench, load: EngineLoad, seconds: float) -> tuple[float, float, float]:
     load = msgspec.structs.replace(load, most_bytes=None)
-    measured = await bench.block(load, seconds, min_operations=0)
+    measured = await bench.measure_block(load, seconds, min_operations=0)
     return measured.values[load.metric], float(measured.p99_ns or 0), measured.cpu_s
 
 
 async def in_slices(
-    bench: StorageBench, load: Load, seconds: float, slice_s: float
+    bench: StorageBench, load: EngineLoad, seconds: float, slice_s: float
 ) -> tuple[float, float, float]:
     """Trains of at most a second; the length is at least what a slice of this load should hold."""
-    trains = StorageTrains({"A": bench}, load)
-    first = await trains.train([0], slice_s)
+    trains = StorageBatches({"A": bench}, load)
+    first = await trains.measure_batch([0], slice_s)
     least = load.slice_operations * load.workers
     long_s = max(slice_s, least * first.sides[0].seconds / max(1, first.sides[0].operations))
     sides = [
-        (await trains.train([0] * max(1, round(min(1, seconds) / long_s)), long_s)).sides[0]
+        (await trains.measure_batch([0] * max(1, round(min(1, seconds) / long_s)), long_s)).sides[0]
         for _ in range(max(1, round(seconds)))
     ]
     rates = [side.values[load.metric] for side in sides]
@@ -146,7 +146,7 @@ async def pairs(
 
 
 def row(what: str, found: Sequence[tuple[float, float]]) -> str:
-    spread = over_groups([math.log(iops) for iops, _ in found])
+    spread = interval_over_groups([math.log(iops) for iops, _ in found])
     if spread is None:
         return f"{what:>16}  {len(found)} calm pairs"
     ratio, low, high = (math.exp(value) for value in spread)
@@ -196,7 +196,7 @@ async def main() -> None:
     loads = {word: load_of(word) for word in (chosen.loads or "").split(",") if word}
     loads = loads or {f"depth {word}": reading(int(word)) for word in chosen.depths.split(",")}
     try:
-        await bench.prepare(workloads=list(loads) if chosen.loads else ["randread-4k-qd1"])
+        await bench.prepare_files(workloads=list(loads) if chosen.loads else ["randread-4k-qd1"])
         ours_are = f"slices of {chosen.slice:g} ms" if chosen.slice else "engine"
         names = "fio/fio" if chosen.self else f"{ours_are}/{'blocks' if chosen.blocks else 'fio'}"
         print(
@@ -205,13 +205,13 @@ async def main() -> None:
         print("            load  pairs    rate   95 % interval    p99 ratio   four in five of the pairs")
         for what, load in loads.items():
 
-            def by_fio(load: Load = load) -> Awaitable[tuple[float, float, float]]:
-                return fio(bench.file("read"), os.getpid(), load.workers, chosen.seconds)
+            def by_fio(load: EngineLoad = load) -> Awaitable[tuple[float, float, float]]:
+                return fio(bench.test_file("read"), os.getpid(), load.workers, chosen.seconds)
 
-            def by_us(load: Load = load) -> Awaitable[tuple[float, float, float]]:
+            def by_us(load: EngineLoad = load) -> Awaitable[tuple[float, float, float]]:
                 return ours(bench, load, chosen.seconds)
 
-            def by_slices(load: Load = load) -> Awaitable[tuple[float, float, float]]:
+            def by_slices(load: EngineLoad = load) -> Awaitable[tuple[float, float, float]]:
                 return in_slices(bench, load, chosen.seconds, chosen.slice / 1000)
 
             left = by_fio if chosen.self else by_slices if chosen.slice else by_us

@@ -34,7 +34,7 @@ from probes.bench.workloads import load_of
 from probes.host import Host
 from probes.system.disk.topology import placement
 from probes.types import present
-from scenarios.experiment.statistics.stats import over_groups
+from scenarios.experiment.statistics.stats import interval_over_groups
 from tests.benchmarks.running.fio import fio_argv, reading
 
 SETTLE_S = 1.0  # before the first turn: both have started
@@ -96,7 +96,7 @@ def children(pid: int) -> list[int]:
 async def begun(
     bench: StorageBench, depth: int, seconds: float
 ) -> tuple[asyncio.subprocess.Process, list[int]]:
-    argv = fio_argv(bench.file("read"), os.getpid(), depth, seconds)
+    argv = fio_argv(bench.test_file("read"), os.getpid(), depth, seconds)
     child = await asyncio.create_subprocess_exec(*argv, stdout=asyncio.subprocess.PIPE)
     while len(found := children(child.pid)) < depth:
         await asyncio.sleep(0.05)
@@ -121,9 +121,11 @@ async def compared(
         await asyncio.sleep(SETTLE_S)
         found = await asyncio.to_thread(groups, ours, theirs, seconds, turn_s)
         return found, await ended(other) / await ended(child)
-    await bench.block(load := msgspec.structs.replace(reading(depth), most_bytes=None), 0.2, min_operations=0)
-    ours = list(bench.crew.pool.pids[1 : 1 + depth])
-    block = asyncio.create_task(bench.block(load, whole, min_operations=0))
+    await bench.measure_block(
+        load := msgspec.structs.replace(reading(depth), most_bytes=None), 0.2, min_operations=0
+    )
+    ours = list(bench.crew.pool.all_pids[1 : 1 + depth])
+    block = asyncio.create_task(bench.measure_block(load, whole, min_operations=0))
     await asyncio.sleep(SETTLE_S)
     found = await asyncio.to_thread(groups, ours, theirs, seconds, turn_s)
     return found, float((await block).p99_ns or 0) / await ended(child)
@@ -131,7 +133,7 @@ async def compared(
 
 def row(what: str, kept: Sequence[tuple[list[float], float]]) -> str:
     every = [ratio for found, _ in kept for ratio in found]
-    spread = over_groups(every)
+    spread = interval_over_groups(every)
     if spread is None:
         return f"{what}: {len(every)} groups"
     ratio, low, high = (math.exp(value) for value in spread)
@@ -153,7 +155,7 @@ async def main() -> None:
     leaves = place.leaves if present(place) else ()
     bench = StorageBench(Host(), asked.dir, None, asked.size, 1, leaves, places=1)
     try:
-        await bench.prepare(workloads=[load_of("randread-4k-qd1").id])
+        await bench.prepare_files(workloads=[load_of("randread-4k-qd1").id])
         for depth in (int(word) for word in asked.depths.split(",")):
             what = f"{'fio' if asked.self else 'engine'}/fio at queue depth {depth}, turns of {asked.turn:g} ms, bound"
             got = await compared(bench, depth, asked.seconds, asked.turn / 1000, alone=asked.self)

@@ -66,7 +66,7 @@ def one(asked: Asked, confined: str = "", directory: str = "") -> Take | str:
 
 def told(found: ComparedRecordings) -> str:
     """The effects called, then what is said to have changed."""
-    called = [f"{named(e)} {sized(e)}" for e in found.effects if e.differs]
+    called = [f"{named(e)} {sized(e)}" for e in found.effects if e.is_different]
     attribution = found.fingerprints.attribution
     changed = ", ".join(attribution.components) or "nothing"
     return f"{len(called)} of {len(found.effects)} called; changed: {changed}; {'; '.join(called) or '-'}"
@@ -85,7 +85,7 @@ def pairs(count: int, asked: Asked) -> list[str]:
             print(f"  {number + 1:2}: {'; '.join(run for run in pair if isinstance(run, str))}", flush=True)
             continue
         found = compared(both[:1], both[1:])
-        called += any(e.differs for e in found.effects)
+        called += any(e.is_different for e in found.effects)
         print(f"  {number + 1:2} (load {os.getloadavg()[0]:.1f}): {told(found)}", flush=True)
     return [
         f"called an effect where there is none: {called} of {count - refused} pairs (asked: 0 of 10), "
@@ -130,7 +130,7 @@ def judged(what: Planted, runs: Sequence[Take | str]) -> str:
         return f"{what.name}: not measured: {next(run for run in runs if isinstance(run, str))}"
     found = compared([done[0], done[3]], [done[1], done[2]])
     print(f"  {what.name}: {told(found)}", flush=True)
-    hit = any(e.differs and e.group in what.groups for e in found.effects)
+    hit = any(e.is_different and e.group in what.groups for e in found.effects)
     put = found.fingerprints.attribution.components == (what.component,)
     return f"{what.name}: {'found' if hit else 'MISSED'}, {'put' if put else 'NOT put'} to {what.component}"
 

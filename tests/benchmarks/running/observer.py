@@ -31,7 +31,7 @@ from probes.bench.workloads import load_of
 from probes.host import Host
 from probes.system.disk.topology import placement
 from probes.types import present
-from scenarios.experiment.statistics.stats import student
+from scenarios.experiment.statistics.stats import student_interval
 from tests.benchmarks.terminal import HOSTDX, SETTLE_S
 from tests.fakes.terminals.terminal import Terminal
 
@@ -91,16 +91,16 @@ async def compare(
         load = msgspec.structs.replace(load, workers=workers, id=f"{workload}-x{workers}")
     rng = random.Random(1)
     logs = []
-    await bench.block(load, seconds, min_operations=0)  # warm-up
+    await bench.measure_block(load, seconds, min_operations=0)  # warm-up
     for _ in range(groups):
         values: dict[bool, list[float]] = {True: [], False: []}
         for shown in rng.choice(((True, False, False, True), (False, True, True, False))):
             viewer.show(shown)
             await asyncio.sleep(0.05)
-            measured = await bench.block(load, seconds, min_operations=0)
+            measured = await bench.measure_block(load, seconds, min_operations=0)
             values[shown].append(next(iter(measured.values.values())))
         logs.append(math.log(sum(values[True]) / sum(values[False])))
-    spread = student(logs, 0.05)
+    spread = student_interval(logs, 0.05)
     low, high = math.exp(spread.low), math.exp(spread.high)
     return f"{math.exp(spread.estimate):6.3f}  [{low:.3f}, {high:.3f}]"
 
@@ -117,7 +117,7 @@ async def main() -> None:
     with tempfile.TemporaryDirectory() as state:
         viewer = Viewer(state)
         try:
-            await bench.prepare(workloads=["randread-4k-qd1", "fsync-4k-qd1"])
+            await bench.prepare_files(workloads=["randread-4k-qd1", "fsync-4k-qd1"])
             viewer.open()
             print(
                 f"{chosen.groups} groups of four blocks of {chosen.seconds:g} s; app open / headless, 95 % interval"

@@ -100,7 +100,7 @@ def told(name: str, session: Session) -> int:
                 f"{first:7.3f} {second:7.3f}  {order.groups[0]:3}:{order.groups[1]:<3} {order.second:6.3f}"
             )
             by_order += "  established" if order.is_established else ""
-            wrong += verdict.differs and (first < 1) != (second < 1)
+            wrong += verdict.is_different and (first < 1) != (second < 1)
         quotient = f"{right / left:8.3f}" if left and right else "       –"
         print(f"{name:24} {pair:52} {verdict.verdict:23} {shown:>6} {quotient}  {by_order}")
     return wrong

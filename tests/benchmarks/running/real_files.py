@@ -28,7 +28,7 @@ from probes.bench.disk.storage import StorageBench
 from probes.bench.workloads import NAMES_AT_ONCE
 from probes.host import Host
 from probes.private_directory import PrivateDirectory, above
-from scenarios.experiment.statistics.stats import over_groups
+from scenarios.experiment.statistics.stats import interval_over_groups
 
 FILE_SYSTEMS = {
     "ext4": ["mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
@@ -97,13 +97,13 @@ async def ratios(directory: Path, groups: int, seconds: float) -> tuple[list[flo
 
     async def measure(ours: bool) -> float:
         if ours:
-            measured = await bench.block("metadata", seconds)
+            measured = await bench.measure_block("metadata", seconds)
             return measured.values["ops/s"]
         here.send(seconds)
         return float(await asyncio.to_thread(here.recv))
 
     try:
-        await bench.prepare(workloads=["metadata"])
+        await bench.prepare_files(workloads=["metadata"])
         await measure(True), await measure(False)
         for _ in range(groups):
             first = rng.random() < 0.5
@@ -133,7 +133,7 @@ def main() -> int:
     for name in asked.file_systems.split(","):
         with mounted(FILE_SYSTEMS[name]) as place:
             groups, ours, theirs = asyncio.run(ratios(place, asked.groups, asked.seconds))
-        spread = over_groups(groups)
+        spread = interval_over_groups(groups)
         assert spread is not None
         estimate, low, high = (math.exp(value) for value in spread)
         within = within and low >= LOWEST and high <= HIGHEST

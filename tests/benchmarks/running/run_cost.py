@@ -16,11 +16,11 @@ import random
 import time
 from statistics import median
 
-from probes.bench.run.supervised import Order, Supervisors
-from scenarios.experiment.statistics.stats import over_groups
+from probes.bench.run.supervised import RunOrder, Supervisors
+from scenarios.experiment.statistics.stats import interval_over_groups
 
 
-async def each_its_own(order: Order, runs: int) -> list[float]:
+async def each_its_own(order: RunOrder, runs: int) -> list[float]:
     walls = []
     for _ in range(runs):
         async with Supervisors() as own:
@@ -28,7 +28,7 @@ async def each_its_own(order: Order, runs: int) -> list[float]:
     return walls
 
 
-async def one_for_all(order: Order, runs: int) -> list[float]:
+async def one_for_all(order: RunOrder, runs: int) -> list[float]:
     async with Supervisors() as supervisors:
         await supervisors.run(order)
         return [(await supervisors.run(order)).wall_s for _ in range(runs)]
@@ -40,7 +40,7 @@ async def main() -> None:
     parser.add_argument("--runs", type=int, default=30)
     parser.add_argument("command", nargs="*", default=["/bin/true"])
     asked = parser.parse_args()
-    order = Order(argv=tuple(asked.command), cwd="/", env=dict(os.environ))
+    order = RunOrder(argv=tuple(asked.command), cwd="/", env=dict(os.environ))
     rng, logs = random.Random(1), []
     rates: dict[str, list[float]] = {"own": [], "one": []}
     beside: dict[str, list[float]] = {"own": [], "one": []}
@@ -53,7 +53,7 @@ async def main() -> None:
             beside[kind].append((took - sum(walls)) / asked.runs)
         own, one = (sum(map(math.log, rates[kind][-2:])) / 2 for kind in ("own", "one"))
         logs.append(one - own)
-    spread = over_groups(logs, 0.05)
+    spread = interval_over_groups(logs, 0.05)
     assert spread is not None, "too few groups"
     print(f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} CPUs")
     for kind, text in (("own", "a server started for each run"), ("one", "one server for all runs")):

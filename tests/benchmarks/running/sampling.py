@@ -29,9 +29,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from probes.bench.run.process_tree import children, descendants
-from probes.bench.run.supervised import Order, Supervisors, TreeSample
-from scenarios.experiment.statistics.stats import over_groups
+from probes.bench.run.process_tree import list_children, list_descendants
+from probes.bench.run.supervised import RunOrder, Supervisors, TreeSample
+from scenarios.experiment.statistics.stats import interval_over_groups
 
 COUNTER = """
 import mmap, os, struct, sys, time
@@ -69,7 +69,7 @@ class Now(NamedTuple):
 class Job:
     def __init__(self, counters: Path, supervisor: int) -> None:
         self.counters, self.supervisor = counters, supervisor
-        self.pids = descendants(supervisor)
+        self.pids = list_descendants(supervisor)
 
     def now(self) -> Now:
         cpu_s = sum(spent_s(pid) for pid in self.pids)
@@ -100,7 +100,7 @@ def done(counters: Path) -> int:
 
 
 def ratio(logs: Sequence[float]) -> str:
-    spread = over_groups(logs, 0.05)
+    spread = interval_over_groups(logs, 0.05)
     assert spread is not None
     low, middle, high = (math.exp(x) for x in (spread.low, spread.estimate, spread.high))
     return f"{middle:.4f} [{low:.4f}, {high:.4f}]"
@@ -113,13 +113,13 @@ async def compare(name: str, script: str, counters: Path, groups: int, seconds: 
     supervisors = Supervisors()
     running = asyncio.ensure_future(
         supervisors.run(
-            Order(argv=argv, cwd="/", env=dict(os.environ), at_most_s=1e5, chains=chains), heard.append
+            RunOrder(argv=argv, cwd="/", env=dict(os.environ), at_most_s=1e5, chains=chains), heard.append
         )
     )
     while not done(counters):
         assert not running.done(), running.result()
         await asyncio.sleep(0.1)
-    (supervisor,) = (pid for server in children(os.getpid()) for pid in children(server))
+    (supervisor,) = (pid for server in list_children(os.getpid()) for pid in list_children(server))
     await asyncio.sleep(4.0)  # the first three samples come together
     job, rng, seen_s, before_s = Job(counters, supervisor), random.Random(1), 0.0, spent_s(supervisor)
     by_time: list[float] = []

@@ -29,14 +29,14 @@ async def once(directory: str, blocks: int, seconds: float, seed: int) -> dict[s
     bench = StorageBench(Host(), directory, None, 64 << 20, seed, place.leaves if present(place) else ())
     found: dict[str, list[BlockCompletions]] = {}
     try:
-        await bench.prepare(workloads=LOADS)
+        await bench.prepare_files(workloads=LOADS)
         for load in LOADS:
-            await bench.ready(load)
+            await bench.start_workers(load)
             ends = time.monotonic() + (min(seconds, CONTROL_S) if load == CONTROL else seconds)
             for _ in range(blocks):
                 if time.monotonic() > ends:
                     break
-                measured = await bench.block(load, 0.5)
+                measured = await bench.measure_block(load, 0.5)
                 began_s = time.monotonic() - measured.seconds
                 course = BlockCompletions(
                     began_s=began_s, seconds=measured.seconds, completions=measured.completions

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from scenarios.experiment.places import Visits
-from scenarios.experiment.schedule.slices import LEAST_OPERATIONS, LEAST_S
-from scenarios.experiment.sequential import Comparison, orders
+from scenarios.experiment.places import PlaceVisits
+from scenarios.experiment.schedule.slices import MIN_SLICE_OPERATIONS, MIN_SLICE_S
+from scenarios.experiment.sequential import SequentialComparison, draw_orders
 from scenarios.experiment.statistics.stats import group_value
 from tests.benchmarks.simulation.simulated import Outcome, outcome
 
@@ -55,7 +55,7 @@ def fine_models(*folders: Path) -> dict[str, Ticks]:
 def slice_ticks(ticks: Iterator[float]) -> int:
     """Of a slice: 20 ms or 50 operations, by the rate of a second of warm-up."""
     rate = sum(next(ticks) for _ in range(_WARM)) / _WARM
-    return math.ceil(max(LEAST_S / TICK_S, LEAST_OPERATIONS / max(0.1, rate)))
+    return math.ceil(max(MIN_SLICE_S / TICK_S, MIN_SLICE_OPERATIONS / max(0.1, rate)))
 
 
 def measure(
@@ -82,16 +82,16 @@ def measure(
     planned = max(4, int(budget_s / group_s))
     ratios = dict(zip(variants, (1.0, *map(math.exp, trues)), strict=True))
     open_ = {
-        v: Comparison(
+        v: SequentialComparison(
             "A", v, "IOPS", planned_groups=planned, family=family * len(trues), margin=margin,
             all_pairs=places if told and places > 1 else 0,
         )
         for v in variants[1:]
     }  # fmt: skip
     fast = {v: [math.exp(rng.gauss(0.0, place_sd)) for _ in range(places)] for v in variants}
-    visits = Visits(places, rng)
+    visits = PlaceVisits(places, rng)
     outcomes: dict[str, Outcome] = {}
-    for index, order in enumerate(orders(variants, rng), 1):
+    for index, order in enumerate(draw_orders(variants, rng), 1):
         values: dict[str, list[float]] = {v: [] for v in variants}
         (place,) = visits.next(1)
         for v in order:
@@ -101,10 +101,10 @@ def measure(
             if (value := group_value(values["A"], values[v])) is not None:  # None: a stall, measured again
                 first = order.index("A") < order.index(v)
                 comparison.add(*value, place=place if comparison.all_pairs else None, baseline_first=first)
-                visits.counted([place])
+                visits.count_visits([place])
                 decision = comparison.at_look(group_s)
             if decision is None and index >= planned:
-                decision = comparison.final(group_s)
+                decision = comparison.final_verdict(group_s)
             if decision is not None:
                 outcomes[v] = outcome(decision, math.log(ratios[v]), index * group_s, early=index < planned)
                 del open_[v]

@@ -54,7 +54,7 @@ def found(count: int, noise: Noise, runs: int, measures: int) -> tuple[float, fl
             if odd:
                 nodes.slow(["node0000"], 0.9)
             judged, rounds = screened(nodes)
-            named = {one.node for one in standings(judged, rounds) if one.differs}
+            named = {one.node for one in standings(judged, rounds) if one.is_different}
             if odd:
                 hits += "node0000" in named
                 wrong += len(named - {"node0000"})

@@ -15,9 +15,9 @@ import time
 from collections.abc import Iterator
 
 from scenarios.experiment import sequential
-from scenarios.experiment.carry_over import carry_over
-from scenarios.experiment.schedule.slices import Warm, slice_length
-from scenarios.experiment.sequential import Comparison, orders
+from scenarios.experiment.carry_over import estimate_carry_over
+from scenarios.experiment.schedule.slices import WarmUpSlice, slice_length
+from scenarios.experiment.sequential import SequentialComparison, draw_orders
 from tests.benchmarks.simulation.fine import TICK_S, fine_models, slice_ticks
 from tests.benchmarks.simulation.verdict_table import shown
 
@@ -30,16 +30,16 @@ def look_cost() -> None:
     )
     rng = random.Random(1)
     for groups in (48, 96, 192, 768, 2000, 5000):
-        comparison = Comparison("A", "B", "IOPS", planned_groups=groups)
+        comparison = SequentialComparison("A", "B", "IOPS", planned_groups=groups)
         for _ in range(groups):
             comparison.add(rng.gauss(0, 0.1), abs(rng.gauss(0, 0.1)))
         differences = [1000 * value for value in comparison.log_ratios]
-        comparison.level(final=True)  # once a run: 5 ms for each look
+        comparison.current_level(final=True)  # once a run: 5 ms for each look
         took = []
         for _ in range(9):
             began = time.process_time()
-            comparison.final()
-            comparison.natural(differences, final=True)
+            comparison.final_verdict()
+            comparison.spread_of_differences(differences, final=True)
             took.append(time.process_time() - began)
         print(f"  {groups:5} groups {1000 * sorted(took)[4]:6.1f}")
 
@@ -66,10 +66,10 @@ def dependence() -> None:
             rng = random.Random(f"wandering {length}")
             out = 0
             for _ in range(RUNS):
-                comparison = Comparison("A", "B", "IOPS", planned_groups=400)
+                comparison = SequentialComparison("A", "B", "IOPS", planned_groups=400)
                 for value in wandering(rng, 400, length):
                     comparison.add(value)
-                low, high = comparison.final().ci95 or (0.0, 0.0)
+                low, high = comparison.final_verdict().ci95 or (0.0, 0.0)
                 out += not low <= 1 <= high
             missed.append(shown(out, RUNS))
         sequential.batch_length = batches
@@ -91,7 +91,7 @@ def carried() -> None:
                 ticks = series(rng)
                 length = slice_ticks(ticks)
                 groups = max(24, int(20 / (4 * length * TICK_S)))
-                drawn = list(itertools.islice(orders("AB", rng), groups))
+                drawn = list(itertools.islice(draw_orders("AB", rng), groups))
                 before, values = "", []
                 for order in drawn:
                     rates = []
@@ -100,7 +100,7 @@ def carried() -> None:
                         rates.append(left * sum(next(ticks) for _ in range(length)))
                         before = side
                     values.append(rates)
-                found += carry_over(drawn, values, ("A", "B"), margin=0.05).found
+                found += estimate_carry_over(drawn, values, ("A", "B"), margin=0.05).is_established
             cells.append(shown(found, RUNS // 3))
         print(f"  {name:12}{' '.join(cells)}")
 
@@ -125,7 +125,7 @@ def lengths() -> None:
                     parts = [sum([next(ticks) for _ in range(quarter)]) for _ in range(4)]
                     if number % 2:
                         parts[0] *= 1 - lost
-                    warm.append(Warm("AB"[number % 2], 4 * quarter * TICK_S, round(sum(parts)), parts))
+                    warm.append(WarmUpSlice("AB"[number % 2], 4 * quarter * TICK_S, round(sum(parts)), parts))
                 found = slice_length(
                     warm, margin=0.05, most_s=2.0, least_operations=0, least_s=4 * quarter * TICK_S
                 )

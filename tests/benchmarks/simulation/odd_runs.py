@@ -70,7 +70,7 @@ def of_claix(rng: random.Random, runs: int) -> Pile:
 
 
 def io500(rng: random.Random, runs: int = 7, wider: float = 1.0) -> Pile:
-    return drawn(rng, runs, {phase: wider * group_of(phase).deviation(guest=False) for phase in PHASES})
+    return drawn(rng, runs, {phase: wider * group_of(phase).run_deviation(guest=False) for phase in PHASES})
 
 
 def named(found: OddRuns) -> set[tuple[str, int]]:

@@ -17,7 +17,7 @@ import random
 import zlib
 from typing import NamedTuple
 
-from scenarios.experiment.sequential import Comparison, orders
+from scenarios.experiment.sequential import SequentialComparison, draw_orders
 from scenarios.experiment.statistics.stats import group_value
 from scenarios.verdict.verdict import Word
 from tests.benchmarks.simulation.noise_models import Noise, models
@@ -40,8 +40,8 @@ class Ending(NamedTuple):
 def one_run(noise: Noise, true: float, carried: float, shape: str, rng: random.Random, guard: bool) -> Ending:
     """Groups until an analysis decides. true: ln(B/A); carried: as a share."""
     logs = iter(noise(rng, 4 * GROUPS))
-    comparison = Comparison("A", "B", "IOPS", planned_groups=GROUPS)
-    for order in orders(("A", "B"), rng):
+    comparison = SequentialComparison("A", "B", "IOPS", planned_groups=GROUPS)
+    for order in draw_orders(("A", "B"), rng):
         own = order if shape == "groups" else order[:2]
         values: dict[str, list[float]] = {"A": [], "B": []}
         for at, variant in enumerate(own):
@@ -97,17 +97,17 @@ def _row(name: str, shape: str, effect: int, carried: int, endings: list[Ending]
         return f"{100 * count / len(endings):.1f}"
 
     def wrong(word: Word) -> bool:
-        return word.faster or (word.slower and not effect) or (word.equal and bool(effect))
+        return word.is_faster or (word.is_slower and not effect) or (word.is_equal and bool(effect))
 
     words = [ending.word for ending in endings]
     cells = [
-        share(sum(word.slower for word in words)),
-        share(sum(word.faster for word in words)),
-        share(sum(word.equal for word in words)),
-        share(sum(word.undecided for word in words)),
+        share(sum(word.is_slower for word in words)),
+        share(sum(word.is_faster for word in words)),
+        share(sum(word.is_equal for word in words)),
+        share(sum(word.is_undecided for word in words)),
     ]
-    withheld = share(sum(e.unguarded.decided and not e.word.decided for e in endings))
-    lost = share(sum(word.not_measured for word in words))
+    withheld = share(sum(e.unguarded.is_decided and not e.word.is_decided for e in endings))
+    lost = share(sum(word.is_not_measured for word in words))
     before = share(sum(wrong(e.unguarded) for e in endings))
     covers = share(sum(e.covered for e in endings))
     return (

@@ -3,7 +3,8 @@
     python -m tests.benchmarks.simulation.short_runs [--runs 1000] [--only MODEL] [--beside 0.02] [--seconds 6 15 60 |
         --groups 4 5 6 7]
 
-The experiment's own code (`compare` with the scenario's own load: wall and CPU time judged, four groups at least) on a
+The experiment's own code (`measure_workload` with the scenario's own load: wall and CPU time judged, four groups
+at least) on a
 fake clock. A run takes 0.1 s where nothing disturbs it and costs `--beside` more (an interpreter's start each time:
 0.15); the host makes it 20 to 30 % (sd of
 the logarithm) longer or shorter, heavy-tailed, or drifting; CPU time gets half of that and 3 % of its own.
@@ -26,8 +27,8 @@ from scenarios import events as ev
 from scenarios.experiment.budget import Pace
 from scenarios.experiment.groups import GroupBlocks
 from scenarios.experiment.judge import judges_for
-from scenarios.experiment.load_schedule import compare
-from scenarios.experiment.sequential import orders
+from scenarios.experiment.load_schedule import measure_workload
+from scenarios.experiment.sequential import draw_orders
 from scenarios.model import Options
 from scenarios.workload.request import Request, request
 from scenarios.workload.variant_bench import CPU, WALL
@@ -70,10 +71,10 @@ def noise_of(model: str, rng: random.Random) -> Noise:
         if "tails" in model:
             return lambda _: FULL + 0.6 / math.sqrt(3) * student(rng)
         drifting = Wandering(rng, 10.0 if "10 s" in model else 2.0, scale=2.0)
-        return lambda at: FULL + drifting.at(at)
+        return lambda at: FULL + drifting.look_at(at)
     if model.startswith("drifts"):
         length_s = 5.0 if "5 s" in model else 1.0
-        return Wandering(rng, length_s).at
+        return Wandering(rng, length_s).look_at
     if model.startswith("quiet"):
         return lambda _: rng.gauss(0, 0.03 if "3 %" in model else 0.08)
     phase, period = rng.uniform(0, 10), math.exp(rng.uniform(math.log(0.5), math.log(10)))
@@ -101,7 +102,7 @@ class Wandering:
         self.rng, self.length_s, self.scale = rng, length_s, scale
         self.level, self.before = rng.gauss(0, 0.25), 0.0
 
-    def at(self, at_s: float) -> float:
+    def look_at(self, at_s: float) -> float:
         rho = math.exp(-(at_s - self.before) / self.length_s)
         self.level = rho * self.level + self.rng.gauss(0, 0.25 * math.sqrt(1 - rho * rho))
         self.before = at_s
@@ -123,13 +124,13 @@ class ShortRuns:
         self.variant, self.seconds, self.clock, self.noise, self.rng = variant, seconds, clock, noise, rng
         self.beside_s = beside_s
 
-    async def activate(self) -> None:
+    async def make_active(self) -> None:
         pass
 
-    async def quiesce(self) -> None:
+    async def wait_until_idle(self) -> None:
         pass
 
-    async def block(self, seconds: float) -> Measured:
+    async def measure_block(self, seconds: float) -> Measured:
         slow = self.noise(self.clock.now())
         wall = self.seconds * math.exp(slow)
         cpu = self.seconds * math.exp(slow / 2 + self.rng.gauss(0, 0.03))
@@ -155,7 +156,7 @@ async def words(
     if isinstance(budget, int):
         verdicts = await of_groups(run, wanted, benches, budget, margin)
     else:
-        verdicts, _ = await compare(
+        verdicts, _ = await measure_workload(
             run, wanted.load, benches, budget_s=budget, family=family, pairs=wanted.pairs
         )
     return {verdict.metric: verdict.verdict for verdict in verdicts}
@@ -163,21 +164,21 @@ async def words(
 
 async def of_groups(
     run: FakeRun, wanted: Request, benches: Sequence[ShortRuns], groups: int, margin: float
-) -> list[ev.Verdict]:
+) -> list[ev.RunVerdict]:
     judges = judges_for(
         wanted.load, wanted.pairs, family=len(wanted.pairs), margin=margin, planned_groups=groups, scope=""
     )
     pace = Pace(run.clock, math.inf, 1.0)
-    draw = orders(tuple(bench.variant for bench in benches), run.rng, wanted.load.min_groups)
+    draw = draw_orders(tuple(bench.variant for bench in benches), run.rng, wanted.load.min_groups)
     of = {bench.variant: bench for bench in benches}
     run.clock.advance(10 * run.rng.random())
     for index in range(groups):
         group = GroupBlocks(index, next(draw))
         for variant in group.order:
-            group.add(variant, await of[variant].block(0.0))
+            group.add(variant, await of[variant].measure_block(0.0))
         for judge in judges:
             judge.add(group, pace)
-    return [judge.conclude(run.time(), pace, "") for judge in judges]
+    return [judge.conclude_verdict(run.time(), pace, "") for judge in judges]
 
 
 def wrong(found: dict[str, str], effect: float) -> bool:

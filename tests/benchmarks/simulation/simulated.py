@@ -7,7 +7,7 @@ import random
 import statistics
 from typing import NamedTuple
 
-from scenarios.experiment.sequential import Comparison, orders
+from scenarios.experiment.sequential import SequentialComparison, draw_orders
 from scenarios.experiment.statistics.distributions import normal_tail, t_quantile
 from scenarios.experiment.statistics.stats import group_value
 from scenarios.verdict.verdict import GroupVerdict
@@ -29,9 +29,9 @@ class Outcome(NamedTuple):
 def hostdx(noise: Noise, true: float, rng: random.Random, family: int = 1) -> Outcome:
     """Interleaved groups until a look decides; `true` is ln(variant/baseline)."""
     logs = noise(rng, 4 * GROUPS)
-    comparison = Comparison("A", "B", "IOPS", planned_groups=GROUPS, family=family)
+    comparison = SequentialComparison("A", "B", "IOPS", planned_groups=GROUPS, family=family)
     at = 0
-    for order in orders(("A", "B"), rng):
+    for order in draw_orders(("A", "B"), rng):
         values: dict[str, list[float]] = {"A": [], "B": []}
         for variant in order:
             values[variant].append(math.exp(logs[at] + (true if variant == "B" else 0.0)))

@@ -15,8 +15,8 @@ import sys
 import zlib
 
 from scenarios.experiment.statistics.distributions import normal_tail
-from scenarios.experiment.statistics.stats import group_value, over_groups
-from scenarios.experiment.trend import trend
+from scenarios.experiment.statistics.stats import group_value, interval_over_groups
+from scenarios.experiment.trend import fit_rounds
 from tests.benchmarks.simulation.noise_models import Noise, models
 from tests.benchmarks.simulation.verdict_table import shown
 
@@ -43,7 +43,7 @@ def rounds(
             value = group_value([b, c], load)
             assert value is not None
             values.append(value.log_ratio)
-        spread = over_groups(values)
+        spread = interval_over_groups(values)
         assert spread is not None
         ratios.append(math.exp(spread.estimate))
         plain.append(sum(own) / len(own))
@@ -68,10 +68,10 @@ def main() -> int:
             called = found = ranks = 0
             for _ in range(RUNS):
                 ratios, plain = rounds(noise, count, groups, 0.0, rng)
-                called += trend(ratios, [1.0] * count).verdict in ("slower", "faster")
+                called += fit_rounds(ratios, [1.0] * count).verdict in ("slower", "faster")
                 ranks += mann_kendall(plain)
                 ratios, _ = rounds(noise, count, groups, LOSS, rng)
-                found += trend(ratios, [1.0] * count).verdict == "slower"
+                found += fit_rounds(ratios, [1.0] * count).verdict == "slower"
             worst = max(worst, called / RUNS)
             print(
                 f"{name:26}{count:7}{groups:7}  {shown(called, RUNS):20} {shown(found, RUNS):20} {shown(ranks, RUNS)}",

@@ -20,10 +20,10 @@ from pathlib import Path
 from statistics import fmean
 
 from probes.bench.profile.symbols import Symbols
-from probes.bench.run.supervised import Order, Supervisors
-from scenarios.where.call_paths import kept, paths
+from probes.bench.run.supervised import RunOrder, Supervisors
+from scenarios.where.call_paths import keep_run_calls, seconds_by_path
 from scenarios.where.results import SYSTEM_CALL
-from scenarios.where.waits import waited
+from scenarios.where.waits import summarise_waits
 from tests.benchmarks.where.planted import READ_S, SOURCE, before_others, own_mounts
 from tests.benchmarks.where.slow_fuse import mounted
 
@@ -37,13 +37,13 @@ JOBS = {  # the call
 async def ours(argv: list[str], call: str, symbols: Symbols) -> tuple[float, float]:
     """Blocked in the call, and inside it."""
     async with Supervisors() as supervisors:
-        job = await supervisors.run(Order(argv=tuple(argv), cwd="/", env={}, keep=4096, chains=True))
-    blocked = sum(s for wait in waited(job.waits) for name, s in wait.calls.items() if call in name)
-    run = kept(job)
+        job = await supervisors.run(RunOrder(argv=tuple(argv), cwd="/", env={}, keep=4096, chains=True))
+    blocked = sum(s for wait in summarise_waits(job.waits) for name, s in wait.calls.items() if call in name)
+    run = keep_run_calls(job)
     assert run is not None
     inside = sum(
         seconds
-        for path, seconds in paths(run, symbols).items()
+        for path, seconds in seconds_by_path(run, symbols).items()
         if any((entry := SYSTEM_CALL.fullmatch(name)) and call in entry[1] for name in path)
     )
     truth, whole_s = told(job.output)

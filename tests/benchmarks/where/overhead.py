@@ -22,9 +22,9 @@ import time
 from pathlib import Path
 
 from probes.bench.engine.parent_death import adopt_orphans, tie_to
-from probes.bench.profile.perf_records import counted
+from probes.bench.profile.perf_records import count_samples
 from probes.bench.run import process_tree, supervisor
-from scenarios.experiment.statistics.stats import student
+from scenarios.experiment.statistics.stats import student_interval
 from tests.benchmarks.where.planted import SOURCE
 
 JOBS = {
@@ -44,7 +44,7 @@ def supervise(argv: list[str], chains: bool, done: str, told: int) -> None:
     tie_to(os.getppid())
     adopt_orphans()
     os.dup2(os.pipe()[0], 0)
-    supervisor._tell = lambda sample: None
+    supervisor._send_sample = lambda sample: None
     order = {
         **dict.fromkeys(("cpus", "ionice"), ()), **dict.fromkeys(("nice", "keep"), 0), "argv": argv, "cwd": "/",
         "env": {"DONE": done}, "node": None, "chains": chains, "at_most_s": 3600.0,
@@ -53,23 +53,23 @@ def supervise(argv: list[str], chains: bool, done: str, told: int) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR2})
 
     def rest(*_: object) -> None:
-        calls, locks = one.where._calls, one.where._locks
+        calls, locks = one.wait_sampling._calls, one.wait_sampling._locks
         clock = calls._clock.rings if calls else ()
         windows = [*([calls._switches] if calls else ()), *([locks._windows] if locks else ())]
         for ring in [*clock, *(ring for window in windows for ring in window.rings)]:
             ring.switch(on=False)
         for window in windows:  # they go on with as many samples as were left
             for n, ring in enumerate(window.rings):
-                window._left[n] -= counted(ring.taken())[0]
+                window._left[n] -= count_samples(ring.taken())[0]
         began = time.monotonic()
         signal.sigwait({signal.SIGUSR2})
         rested = time.monotonic() - began
-        one.where._waits._paid_at += rested
+        one.wait_sampling._waits._paid_at += rested
         for part in (calls, locks):
             if part is not None:
                 part.due += rested
         for ring in clock:
-            ring.switch(on=True)
+            ring.switch_event(on=True)
         for window in windows:
             for left, ring in zip(window._left, window.rings, strict=True):
                 if left > 0:
@@ -95,7 +95,7 @@ def measured(name: str, argv: list[str], chains: bool, seconds: float) -> str:
         if pid == 0:
             supervise(argv, chains, file.name, tell)
         time.sleep(1.0)
-        job = process_tree.descendants(pid)
+        job = process_tree.list_descendants(pid)
         clock, cpu = list[float](), list[float]()
         own_s = watched_s = 0.0
         began = time.monotonic()
@@ -121,7 +121,7 @@ def measured(name: str, argv: list[str], chains: bool, seconds: float) -> str:
         os.waitpid(pid, 0)
     slower, dearer = (
         f"{100 * s.estimate:+.2f} ({100 * s.low:+.2f} to {100 * s.high:+.2f}) %"
-        for s in (student(clock, 0.05), student(cpu, 0.05))
+        for s in (student_interval(clock, 0.05), student_interval(cpu, 0.05))
     )
     return (
         f"{name:<10}{'chains' if chains else 'waits':<8}slower by {slower}, CPU time {dearer}; "

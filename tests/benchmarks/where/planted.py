@@ -141,12 +141,12 @@ async def measured(baseline: str, variant: str, groups: int) -> Split:
             for name, cmd in (("A", baseline), ("B", variant))
         ]
         for bench in benches:
-            await bench.block()
+            await bench.measure_block()
         for group in range(groups):
             for bench in (benches, benches[::-1])[group % 2] + (benches[::-1], benches)[group % 2]:
-                await blocks.measure("command", bench.variant, bench.block, group=group)
+                await blocks.measure("command", bench.variant, bench.measure_block, group=group)
     waits = {(bench.variant, wall_s): found for bench in benches for wall_s, found in bench.waited.items()}
-    found = split(blocks.counted("command"), "A", "B", waits)
+    found = split(blocks.counted_blocks("command"), "A", "B", waits)
     assert found is not None
     return found
 

@@ -31,7 +31,7 @@ class Drive:
     async def prepare(self, tell: Progress) -> None:
         tell(1, 1)
 
-    async def block(self, seconds: float, most_bytes: int) -> Measured:
+    async def measure_block(self, seconds: float, most_bytes: int) -> Measured:
         speed = 500.0 * self.wear() * self.noise(self.clock.now())
         await self.clock.sleep(seconds)
         self.held += BLOCK_BYTES
@@ -54,7 +54,7 @@ class Drive:
         self.deletions.append(deleted)
         return deleted
 
-    async def quiesce(self) -> None:
+    async def wait_until_idle(self) -> None:
         return
 
     async def close(self) -> None:

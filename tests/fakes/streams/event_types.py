@@ -11,11 +11,11 @@ from scenarios.results import result as result_types
 
 EVERY: dict[str, type[ev.AnyEvent]] = {
     **{kind.__struct_config__.tag: kind for kind in ev.Common.__args__},
-    **result_types.own(),
+    **result_types.bundled_results(),
 }
 
 
 def as_formerly(tree: dict[str, Any], rng: random.Random) -> dict[str, Any]:
     """Every second result in the form that had no types."""
-    kind = result_types.own().get(tree["type"])
+    kind = result_types.bundled_results().get(tree["type"])
     return tree if kind is None or rng.random() < 0.5 else {**tree, "type": FORMER, "name": kind.name}

@@ -37,10 +37,10 @@ def stream(status: ev.Status = "done") -> list[ev.AnyEvent]:
     """Every type of event in `COPIES` copies, `run` first and `end` last; the same name in every field."""
     infos = {kind: inspect.type_info(kind) for kind in EVERY.values()}
     events = [_built(infos[ev.Began], 0, 0.0)]
-    between = [kind for kind in infos if kind not in (ev.Began, ev.Ended)]
+    between = [kind for kind in infos if kind not in (ev.Began, ev.RunEnded)]
     for copy in range(COPIES):
         events += [_built(infos[kind], copy, 1.0 + copy + n / 100) for n, kind in enumerate(between)]
-    ended = _built(infos[ev.Ended], 0, 9.0)
+    ended = _built(infos[ev.RunEnded], 0, 9.0)
     return [*events, msgspec.structs.replace(ended, status=status)]
 
 

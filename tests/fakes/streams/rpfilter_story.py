@@ -10,7 +10,7 @@ import pytest
 from probes.types import Absent, Json
 from scenarios import events as ev
 from scenarios.finding import Finding
-from scenarios.guards.watch import Watch
+from scenarios.guards.watch import InterferenceWatch
 from scenarios.model import Options
 from scenarios.rpfilter import scenario as rpfilter
 from scenarios.rpfilter.results import AtLineRate, CheckCost, Cost, LineRate
@@ -40,7 +40,7 @@ BASE = {
 
 def quieten(monkeypatch: pytest.MonkeyPatch) -> None:
     """No guards on this machine's own load, and nft is there whether or not this machine has it."""
-    monkeypatch.setattr(rpfilter, "watch_for", lambda run: Watch(run))
+    monkeypatch.setattr(rpfilter, "watch_for", lambda run: InterferenceWatch(run))
     monkeypatch.setattr(rpfilter, "tool", lambda name: f"/usr/sbin/{name}")
     monkeypatch.setattr(
         "scenarios.rpfilter.measurement.measured_check.tool", lambda name: f"/usr/sbin/{name}"
@@ -78,7 +78,7 @@ class Story:
 
     @property
     def verdicts(self) -> dict[tuple[str, str], str]:
-        return {(v.workload, v.variant): v.verdict for v in self.fake.of(ev.Verdict)}
+        return {(v.workload, v.variant): v.verdict for v in self.fake.of(ev.RunVerdict)}
 
     @property
     def cost(self) -> Finding:

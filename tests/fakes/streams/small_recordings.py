@@ -28,7 +28,7 @@ def recorded(
             )
             for n in range(8)
         ),
-        ev.Ended(t=2.0, status="done"),
+        ev.RunEnded(t=2.0, status="done"),
     ]  # fmt: skip
     path = folder / f"{name}.jsonl"
     path.write_bytes(b"".join(msgspec.json.encode(event) + b"\n" for event in events))

@@ -129,7 +129,7 @@ def triage() -> list[ev.AnyEvent]:
     for ident, title, question, answers, takes, needs, blocked in OFFERS:
         options = (Option(name="dir", kind="path", help="directory to measure", multiple=True),)
         tell.tell(
-            ev.Offer, id=ident, title=title, question=question, answers=answers,
+            ev.ScenarioOffer, id=ident, title=title, question=question, answers=answers,
             takes_s=takes, needs=needs,
             blocked=blocked, options=(*options, Option(name="budget", kind="number", help="seconds", default=120)),
         )  # fmt: skip
@@ -141,7 +141,7 @@ def triage() -> list[ev.AnyEvent]:
             tell.tell(ev.Checked, rule=f"rule.{number}.{k}", state="ok")
     tell.tell(ev.Checked, rule="storage.smart", state="unreadable", reason="smartctl is not installed")
     tell.tell(ev.Checked, rule="host.dimms", state="unreadable", reason="needs root: dmidecode")
-    tell.tell(ev.Ended, status="done")
+    tell.tell(ev.RunEnded, status="done")
     return tell.events
 
 
@@ -152,7 +152,7 @@ def dstate() -> list[ev.AnyEvent]:
     plan = Plan(
         scenario="dstate", title="Who is stuck?", question="Which tasks wait in D, and for what?",
         steps=(PlannedStep("watch", "watch", 30),), seconds=30, sentences=("starts no load, changes nothing",),
-    ).sealed()  # fmt: skip
+    ).with_digest()  # fmt: skip
     tell.tell(ev.Planned, plan=plan)
     tell.step("watch", "watch", "started")
     for second in range(30):
@@ -179,7 +179,7 @@ def dstate() -> list[ev.AnyEvent]:
         ),
     )  # fmt: skip
     tell.step("watch", "watch", "done")
-    tell.tell(ev.Ended, status="done")
+    tell.tell(ev.RunEnded, status="done")
     return tell.events
 
 
@@ -189,14 +189,14 @@ def failed() -> list[ev.AnyEvent]:
     tell.step("prepare", "prepare", "started")
     tell.wait(2.0)
     tell.step("prepare", "prepare", "failed", "no space left on /mnt/full")
-    tell.tell(ev.Ended, status="failed", reason="/mnt/full: no space left on device; free 1.1 GiB", exit=3)
+    tell.tell(ev.RunEnded, status="failed", reason="/mnt/full: no space left on device; free 1.1 GiB", exit=3)
     return tell.events
 
 
 def interrupted() -> list[ev.AnyEvent]:
     events = storage(cut="live")
     last = events[-1].t
-    return [*events, ev.Ended(t=last + 0.3, status="interrupted", reason="stopped by SIGINT", exit=130)]
+    return [*events, ev.RunEnded(t=last + 0.3, status="interrupted", reason="stopped by SIGINT", exit=130)]
 
 
 def hostile() -> list[ev.AnyEvent]:
@@ -230,7 +230,7 @@ def long(count: int = 200_000) -> list[ev.AnyEvent]:
     for index in range(count):
         t = 3600.0 * index / count
         if index % 5000 == 0:
-            out.append(ev.Step(t=t, id=f"s{index}", title=f"step {index}", state="started"))
+            out.append(ev.RunStep(t=t, id=f"s{index}", title=f"step {index}", state="started"))
         elif index % 20 == 0:
             out.append(ev.Pulse(t=t, load1=1.0, cpu=0.1))
         elif index % 4 == 0:
@@ -241,7 +241,7 @@ def long(count: int = 200_000) -> list[ev.AnyEvent]:
             )  # fmt: skip
         else:
             out.append(ev.SampleTaken(t=t, series="iops", variant="A", block=index, value=1.0, unit="IOPS"))
-    out.append(ev.Ended(t=3600.0, status="done"))
+    out.append(ev.RunEnded(t=3600.0, status="done"))
     return out
 
 

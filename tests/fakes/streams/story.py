@@ -14,7 +14,7 @@ import msgspec
 
 from probes.action import Action, private_directory
 from scenarios import events as ev
-from scenarios.disturbance import Culprit, Disturbance
+from scenarios.disturbance import Disturbance, InterferenceCulprit
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
 
@@ -22,7 +22,7 @@ RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"
 PAIR = {"A": 6900.0, "B": 540.0}
 
 
-RSYNC = Disturbance("device", Culprit(name="rsync", pid=4121, rate=80e6, unit="B/s"), 0.8)
+RSYNC = Disturbance("device", InterferenceCulprit(name="rsync", pid=4121, rate=80e6, unit="B/s"), 0.8)
 
 
 class Teller:
@@ -76,7 +76,7 @@ class Teller:
         )
 
     def step(self, step: str, title: str, state: str, reason: str = "") -> None:
-        self.tell(ev.Step, id=step, title=title, state=state, reason=reason)
+        self.tell(ev.RunStep, id=step, title=title, state=state, reason=reason)
 
 
 STORAGE_WORKLOADS = (
@@ -123,7 +123,7 @@ def storage_plan() -> Plan:
             "leaves no file, changes no setting",
         ),
         left_out=("/boot: vfat is not compared",),
-    ).sealed()
+    ).with_digest()
 
 
 def _blocks(
@@ -181,7 +181,7 @@ def _blocks(
         mean = sum(logs) / len(logs)
         half = (2.5 * noise) / math.sqrt(len(logs))
         tell.tell(
-            ev.Estimate,
+            ev.RunningEstimate,
             workload=workload.id,
             metric=metric,
             baseline="A",
@@ -204,7 +204,7 @@ def _blocks(
 
 def _verdict(tell: Teller, workload: Workload, ratio: float, half: float, word: str, **more: object) -> None:
     tell.tell(
-        ev.Verdict,
+        ev.RunVerdict,
         workload=workload.id,
         metric=workload.metrics[0].name,
         baseline="A",
@@ -268,7 +268,7 @@ def storage(host: str = "st-096", *, cut: str = "") -> list[ev.AnyEvent]:
     for action in plan.actions:
         tell.tell(ev.ActionEvent, id=f"j-{action.target}", action=action, state="reverted")
     tell.wait(0.4)
-    tell.tell(ev.Ended, status="done")
+    tell.tell(ev.RunEnded, status="done")
     return tell.events
 
 
@@ -335,7 +335,7 @@ def iosched_plan() -> Plan:
         rights=("root",),
         seconds=240,
         measuring_s=200,
-    ).sealed()
+    ).with_digest()
 
 
 def iosched() -> list[ev.AnyEvent]:
@@ -365,7 +365,7 @@ def iosched() -> list[ev.AnyEvent]:
         tell.tell(ev.Group, workload="readers", index=group, order="|".join(order))
         for variant, ratio in (("bfq", 0.73), ("none", 0.99)):
             tell.tell(
-                ev.Estimate, workload="readers", metric="IOPS", baseline="mq-deadline", variant=variant,
+                ev.RunningEstimate, workload="readers", metric="IOPS", baseline="mq-deadline", variant=variant,
                 groups=group + 1, ratio=ratio, ci95=(ratio * (1 - 0.2 / (group + 1)), ratio * (1 + 0.2 / (group + 1))),
             )  # fmt: skip
     for variant, ratio, word, reason in (
@@ -373,11 +373,11 @@ def iosched() -> list[ev.AnyEvent]:
         ("none", 0.99, "inconclusive", "smallest effect seen in this run: 7 %"),
     ):
         tell.tell(
-            ev.Verdict, workload="readers", metric="IOPS", baseline="mq-deadline", variant=variant, verdict=word,
+            ev.RunVerdict, workload="readers", metric="IOPS", baseline="mq-deadline", variant=variant, verdict=word,
             reason=reason, ratio=ratio, ci95=(round(ratio * 0.95, 3), round(ratio * 1.07, 3)), groups=6,
             smallest_effect=0.07, seconds_to_decide=300 if reason else None,
         )  # fmt: skip
     tell.step("readers", "many readers", "done")
     tell.wait(0.2)
-    tell.tell(ev.Ended, status="done")
+    tell.tell(ev.RunEnded, status="done")
     return tell.events

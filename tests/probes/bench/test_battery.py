@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.bench.battery import Battery
+from probes.bench.battery import BenchmarkSet
 from probes.bench.battery_loads import CALLS, SLOTS, TURNS, disk_loads
 from probes.bench.engine.loads.pinned_loads import SYSTEM_CALLS
 from probes.host import Host
@@ -16,13 +16,13 @@ from tests.fakes.held import held
 
 async def test_every_load_gives_a_rate_and_leaves_nothing(tmp_path: Path) -> None:
     cpu = min(os.sched_getaffinity(0))
-    battery = Battery(Host(), None, held(tmp_path), 8 << 20, 1, (), [cpu, cpu])
+    battery = BenchmarkSet(Host(), None, held(tmp_path), 8 << 20, 1, (), [cpu, cpu])
     try:
-        await battery.prepare()
+        await battery.prepare_files()
         for turn in TURNS:
             for slot in SLOTS:
                 for load in turn:
-                    measured = await battery.slice(load, slot)
+                    measured = await battery.measure_slice(load, slot)
                     (value,) = measured.values.values()
                     assert value > 0 and measured.operations > 0, (load, slot)
         assert list(tmp_path.iterdir()) == []
@@ -33,10 +33,10 @@ async def test_every_load_gives_a_rate_and_leaves_nothing(tmp_path: Path) -> Non
 async def test_a_planted_delay_shows(tmp_path: Path) -> None:
     cpu = min(os.sched_getaffinity(0))
     plain, slowed = (
-        Battery(Host(), None, None, 8 << 20, 1, (), [cpu], stretch=s) for s in ({}, {"syscall": 9.0})
+        BenchmarkSet(Host(), None, None, 8 << 20, 1, (), [cpu], stretch=s) for s in ({}, {"syscall": 9.0})
     )
     try:
-        rates = [(await b.slice("syscall", "one")).values["calls/s"] for b in (plain, slowed)]
+        rates = [(await b.measure_slice("syscall", "one")).values["calls/s"] for b in (plain, slowed)]
         assert rates[1] < rates[0] / 2  # ten times as long
     finally:
         await plain.close()
@@ -48,13 +48,15 @@ async def test_a_slice_that_a_quota_stopped_counts_what_was_done(monkeypatch: py
     stops = iter((0, 0, 0, 1))
     monkeypatch.setattr("probes.bench.battery.held_back", lambda host, files: (next(stops),))
     piece = {"n": 20, "q": 1e6, "ns": 100_000_000, "cpu": 0.02}
-    battery = Battery(Host(), None, None, 8 << 20, 1, (), [0])
+    battery = BenchmarkSet(Host(), None, None, 8 << 20, 1, (), [0])
 
     async def replied(specs: object, lead_s: float) -> object:
         return [{"slices": [piece]}]
 
-    monkeypatch.setattr(battery._crew.pool, "block", replied)
-    assert [(await battery.slice("syscall", "one")).values["calls/s"] / SYSTEM_CALLS for _ in "ab"] == [
+    monkeypatch.setattr(battery._crew.pool, "run_block", replied)
+    assert [
+        (await battery.measure_slice("syscall", "one")).values["calls/s"] / SYSTEM_CALLS for _ in "ab"
+    ] == [
         1000,
         200,
     ]

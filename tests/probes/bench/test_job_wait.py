@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.bench.io_delay import JobWait, Waiting, delay_accounting_off, interval, watch_job
+from probes.bench.io_delay import JobIoWait, RealClock, delay_accounting_off, interval, watch_job
 from probes.host import Host
 from probes.types import Absent
 from tests.fakes.hosts.tree import Tree
@@ -20,7 +20,7 @@ from tests.fakes.hosts.tree import Tree
 HZ = os.sysconf("SC_CLK_TCK")
 
 
-class Clock(Waiting):
+class Clock(RealClock):
     def __init__(self) -> None:
         self.time = 100.0
 
@@ -54,8 +54,8 @@ def process(tree: Tree, pid: int, **more: int | str) -> None:
     tree.put(f"/proc/{pid}/stat", text).put(f"/proc/{pid}/task/{pid}/stat", text)
 
 
-def found(seen: JobWait | Absent) -> JobWait:
-    assert isinstance(seen, JobWait), seen
+def found(seen: JobIoWait | Absent) -> JobIoWait:
+    assert isinstance(seen, JobIoWait), seen
     return seen
 
 

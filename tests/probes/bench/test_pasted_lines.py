@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.bench.command_line import fio_directory, pasted
+from probes.bench.command_line import fio_directory, shell_line
 from probes.bench.workloads import fio_equivalent
 from tests.needs import needs, program, some_always
 
@@ -30,14 +30,14 @@ def of_a_shell(line: str) -> list[str]:
 
 @needs(program("bash"))
 def test_a_shell_takes_the_words_as_they_were() -> None:
-    line = pasted(ODD)
+    line = shell_line(ODD)
     assert line.isprintable()
     assert of_a_shell(line) == ODD
 
 
 @given(st.lists(st.text(alphabet=st.characters(blacklist_characters="\0", max_codepoint=0x2FF)), min_size=1))
 def test_what_is_printable_is_quoted_as_ever_and_the_rest_is_one_line(words: list[str]) -> None:
-    line = pasted(words)
+    line = shell_line(words)
     assert line.isprintable()
     if all(word.isprintable() for word in words):
         assert line == shlex.join(words)

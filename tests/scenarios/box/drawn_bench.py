@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 
-from probes.bench.corners.bench import Cached, Listed
-from probes.bench.corners.corner import CORNERS, Corner
+from probes.bench.corners.bench import Cached, DirectoryListing
+from probes.bench.corners.corner import CORNERS, BoxTest
 from probes.bench.measured import Measured, WriteBudgetSpent
 from scenarios.model import Clock
 from tests.fakes.clock import FakeClock
@@ -35,8 +35,8 @@ class DrawnBench:
     """
 
     direct = True
-    names = 2000
-    beside = Listed()
+    file_count = 2000
+    surrounding_names = DirectoryListing()
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class DrawnBench:
         self._cycle = 0
         self._second, self._flushed, self._before = dict(second or {}), flushed, ""
 
-    async def settle(self) -> None:
+    async def wait_until_settled(self) -> None:
         self._before = "" if self._flushed else self._before
 
     def begin(self, cycle: int, *, last_pilot: bool) -> None:
@@ -68,7 +68,7 @@ class DrawnBench:
         if last_pilot:
             self.pilots.append(cycle)
 
-    async def block(self, corner: Corner) -> Measured:
+    async def measure_block(self, corner: BoxTest) -> Measured:
         assert corner in CORNERS
         self.order.append((self._cycle, corner.id))
         if corner.id in self._cached:
@@ -82,7 +82,10 @@ class DrawnBench:
         rate *= self._second.get(corner.load, 1.0) if self._before == corner.load else 1.0
         self._before = corner.load
         self._advance(BLOCK_S)
-        each = corner.record_bytes if corner.moves else 1
+        each = corner.record_bytes if corner.moves_bytes else 1
         return Measured(
-            seconds=BLOCK_S, values={corner.metric: rate}, operations=int(rate * BLOCK_S / each), cpu_s=0.2
+            seconds=BLOCK_S,
+            values={corner.metric_name: rate},
+            operations=int(rate * BLOCK_S / each),
+            cpu_s=0.2,
         )

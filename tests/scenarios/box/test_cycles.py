@@ -16,7 +16,7 @@ from scenarios.box.plan import workloads
 from scenarios.box.results import CornerFigures, CornerLevel, Corners
 from scenarios.disturbance import Disturbance
 from scenarios.finding import Finding
-from scenarios.model import Step
+from scenarios.model import StepInProgress
 from scenarios.results.document import Table
 from scenarios.verdict.verdict import Word
 from tests.fakes.clock import FakeClock
@@ -28,8 +28,8 @@ WORKERS = 4
 
 
 class Sizes(msgspec.Struct):
-    directory: str = "/data"
-    workers: int = WORKERS
+    directory_path: str = "/data"
+    worker_count: int = WORKERS
     side_bytes: int = 1 << 28
     most_names: int = 20_000
 
@@ -40,7 +40,7 @@ class Conducted(msgspec.Struct):
     bench: DrawnBench
 
     @property
-    def verdicts(self) -> dict[str, ev.Verdict]:
+    def verdicts(self) -> dict[str, ev.RunVerdict]:
         return {one.workload: one for one in self.cycles.verdicts()}
 
     @property
@@ -63,7 +63,7 @@ def conducted(
     assert isinstance(run, FakeRun) and isinstance(run.clock, FakeClock)
     bench = DrawnBench(run.clock, seed, **more)  # type: ignore[arg-type]
     cycles = Cycles(run, bench, workloads(Sizes()), watch, "this file system (xfs)")
-    asyncio.run(cycles.measure(Step(run, "corners", "corners"), budget_s, WORKERS))
+    asyncio.run(cycles.measure(StepInProgress(run, "corners", "corners"), budget_s, WORKERS))
     return Conducted(run, cycles, bench)
 
 
@@ -134,7 +134,7 @@ def test_of_two_slow_corners_the_farther_is_first(seed: int) -> None:
 
 def test_easy_below_hard_is_a_fault_whatever_others_say() -> None:
     done = conducted(slow={"ior-easy-read": 5.0})
-    assert done.verdicts["ior-read"].faster
+    assert done.verdicts["ior-read"].is_faster
     assert [f.id for f in done.findings if f.severity == "warning"] == ["box.below.ior-read"]
 
 
@@ -158,15 +158,15 @@ def test_what_needs_names_that_were_not_made_is_not_tried() -> None:
     tried = {corner for _, corner in done.bench.order}
     assert not tried & {"mdtest-easy-stat", "mdtest-easy-delete", "find"}
     assert done.verdicts["mdtest-stat"].verdict is Word.NOT_APPLICABLE
-    assert done.verdicts["ior-write"].decided
+    assert done.verdicts["ior-write"].is_decided
 
 
 def test_the_write_limit_ends_it_and_what_was_measured_holds() -> None:
     done = conducted(most_blocks=len(CORNERS) * (PILOTS + FEWEST_GROUPS))
     assert done.cycles.ended
-    assert done.verdicts["ior-write"].slower and done.verdicts["ior-write"].groups == FEWEST_GROUPS
+    assert done.verdicts["ior-write"].is_slower and done.verdicts["ior-write"].groups == FEWEST_GROUPS
     few = conducted(most_blocks=len(CORNERS) * (PILOTS + 1))
-    assert few.verdicts["ior-write"].not_measured and few.verdicts["ior-write"].ratio is None
+    assert few.verdicts["ior-write"].is_not_measured and few.verdicts["ior-write"].ratio is None
 
 
 def test_a_disturbed_load_is_left_out_of_its_cycle_alone() -> None:
@@ -234,20 +234,20 @@ def test_what_the_order_decides_is_measured_anew_after_settling_or_not_at_all(fl
     done = conducted(second={"ior-write": 2.5}, flushed=flushed)
     verdict = done.verdicts["ior-write"]
     assert verdict.order is not None
-    [anew] = done.run.of(ev.SliceLength)
+    [anew] = done.run.of(ev.SliceLengthChosen)
     assert (anew.workload, anew.why) == ("ior-write", "order")
     if not flushed:
-        assert verdict.not_measured and verdict.ratio is None
+        assert verdict.is_not_measured and verdict.ratio is None
         assert verdict.order.second == pytest.approx(2.5, rel=0.1)
         levels = {one.corner: one for one in done.cycles.levels()}
         for corner in of_load("ior-write"):  # no level either: the order decides it
             assert levels[corner.id].median is None and levels[corner.id].reason
         return
-    assert verdict.slower and verdict.ratio == pytest.approx(1 / 2.25, rel=0.1)
+    assert verdict.is_slower and verdict.ratio == pytest.approx(1 / 2.25, rel=0.1)
     assert not verdict.order.is_established
     later = [event for event in done.run.of(ev.Group) if event.workload == "ior-write" and event.t > anew.t]
     assert verdict.groups == len(later)
-    orders = [group.variants[0] for group in later]
+    orders = [group.ordered_variants[0] for group in later]
     assert all(a != b for a, b in zip(orders[::2], orders[1::2], strict=False))  # balanced
 
 

@@ -28,7 +28,7 @@ from tests.scenarios.box.test_cycles import conducted
 def test_hard_is_no_faster_by_more_than_its_page_cache_gives(
     load: str, direct: bool, factor: float, told: bool
 ) -> None:
-    faster = ev.Verdict(
+    faster = ev.RunVerdict(
         t=0.0, workload=load, metric="m", baseline="easy", variant="hard", verdict=Word.FASTER,
         ratio=factor, ci95=(factor - 0.2, factor + 0.2), groups=12,
     )  # fmt: skip
@@ -78,4 +78,4 @@ def test_the_loads_of_a_run_share_the_error() -> None:
 
 def test_of_two_cycles_nothing_is_called() -> None:
     verdicts = conducted(slow={"ior-hard-read": 12.0}, budget_s=20.0).verdicts
-    assert verdicts and all(one.not_measured and one.reason for one in verdicts.values())
+    assert verdicts and all(one.is_not_measured and one.reason for one in verdicts.values())

@@ -18,6 +18,6 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         monkeypatch.setattr(parts, "candidates", lambda: fakes)
         found = Finding(id="x.y", severity="warning", title="odd", prove=suspected)
         events = [ev.Found(t=0.1, finding=found)] if suspected else []
-        monkeypatch.setattr("scenarios.triage.examine", lambda host, time, facts: iter(events))
+        monkeypatch.setattr("scenarios.triage.examine_host", lambda host, time, facts: iter(events))
 
     return offer

@@ -11,7 +11,7 @@ from scenarios import events as ev
 from scenarios.checkup.results import CheckupAnswer
 from scenarios.checkup.scenario import Checkup
 from scenarios.finding import Finding
-from scenarios.model import Outcome
+from scenarios.model import OtherRunOutcome
 from scenarios.results.result import Item
 from tests.fakes.clock import FakeClock
 from tests.fakes.run import conduct
@@ -81,7 +81,7 @@ async def test_a_control_group_is_no_directory_that_was_not_measured(
     """Its quota was listed as a rule that nobody had measured, below the part that had."""
     offered(STORAGE)
     told = ev.Found(t=0.1, finding=known("host.cpu-quota", "warning", subject))
-    monkeypatch.setattr("scenarios.triage.examine", lambda *a, **k: iter([told]))
+    monkeypatch.setattr("scenarios.triage.examine_host", lambda *a, **k: iter([told]))
     slow = outcome("storage", "B is slower", "warning", verdict("slower", 0.5, (0.4, 0.6)))
     run = Conducted(outcomes={"storage": slow}, options={"dir": ["/d"]})
     await conduct(Checkup(), run)
@@ -112,7 +112,7 @@ async def test_a_control_group_is_no_directory_that_was_not_measured(
          "1. not the disk (no difference over a factor of 3.5)"),
     ],
 )  # fmt: skip
-async def test_what_a_part_says_of_its_suspect(offered: Any, told: Outcome, words: str) -> None:
+async def test_what_a_part_says_of_its_suspect(offered: Any, told: OtherRunOutcome, words: str) -> None:
     offered(STORAGE)
     run = Conducted(outcomes={"storage": told})
     await conduct(Checkup(), run)

@@ -22,13 +22,13 @@ from scenarios.checkup import parts
 from scenarios.checkup.parts import CheckupPart, by_suspicion, shares
 from scenarios.checkup.results import CheckupAnswer
 from scenarios.checkup.scenario import CLEAR, Checkup
-from scenarios.finding import Finding, NextStep, Remedy
-from scenarios.model import Options, Outcome, Prepared, Run, Scenario
+from scenarios.finding import Finding, Remedy, SuggestedStep
+from scenarios.model import Options, OtherRunOutcome, Prepared, Run, Scenario
 from scenarios.plan import Option
 from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun, conduct
 
-ADVICE = NextStep("turn it off", "switch --off")
+ADVICE = SuggestedStep("turn it off", "switch --off")
 
 
 class Fake(Scenario):
@@ -54,8 +54,8 @@ class Fake(Scenario):
 
     def prepare(self, host: Host, options: Options) -> Prepared:
         change = Action(kind="attribute", title="switch it", target="/x", new="1", consent=True)
-        budget = options.number("budget")
-        plan = self.planned(
+        budget = options.as_number("budget")
+        plan = self.make_plan(
             seconds=budget + 5,
             measuring_s=budget,
             actions=(change,) if self._asks else (),
@@ -72,23 +72,25 @@ class Resolution(Fake):
     checkup_first: ClassVar[bool] = True
 
 
-def verdict(word: Any, ratio: float, ci: tuple[float, float], *, control: bool = False) -> ev.Verdict:
-    return ev.Verdict(t=1.0, workload="w", metric="m", baseline="A", variant="B", verdict=word, ratio=ratio, ci95=ci,
+def verdict(word: Any, ratio: float, ci: tuple[float, float], *, control: bool = False) -> ev.RunVerdict:
+    return ev.RunVerdict(t=1.0, workload="w", metric="m", baseline="A", variant="B", verdict=word, ratio=ratio, ci95=ci,
                       groups=9, control=control)  # fmt: skip
 
 
-def outcome(scenario: str, answer: str, weight: str, *verdicts: ev.Verdict, **more: Any) -> Outcome:
+def outcome(
+    scenario: str, answer: str, weight: str, *verdicts: ev.RunVerdict, **more: Any
+) -> OtherRunOutcome:
     fields: dict[str, Any] = {
         "status": "done",
         "reason": "",
         "seconds": 9.0,
         "recording": f"/r/{scenario}.jsonl",
     }
-    return Outcome(scenario=scenario, answer=answer, weight=weight, verdicts=verdicts,
+    return OtherRunOutcome(scenario=scenario, answer=answer, weight=weight, verdicts=verdicts,
                    following=(ADVICE,), **(fields | more))  # fmt: skip
 
 
-UNMEASURED = ev.Verdict(
+UNMEASURED = ev.RunVerdict(
     t=1.0, workload="w", metric="m", baseline="A", variant="B", verdict="not measured", reason="no room"
 )
 SAME = verdict("no material difference", 1.01, (0.98, 1.03))
@@ -103,18 +105,18 @@ class Conducted(FakeRun):
     """Its other runs end as OUTCOMES says, `takes` seconds after they began."""
 
     def __init__(
-        self, *, takes: float = 20.0, outcomes: Mapping[str, Outcome] = OUTCOMES, **more: Any
+        self, *, takes: float = 20.0, outcomes: Mapping[str, OtherRunOutcome] = OUTCOMES, **more: Any
     ) -> None:
         super().__init__(declared=Checkup.options, **more)
         self.told: list[tuple[str, dict[str, Json]]] = []
         self._takes, self._outcomes = takes, outcomes
 
-    async def other(
+    async def run_other(
         self,
         scenario: Scenario,
         values: Mapping[str, Json],
         hear: Callable[[ev.AnyEvent], None],
-        done: Callable[[Outcome], None],
+        done: Callable[[OtherRunOutcome], None],
     ) -> None:
         self.told.append((scenario.id, dict(values)))
         hear(ev.Progress(t=0.0, step="w", text="reading", seconds_left=3.0))
@@ -135,7 +137,7 @@ ASKS = Fake("asks", "the scheduler", 30.0, asks=True)
 
 
 def answered(run: FakeRun) -> list[str]:
-    return [one.line for one in run.of(CheckupAnswer)[-1].value]
+    return [one.ranked_line for one in run.of(CheckupAnswer)[-1].value]
 
 
 async def test_the_answer_is_ranked_and_every_part_that_did_not_run_says_why(offered: Any) -> None:
@@ -216,12 +218,14 @@ async def test_what_triage_knows_of_a_measured_cause_comes_first(
     known = Finding(id="storage.mount-options", severity=severity, title="mounted with sync", prove="storage",
                     prove_options=("--dir", "/s") if options else (),
                     remedy=(Remedy(title="t", commands=("findmnt /s", "mount -o remount,async /s")),))  # fmt: skip
-    monkeypatch.setattr("scenarios.triage.examine", lambda *a, **k: iter([ev.Found(t=0.1, finding=known)]))
+    monkeypatch.setattr(
+        "scenarios.triage.examine_host", lambda *a, **k: iter([ev.Found(t=0.1, finding=known)])
+    )
     slow = outcome("storage", "B is slower", "warning", verdict("slower", 0.5, (0.4, 0.6)))
     run = Conducted(outcomes={"storage": slow}, options=options)
     await conduct(Checkup(), run)
     told = run.of(CheckupAnswer)[-1].value[0].following
-    wanted = NextStep(first, "findmnt /s", ("mount -o remount,async /s",))
+    wanted = SuggestedStep(first, "findmnt /s", ("mount -o remount,async /s",))
     assert told == ((wanted, ADVICE) if first else (ADVICE,))
 
 
@@ -243,19 +247,19 @@ def known(id: str, severity: Any, subject: str, *, prove: str = "storage") -> Fi
     ],
 )  # fmt: skip
 async def test_a_warning_of_triage_stands_in_the_list_unless_a_measured_cause_names_it(
-    monkeypatch: pytest.MonkeyPatch, offered: Any, part: Outcome, states: list[str]
+    monkeypatch: pytest.MonkeyPatch, offered: Any, part: OtherRunOutcome, states: list[str]
 ) -> None:
     offered(STORAGE, WALL)
     told = [known("storage.sync", "warning", "/s"), known("host.load", "notice", "")]
     monkeypatch.setattr(
-        "scenarios.triage.examine", lambda *a, **k: iter([ev.Found(t=0.1, finding=one) for one in told])
+        "scenarios.triage.examine_host", lambda *a, **k: iter([ev.Found(t=0.1, finding=one) for one in told])
     )
     run = Conducted(outcomes=OUTCOMES | {"storage": part}, options={"dir": ["/d", "/s"]})
     await conduct(Checkup(), run)
     items = run.of(CheckupAnswer)[-1].value
     assert [one.state for one in items] == states
     remount = ("findmnt", "mount -o remount,async /s")  # all of the remedy, as the part's own run says it
-    assert any(one.following and one.following[0].commands == remount for one in items)
+    assert any(one.following and one.following[0].all_commands == remount for one in items)
     rules = [one for one in items if one.scenario == "storage" and not one.recording]
     assert len(rules) == (states != ["cause", "cause"])
     session = Session()
@@ -272,7 +276,7 @@ async def test_without_a_measured_cause_the_answer_is_the_rule_and_says_that_it_
     offered(STORAGE)
     worse, bad = known("storage.full", "critical", "/f"), known("net.x", "warning", "", prove="")
     monkeypatch.setattr(
-        "scenarios.triage.examine",
+        "scenarios.triage.examine_host",
         lambda *a, **k: iter([ev.Found(t=0.1, finding=one) for one in (bad, worse)]),
     )
     run = Conducted(options={"dir": ["/d"]})
@@ -315,8 +319,10 @@ def test_directories_that_findings_of_storage_name_are_measured_beside_the_usual
 
     monkeypatch.setattr(parts, "findings_about", lambda host, subjects: found)
     monkeypatch.setattr(parts, "default_directories", lambda host: ("/var/tmp",))
-    monkeypatch.setattr(parts, "suitability", fits)
-    monkeypatch.setattr(parts, "holding", lambda host, path: "root" if path.startswith("/var") else path)
+    monkeypatch.setattr(parts, "check_suitability", fits)
+    monkeypatch.setattr(
+        parts, "file_system_of", lambda host, path: "root" if path.startswith("/var") else path
+    )
     told = parts.chosen(Host(), Options({}))
     assert (told.directories, told.suspects) == (("/var/tmp", "/s", "/t"), ("/s", "/t"))
     assert len(told.sentences) == 2 and len(told.left_out) == 2

@@ -137,7 +137,7 @@ def test_results_have_runs_and_no_boots() -> None:
 
 @pytest.mark.parametrize(("of", "figure"), [("mean", 4.0), ("median", 3.0), ("max", 7.0)])
 def test_the_figure_of_repetitions_is_the_tools_own(of: str, figure: float) -> None:
-    assert msgspec.convert({"name": "m", "unit": "", "of": of}, Metric).figure([2, 3, 7]) == figure
+    assert msgspec.convert({"name": "m", "unit": "", "of": of}, Metric).combine_blocks([2, 3, 7]) == figure
 
 
 def test_ior_has_one_figure_in_import_and_comparison() -> None:

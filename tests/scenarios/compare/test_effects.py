@@ -33,7 +33,7 @@ def test_the_same_thing_twice_is_not_told_apart() -> None:
             boots(rng, LOADS, 3, "b", deviation=0.02),
             margin=0.05,
         )
-        called += any(e.differs for e in found)
+        called += any(e.is_different for e in found)
     assert called <= 6  # 5 % of 60 are expected at most; more than 6 come by chance in 3 of 100 such tests
 
 
@@ -44,7 +44,7 @@ def test_three_boots_a_side_show_a_tenth() -> None:
         boots(rng, LOADS, 3, "b", deviation=0.01, syscall_3=0.88),
         margin=0.05,
     )
-    assert [e.key.workload for e in found if e.differs] == ["syscall-3"]
+    assert [e.key.workload for e in found if e.is_different] == ["syscall-3"]
     effect = _of(found, "syscall-3")
     assert effect.verdict == "slower" and effect.basis == "boots" and not effect.lower_bound
     assert effect.ci95 is not None and effect.ci95[0] < 0.88 < effect.ci95[1] < 1
@@ -127,7 +127,7 @@ def test_runs_of_one_boot_count_as_one_where_boots_are_compared() -> None:
     b = [take(dict.fromkeys(LOADS, 950.0), name=f"b{n}", boot="n1/b") for n in range(6)]
     found = effects(a, b, margin=0.05)
     assert {e.basis for e in found} == {"one side"} and {e.runs for e in found} == {(3, 6)}
-    assert not any(e.differs for e in found)
+    assert not any(e.is_different for e in found)
 
 
 def test_single_values_have_no_interval() -> None:
@@ -150,7 +150,7 @@ def test_the_io500_talk_says_what_the_talk_says() -> None:
     before = imported(table["claix18_centos_isc20"], "centos")
     after = imported(table["claix18_rocky_isc20"], "rocky")
     found = effects([before], [after], margin=0.05)
-    changed = {e.key.workload: round(e.ratio, 2) for e in found if e.differs}
+    changed = {e.key.workload: round(e.ratio, 2) for e in found if e.is_different}
     assert changed == {
         "ior-hard-read": 0.24,
         "find": 0.38,

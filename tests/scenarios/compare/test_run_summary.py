@@ -70,7 +70,7 @@ def test_disturbed_groups_and_warm_ups_do_not_count() -> None:
         _block(0, phase="warmup", calls_s=1.0),
         *(_block(n, calls_s=100.0 if n != 3 else 5.0) for n in range(6)),
         *(_group(n, *([Disturbance("cpu")] if n == 3 else [])) for n in range(6)),
-        ev.Ended(t=9.0, status="done"),
+        ev.RunEnded(t=9.0, status="done"),
     ]
     found = take(events, "a.jsonl")
     assert found.figures[CALLS].value == pytest.approx(100.0) and found.figures[CALLS].blocks == 5

@@ -11,9 +11,9 @@ from random import Random
 import msgspec
 import pytest
 
-from probes.bench.contention.bench import Point
+from probes.bench.contention.bench import ScalingPoint
 from probes.bench.measured import BenchRefused
-from probes.bench.profile.wait_samples import Wait
+from probes.bench.profile.wait_samples import WaitSample
 from probes.host import Host
 from probes.types import Json
 from scenarios import events as ev
@@ -23,8 +23,8 @@ from scenarios.contention.plan import CONTROL, layout, loads, worker_counts
 from scenarios.contention.results import FITTED, IDEAL, Curve, Curves, Step, WorkersLevel
 from scenarios.contention.results import Wait as CurveWait
 from scenarios.contention.scenario import Contention
-from scenarios.model import Options, Usage
-from scenarios.results.document import Chart, Table, plain
+from scenarios.model import Options, UsageError
+from scenarios.results.document import Chart, Table, plain_text
 from scenarios.verdict.verdict import Word
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.run import conduct
@@ -51,17 +51,17 @@ class FakeBench:
         self.started.append((f"{len(fds)} directories", workers))
         return self
 
-    async def point(
+    async def measure_point(
         self, load: str, side: int, workers: int, seconds: float, *, locks: bool = False
-    ) -> Point:
+    ) -> ScalingPoint:
         if self.refuses:
             raise BenchRefused(self.refuses)
         if not locks:
             self.asked.append((load, side, workers))
         await self.clock.sleep(seconds)
         rate = self.rate(load, side, workers) * math.exp(self.rng.gauss(0, self.sigma))
-        wait = Wait("D", 257, "xfs_ilock", 0.6 * seconds * workers, 0.0, ("xfs_ilock", "xfs_create"))
-        return Point(
+        wait = WaitSample("D", 257, "xfs_ilock", 0.6 * seconds * workers, 0.0, ("xfs_ilock", "xfs_create"))
+        return ScalingPoint(
             rate=rate, operations=int(rate * seconds), seconds=seconds, user_s=0.1, system_s=0.3,
             switches=int(rate * seconds), waits=(wait,) if load == "create" else (),
         )  # fmt: skip
@@ -193,7 +193,7 @@ async def test_where_the_cpus_gain_nothing_nothing_is_said(tmp_path: Path, eight
     run, _ = await measured(tmp_path, lambda load, side, n: 500.0 if load == "create" else 1000.0)
     for load, curve in by_load(run).items():
         assert curve.stops_after is None or load == CONTROL
-        assert load == CONTROL or not any(step.decided for step in curve.steps)
+        assert load == CONTROL or not any(step.is_decided for step in curve.steps)
     (said,) = run.of(ev.Found)
     assert said.finding.confidence == "hint"
 
@@ -253,9 +253,9 @@ def test_one_cpu_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 
 
 def test_a_request_that_is_wrong(eight: None, tmp_path: Path) -> None:
-    with pytest.raises(Usage):
+    with pytest.raises(UsageError):
         layout(Host(), chosen(dir=[str(tmp_path)] * 3))
-    with pytest.raises(Usage):
+    with pytest.raises(UsageError):
         layout(Host(), chosen(dir=[str(tmp_path)], budget=3.0))
     assert layout(Host(), chosen(dir=[str(tmp_path / "none")])).refusal
 
@@ -264,7 +264,7 @@ def test_as_root_it_measures_in_memory_where_there_is_enough(
     eight: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(contention_plan, "makeable", lambda: ("xfs", "ext4"))
+    monkeypatch.setattr(contention_plan, "makeable_kinds", lambda: ("xfs", "ext4"))
     free = contention_plan.MEMORY_FACTOR * 2 * contention_plan.IMAGE_BYTES
     real = contention_plan.memory(Host())
     for bytes_, in_memory in ((free, True), (free - 1, False)):
@@ -292,7 +292,7 @@ def test_what_stops_stands_first_and_a_load_has_a_row_on_a_narrow_screen() -> No
     assert isinstance(table, Table)
     assert [row[4:6] for row in table.rows] == [("x1.1", "only to 1"), ("x1.1", "to 2")]
     width = sum(
-        max(len(plain(row[n])) for row in (table.header, *table.rows)) for n in range(len(table.header))
+        max(len(plain_text(row[n])) for row in (table.header, *table.rows)) for n in range(len(table.header))
     )
     assert width + 2 * (len(table.header) - 1) <= 78
 
@@ -323,4 +323,4 @@ async def test_a_step_that_only_one_way_of_the_group_gives_is_not_judged(tmp_pat
 
     run, _ = await measured(tmp_path, rate)
     first, *_ = by_load(run)["create"].steps
-    assert first.undecided and first.reason
+    assert first.is_undecided and first.reason

@@ -16,14 +16,14 @@ from probes.system.running.job_identity import JobLook, JobTarget, JobUse
 from probes.system.running.processes import owner_of
 from probes.system.running.quota_groups import QuotaGroup
 from scenarios.cpus import priority
-from scenarios.cpus.quota import stopped_by
+from scenarios.cpus.quota import throttling_sentence
 from scenarios.cpus.usable import usable_cpus
 from scenarios.cpuwatch import scenario
 from scenarios.cpuwatch.findings import WatchedJob, findings
 from scenarios.cpuwatch.scenario import Cpuwatch, _busiest
 from scenarios.events import Found
 from scenarios.finding import Finding
-from scenarios.model import Options, Refused, Usage
+from scenarios.model import Options, RunRefused, UsageError
 from tests.fakes.clock import FakeClock
 from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun, conduct
@@ -104,7 +104,7 @@ def test_without_a_number_of_cores_nothing_is_acquitted(
     [found] = _found(host, _uses([cores] * 4, others=others), None)
     assert (found.severity, found.answers) == (severity, True)
     assert found.remedy[-1].commands == ("hostdx run cpuwatch --pid 131 --expect N",)
-    lighter = [r for r in found.remedy if r == priority.of_process(host, 131, "xz [131]")]
+    lighter = [r for r in found.remedy if r == priority.process_priority_remedy(host, 131, "xz [131]")]
     assert bool(lighter) == (severity == "warning")
     assert all(r.undo for r in lighter)
     assert ("taskset -a -cp 0 131" in [c for r in found.remedy for c in r.commands]) == bool(lighter)
@@ -135,16 +135,16 @@ def test_a_user_and_a_group_are_given_less_as_well(host: Host, target: JobTarget
     [found] = findings(host, usable_cpus(host), job, _uses([2.0] * 4, others=3.0), None)
     first = found.remedy[0]
     assert first == (
-        priority.of_user("alice")
+        priority.user_priority_remedy("alice")
         if target.kind == "user"
-        else priority.of_group(host, "/sys/fs/cgroup/batch/job 7")
+        else priority.group_priority_remedy(host, "/sys/fs/cgroup/batch/job 7")
     )
     assert first.commands and bool(first.undo) == (target.kind == "user")  # there is no such group to read
 
 
 def test_the_weight_that_a_group_had_comes_back(tmp_path: Path) -> None:
     host = Tree(tmp_path).put("/sys/fs/cgroup/batch/cpu.weight", "250\n").host()
-    assert priority.of_group(host, "/sys/fs/cgroup/batch").undo == (
+    assert priority.group_priority_remedy(host, "/sys/fs/cgroup/batch").undo == (
         "echo 250 > /sys/fs/cgroup/batch/cpu.weight",
     )
 
@@ -155,7 +155,7 @@ def test_the_priority_that_it_had_comes_back(tmp_path: Path) -> None:
         .put("/proc/131/stat", "131 (x ) z) R 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 25 5 1 0 9 0 0\n")
         .host()
     )
-    assert priority.of_process(host, 131, "xz").undo == ("renice -n 5 -p $(ls /proc/131/task)",)
+    assert priority.process_priority_remedy(host, 131, "xz").undo == ("renice -n 5 -p $(ls /proc/131/task)",)
 
 
 def test_a_kernel_thread_is_neither_moved_nor_given_less(tmp_path: Path) -> None:
@@ -172,13 +172,13 @@ def test_a_kernel_thread_is_neither_moved_nor_given_less(tmp_path: Path) -> None
 
 def test_autogroups_are_told_too(tmp_path: Path) -> None:
     host = Tree(tmp_path).put(priority.AUTOGROUP, "1\n").host()
-    with_groups = priority.of_process(host, 131, "xz")
+    with_groups = priority.process_priority_remedy(host, 131, "xz")
     assert "echo 10 > /proc/131/autogroup" in with_groups.commands and len(with_groups.undo) == 2
 
 
 @pytest.mark.parametrize("options", [{"pid": 1, "user": "root"}, {"user": "no such user"}])
 def test_one_job_must_be_named(options: dict[str, str | int]) -> None:
-    with pytest.raises(Usage):
+    with pytest.raises(UsageError):
         Cpuwatch().prepare(Host(), Options(options))
 
 
@@ -210,7 +210,7 @@ async def test_without_a_job_the_busiest_process_is_watched(
     if named:
         assert (await _busiest(run)).value == named
         return
-    with pytest.raises(Refused):
+    with pytest.raises(RunRefused):
         await _busiest(run)
 
 
@@ -221,7 +221,7 @@ def test_the_plan_names_the_process_with_its_user_and_how_to_watch_all_of_that_u
 
 
 async def test_a_job_that_is_not_there() -> None:
-    with pytest.raises(Refused, match="no process of pid"):
+    with pytest.raises(RunRefused, match="no process of pid"):
         await conduct(Cpuwatch(), FakeRun(host=Host(), options={"pid": 4_000_000}))
 
 
@@ -255,7 +255,7 @@ async def test_the_quota_that_stopped_it_is_named(
     await conduct(Cpuwatch(), run)
     found = run.of(Found)[0].finding
     group = QuotaGroup(folder=BATCH, name="batch.slice", cores=0.75, stopped=90, periods=100)
-    assert stopped_by(group) in found.title and found.severity == "warning"
+    assert throttling_sentence(group) in found.title and found.severity == "warning"
     assert found.remedy[0].undo == (f"echo '75000 100000' > {BATCH}/cpu.max",)
 
 

@@ -13,7 +13,7 @@ from scenarios.dstate.cause import Cause, Limit, Sleep, Sleeps, Stuck, cause_of
 from scenarios.dstate.findings import finding_of, grouped
 from scenarios.dstate.location import Devices, DeviceState, MountedDirectory, scheduler_holds, suspended
 from scenarios.knowledge.kernels import faults_of
-from scenarios.knowledge.waits import wait_kind, waits
+from scenarios.knowledge.waits import load_waits, wait_kind
 
 NO = Absent("not readable")
 XFS = MountedDirectory(
@@ -169,7 +169,7 @@ def test_without_a_place_a_single_silent_device_is_a_hint() -> None:
 
 def test_every_kind_of_wait_is_met_by_a_row() -> None:
     met = {wait_kind(one.functions)[0] for one, _, _ in ROWS}
-    assert {w.kind for w in waits()} <= met
+    assert {w.kind for w in load_waits()} <= met
 
 
 def test_a_storm_is_one_finding_and_grows_critical() -> None:

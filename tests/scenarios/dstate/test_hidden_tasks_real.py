@@ -14,7 +14,7 @@ from probes.host import Host
 from probes.system.running.tasks import Scan, tasks_hidden, tasks_in_d
 from probes.types import Absent
 from scenarios.dstate.rules import tasks_now
-from scenarios.rule import Rule
+from scenarios.rule import HostRule
 from scenarios.triage import apply_rule
 from tests.needs import ROOT, needs, not_here
 
@@ -31,7 +31,7 @@ def as_nobody(prepare: Callable[[], None]) -> tuple[Scan | Absent, str]:
             os.setgid(65534)
             os.setuid(65534)
             host = Host()
-            rule = Rule("iosched.tasks-in-d", "iosched", "tasks in D now", tasks_now)
+            rule = HostRule("iosched.tasks-in-d", "iosched", "tasks in D now", tasks_now)
             told = list(apply_rule(rule, host, lambda: 0.0))[-1]
             os.write(writer, pickle.dumps((tasks_in_d(host), getattr(told, "state", ""))))
         except BaseException as error:

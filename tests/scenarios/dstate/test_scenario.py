@@ -18,7 +18,7 @@ from scenarios.dstate.location import place_of
 from scenarios.dstate.results import InD
 from scenarios.dstate.rules import tasks_now
 from scenarios.dstate.scenario import Dstate
-from scenarios.model import Options, Usage
+from scenarios.model import Options, UsageError
 from scenarios.rule import Unreadable
 from tests.fakes import FakeRun
 from tests.fakes.run import conduct
@@ -117,7 +117,7 @@ def test_no_proc_is_absent_and_ends(tmp_path: Path) -> None:
 def test_the_plan_changes_nothing() -> None:
     plan = Dstate().prepare(Host(), Options({"seconds": 30}, Dstate.options)).plan
     assert not plan.actions and not plan.writes and not plan.needs_consent and plan.seconds == 30
-    with pytest.raises(Usage):
+    with pytest.raises(UsageError):
         Dstate().prepare(Host(), Options({"seconds": -1}, Dstate.options))
 
 

@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from scenarios.experiment.before_after import before_after, concluded, mean_variance_share
+from scenarios.experiment.before_after import conclude_before_after, judge_before_after, mean_variance_share
 
 
 def phase(rng: random.Random, level: float, n: int = 20, deviation: float = 0.05) -> list[float]:
@@ -27,7 +27,7 @@ def verdicts(effect: float, wander: float, runs: int = 300) -> dict[str, int]:
     for _ in range(runs):
         idle = rng.gauss(0, wander)
         after = idle + rng.gauss(0, wander) + effect
-        word = before_after(phase(rng, 0), phase(rng, idle), phase(rng, after)).verdict
+        word = judge_before_after(phase(rng, 0), phase(rng, idle), phase(rng, after)).verdict
         counts[word] = counts.get(word, 0) + 1
     return counts
 
@@ -45,7 +45,7 @@ def test_nothing_done_is_not_called(wander: float) -> None:
 
 def test_what_the_idle_control_gave_too_is_not_the_treatments() -> None:
     rng = random.Random(6)
-    change = before_after(phase(rng, 0.0), phase(rng, -0.2), phase(rng, -0.45))
+    change = judge_before_after(phase(rng, 0.0), phase(rng, -0.2), phase(rng, -0.45))
     assert change.verdict == "inconclusive"
     assert change.idle_ratio == pytest.approx(math.exp(-0.2), abs=0.06)
     assert "after idling alone" in change.explain("the trim")
@@ -53,7 +53,9 @@ def test_what_the_idle_control_gave_too_is_not_the_treatments() -> None:
 
 def test_quiet_blocks_can_say_that_nothing_changed() -> None:
     rng = random.Random(7)
-    change = before_after(phase(rng, 0.0, 40, 0.005), phase(rng, 0.0, 40, 0.005), phase(rng, 0.0, 40, 0.005))
+    change = judge_before_after(
+        phase(rng, 0.0, 40, 0.005), phase(rng, 0.0, 40, 0.005), phase(rng, 0.0, 40, 0.005)
+    )
     assert change.verdict == "no material difference"
     assert change.explain("the trim").endswith("within the margin of 5 %")
 
@@ -78,18 +80,18 @@ def steady(level: float) -> list[float]:
 def test_a_sure_change_must_be_beyond_the_margin_and_beyond_what_idling_did(
     idle: float, after: float, word: str
 ) -> None:
-    change = before_after(steady(0.0), steady(idle), steady(after))
+    change = judge_before_after(steady(0.0), steady(idle), steady(after))
     assert change.verdict == word
     assert change.ratio == pytest.approx(math.exp(after - idle))
 
 
 def test_an_end_that_is_farther_from_no_effect_is_no_doubt() -> None:
-    assert concluded(-0.08, -0.25, -0.02, 0.0, 60, 0.05).verdict == "slower"
-    assert concluded(0.08, 0.02, 0.25, 0.0, 60, 0.05).verdict == "faster"
+    assert conclude_before_after(-0.08, -0.25, -0.02, 0.0, 60, 0.05).verdict == "slower"
+    assert conclude_before_after(0.08, 0.02, 0.25, 0.0, 60, 0.05).verdict == "faster"
 
 
 def test_a_figure_without_end_is_a_block_without_a_value() -> None:
-    assert before_after([1.0] * 6, [1.0] * 6, [math.inf] * 6).ratio is None
+    assert judge_before_after([1.0] * 6, [1.0] * 6, [math.inf] * 6).ratio is None
 
 
 def test_references_take_the_hosts_level_out() -> None:
@@ -101,18 +103,20 @@ def test_references_take_the_hosts_level_out() -> None:
         [r * math.exp(e + rng.gauss(0, 0.01)) for r in reference]
         for reference, e in zip(references, effects, strict=True)
     ]
-    with_them = before_after(values[0], values[1], values[2], (references[0], references[1], references[2]))
+    with_them = judge_before_after(
+        values[0], values[1], values[2], (references[0], references[1], references[2])
+    )
     assert with_them.verdict == "slower"
     assert with_them.ratio == pytest.approx(math.exp(-0.15), abs=0.01)
-    assert before_after(values[0], values[1], values[2]).verdict == "inconclusive"
+    assert judge_before_after(values[0], values[1], values[2]).verdict == "inconclusive"
 
 
 def test_costs_are_turned_and_broken_blocks_refused() -> None:
     rng = random.Random(9)
-    costs = before_after(phase(rng, 0.0), phase(rng, 0.0), phase(rng, 0.4), better="less")
+    costs = judge_before_after(phase(rng, 0.0), phase(rng, 0.0), phase(rng, 0.4), better="less")
     assert costs.verdict == "slower"
     for wrong in ([0.0] * 6, [1.0] * 5):  # a block without a value, too few blocks
-        refused = before_after(wrong, [1.0] * 6, [1.0] * 6)
+        refused = judge_before_after(wrong, [1.0] * 6, [1.0] * 6)
         assert refused.verdict == "inconclusive" and refused.reason
 
 

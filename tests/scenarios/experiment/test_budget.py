@@ -11,11 +11,11 @@ from scenarios.experiment.budget import (
     Need,
     Pace,
     Undecided,
-    allotted,
+    allotted_seconds,
     group_seconds,
-    least_seconds,
+    minimum_seconds,
     next_undecided,
-    share,
+    seconds_for_first,
 )
 from scenarios.plan import Metric, Workload
 from tests.fakes import FakeClock
@@ -35,8 +35,8 @@ def test_a_group_is_two_blocks_a_variant() -> None:
     assert group_seconds(SHORT, 2) == 2.0
     assert group_seconds(SHORT, 3) == 3.0
     assert group_seconds(LONG, 2) == 60.0
-    assert least_seconds(SHORT, 2) > 8 * 2.0
-    assert least_seconds(LONG, 2) > 4 * 60.0
+    assert minimum_seconds(SHORT, 2) > 8 * 2.0
+    assert minimum_seconds(LONG, 2) > 4 * 60.0
 
 
 def needs(*seconds: float) -> list[Need]:
@@ -44,20 +44,20 @@ def needs(*seconds: float) -> list[Need]:
 
 
 def test_the_first_gets_all_but_what_the_later_ones_need() -> None:
-    assert share(100.0, needs(20, 30, 10)) == 60.0
-    assert share(100.0, needs(20)) == 100.0
-    assert share(100.0, [Need(20, control=True), Need(10)]) == 40.0
+    assert seconds_for_first(100.0, needs(20, 30, 10)) == 60.0
+    assert seconds_for_first(100.0, needs(20)) == 100.0
+    assert seconds_for_first(100.0, [Need(20, control=True), Need(10)]) == 40.0
 
 
 def test_in_a_tight_budget_the_most_important_comes_first() -> None:
-    assert share(45.0, needs(20, 20, 20)) == 25.0  # the last one does not fit beside it
-    assert share(25.0, needs(20, 20)) == 25.0
-    assert share(15.0, needs(20, 20)) == 15.0  # not even the first: it is told so
+    assert seconds_for_first(45.0, needs(20, 20, 20)) == 25.0  # the last one does not fit beside it
+    assert seconds_for_first(25.0, needs(20, 20)) == 25.0
+    assert seconds_for_first(15.0, needs(20, 20)) == 15.0  # not even the first: it is told so
 
 
 def test_a_plan_gives_out_what_the_run_will() -> None:
-    assert allotted(100.0, [Need(20), Need(10, control=True), Need(15)]) == [75.0, 10.0, 15.0]
-    assert allotted(45.0, needs(20, 20, 20)) == [25.0, 20.0, 0.0]
+    assert allotted_seconds(100.0, [Need(20), Need(10, control=True), Need(15)]) == [75.0, 10.0, 15.0]
+    assert allotted_seconds(45.0, needs(20, 20, 20)) == [25.0, 20.0, 0.0]
 
 
 def test_what_is_left_is_never_less_than_nothing() -> None:
@@ -73,10 +73,10 @@ def test_the_pace_is_learnt_from_the_groups() -> None:
     clock = FakeClock()
     pace = Pace(clock, 60.0, 2.0)
     assert pace.groups_that_fit == 30
-    with pace.running():
+    with pace.time_running():
         for groups in (1, 3):
             clock.advance(3.0 * groups)
-            pace.took(groups, 3.0 * groups)
+            pace.record_groups(groups, 3.0 * groups)
     assert pace.group_s == pytest.approx(3.0)
     clock.advance(100.0)  # of another load
     assert pace.groups_that_fit == (60 - 12) // 3

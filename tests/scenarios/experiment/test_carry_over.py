@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from scenarios.experiment.carry_over import CarryOver, carry_over, what_next
-from scenarios.experiment.sequential import orders
+from scenarios.experiment.carry_over import CarryOver, choose_action, estimate_carry_over
+from scenarios.experiment.sequential import draw_orders
 from scenarios.experiment.statistics.stats import Spread
 from tests.needs import one_always
 
@@ -28,7 +28,7 @@ def groups(
     """Slices of 15 % noise; A takes the share `left` from a slice after its own, every switch takes `both`."""
     drawn, measured = [], []
     before, level = "", 0.0
-    for order in itertools.islice(orders(variants, rng), count):
+    for order in itertools.islice(draw_orders(variants, rng), count):
         rates = []
         for variant in order:
             level = correlated * level + rng.gauss(0, 0.15 * math.sqrt(1 - correlated**2))
@@ -48,13 +48,13 @@ def test_clean_series_have_none(both: float, correlated: float) -> None:
     """Whatever a switch costs both sides alike: at a level of 5 %, in 5 % of 400 runs, give or take."""
     rng = random.Random(7)
     runs = [groups(100, rng, both=both, correlated=correlated) for _ in range(400)]
-    found = [carry_over(*run, ("A", "B"), margin=0.0, level=0.05).found for run in runs]
+    found = [estimate_carry_over(*run, ("A", "B"), margin=0.0, level=0.05).is_established for run in runs]
     assert 4 <= sum(found) <= 34  # 99.9 % of 400 draws at 5 % give 8 to 34; the ranks are conservative
 
 
 def test_what_a_leaves_to_b_is_found_with_its_size() -> None:
-    carried = carry_over(*groups(250, random.Random(1), left=0.2), ("A", "B"), margin=0.05)
-    assert carried.found
+    carried = estimate_carry_over(*groups(250, random.Random(1), left=0.2), ("A", "B"), margin=0.05)
+    assert carried.is_established
     assert carried.bias is not None
     assert 100 < carried.groups <= 250
     assert carried.bias.low < math.log(0.8) * 0.625 < carried.bias.high < 0
@@ -62,25 +62,28 @@ def test_what_a_leaves_to_b_is_found_with_its_size() -> None:
 
 def test_planted_carry_over_is_found_in_nine_of_ten_runs() -> None:
     rng = random.Random(2)
-    runs = [carry_over(*groups(250, rng, left=0.12), ("A", "B"), margin=0.05).found for _ in range(60)]
+    runs = [
+        estimate_carry_over(*groups(250, rng, left=0.12), ("A", "B"), margin=0.05).is_established
+        for _ in range(60)
+    ]
     assert sum(runs) >= 54
 
 
 def test_three_sides_are_judged_in_pairs() -> None:
     run = groups(400, random.Random(4), left=0.3, variants=("A", "B", "C"))
-    assert carry_over(*run, ("A", "B"), margin=0.05).found
-    assert not carry_over(*run, ("B", "C"), margin=0.05).found
+    assert estimate_carry_over(*run, ("A", "B"), margin=0.05).is_established
+    assert not estimate_carry_over(*run, ("B", "C"), margin=0.05).is_established
 
 
 def test_few_groups_tell_nothing() -> None:
-    carried = carry_over(*groups(10, random.Random(5), left=0.5), ("A", "B"), margin=0.05)
-    assert (carried.bias, carried.found) == (None, False)
+    carried = estimate_carry_over(*groups(10, random.Random(5), left=0.5), ("A", "B"), margin=0.05)
+    assert (carried.bias, carried.is_established) == (None, False)
 
 
 def test_slices_grow_with_what_is_carried_over_up_to_a_block() -> None:
     def after(bias: float, slice_s: float) -> tuple[str, float]:
         carried = CarryOver(Spread(bias, bias - 0.01, bias + 0.01), 100, True)
-        then = what_next(carried, slice_s=slice_s, block_s=0.5, margin=0.05)
+        then = choose_action(carried, slice_s=slice_s, block_s=0.5, margin=0.05)
         return then.todo, pytest.approx(then.seconds)
 
     assert after(-0.05, 0.02) == ("lengthen", 0.082)
@@ -88,4 +91,4 @@ def test_slices_grow_with_what_is_carried_over_up_to_a_block() -> None:
     assert after(-0.05, 0.2) == ("blocks", 0.5)
     assert after(-0.05, 0.9) == ("blocks", 0.9)  # slow operations: already longer than a block
     clean = CarryOver(Spread(0.0, -0.01, 0.01), 100, False)
-    assert what_next(clean, slice_s=0.02, block_s=0.5, margin=0.05) == ("nothing", 0.02, clean)
+    assert choose_action(clean, slice_s=0.02, block_s=0.5, margin=0.05) == ("nothing", 0.02, clean)

@@ -19,8 +19,8 @@ def group(index: int) -> GroupBlocks:
     return one
 
 
-def verdict(groups: int, batch: int = 1) -> ev.Verdict:
-    return ev.Verdict(
+def verdict(groups: int, batch: int = 1) -> ev.RunVerdict:
+    return ev.RunVerdict(
         t=0.0, workload="w", metric="IOPS", baseline="A", variant="B", verdict="slower", groups=groups, batch=batch
     )  # fmt: skip
 
@@ -35,6 +35,6 @@ def verdict(groups: int, batch: int = 1) -> ev.Verdict:
     ],
 )
 def test_what_came_after_the_decision_is_no_part_of_the_level(
-    said: list[ev.Verdict], values: list[float]
+    said: list[ev.RunVerdict], values: list[float]
 ) -> None:
     assert level_values([group(n) for n in range(3)], "B", IOPS, said) == values

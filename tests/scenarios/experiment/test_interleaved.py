@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from scenarios import events as ev
-from scenarios.experiment.load_schedule import compare
+from scenarios.experiment.load_schedule import measure_workload
 from scenarios.plan import Metric, Workload
 from tests.fakes import FakeRun, FakeVariantBench
 from tests.fakes.noise import Noise, autoregressive, quiet, white
@@ -34,9 +34,9 @@ def benches_of(
     ]
 
 
-async def verdict_of(ratio: float, seed: int, noise: Noise, budget_s: float = 60.0) -> ev.Verdict:
+async def verdict_of(ratio: float, seed: int, noise: Noise, budget_s: float = 60.0) -> ev.RunVerdict:
     run = FakeRun(seed=seed)
-    [verdict], _ = await compare(
+    [verdict], _ = await measure_workload(
         run, READS, benches_of(run, 1.0, ratio, noise=noise), budget_s=budget_s, family=1
     )
     return verdict
@@ -45,7 +45,7 @@ async def verdict_of(ratio: float, seed: int, noise: Noise, budget_s: float = 60
 async def test_planted_loss_is_called_slower_with_everything_a_verdict_needs() -> None:
     run = FakeRun(seed=3)
     benches = benches_of(run, 1.0, 0.8, noise=white(3, 0.05))
-    [verdict], _ = await compare(run, READS, benches, budget_s=60, family=1, scope="this disk")
+    [verdict], _ = await measure_workload(run, READS, benches, budget_s=60, family=1, scope="this disk")
     assert verdict.verdict == "slower"
     assert verdict.ratio is not None and math.isclose(verdict.ratio, 0.8, rel_tol=0.05)
     assert verdict.ci95 is not None and verdict.ci95[0] < 0.8 < verdict.ci95[1]
@@ -54,7 +54,7 @@ async def test_planted_loss_is_called_slower_with_everything_a_verdict_needs() -
     assert (verdict.delta_unit, verdict.scope, verdict.reason) == ("IOPS", "this disk", None)
     assert verdict.slower_in == verdict.groups
     assert 0 < verdict.seconds <= 60
-    assert run.of(ev.Verdict) == [verdict]
+    assert run.of(ev.RunVerdict) == [verdict]
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -93,7 +93,7 @@ async def test_costs_are_turned_so_that_under_one_is_slower() -> None:
         FakeVariantBench(v, run.clock, {"ns": ns}, less=("ns",), noise=noise)
         for v, ns in (("off", 200.0), ("on", 260.0))
     ]
-    [verdict], _ = await compare(run, cost, benches, budget_s=60, family=1)
+    [verdict], _ = await measure_workload(run, cost, benches, budget_s=60, family=1)
     assert verdict.verdict == "slower"
     assert verdict.ratio is not None and math.isclose(verdict.ratio, 200 / 260, rel_tol=0.04)
     assert verdict.delta is not None and 40 < verdict.delta < 80  # more nanoseconds, in the natural unit
@@ -102,7 +102,9 @@ async def test_costs_are_turned_so_that_under_one_is_slower() -> None:
 async def test_groups_are_abba_or_baab_as_the_seed_draws_them() -> None:
     async def orders(seed: int) -> list[str]:
         run = FakeRun(seed=seed)
-        await compare(run, READS, benches_of(run, 1.0, 0.94, noise=white(seed, 0.2)), budget_s=60, family=1)
+        await measure_workload(
+            run, READS, benches_of(run, 1.0, 0.94, noise=white(seed, 0.2)), budget_s=60, family=1
+        )
         return [group.order for group in run.of(ev.Group)]
 
     first = await orders(1)
@@ -114,7 +116,7 @@ async def test_groups_are_abba_or_baab_as_the_seed_draws_them() -> None:
 async def test_activates_only_on_a_change_and_waits_for_what_is_in_flight() -> None:
     run = FakeRun()
     benches = benches_of(run, 1.0, 0.5, noise=white(1, 0.05))
-    await compare(run, READS, benches, budget_s=60, family=1)
+    await measure_workload(run, READS, benches, budget_s=60, family=1)
     active = ""
     in_flight = ""
     for what, variant in benches[0].calls:
@@ -132,7 +134,7 @@ async def test_activates_only_on_a_change_and_waits_for_what_is_in_flight() -> N
 
 async def test_warm_up_is_recorded_and_never_counted() -> None:
     run = FakeRun()
-    [verdict], _ = await compare(
+    [verdict], _ = await measure_workload(
         run, READS, benches_of(run, 1.0, 0.5, noise=white(1, 0.05)), budget_s=60, family=1
     )
     blocks = run.of(ev.Block)
@@ -161,7 +163,7 @@ async def test_long_blocks_keep_their_onset_apart_and_need_four_groups() -> None
             ("bfq", 700.0, 3.0),
         )  # BFQ starts three times as fast
     ]
-    [verdict], _ = await compare(run, schedulers, benches, budget_s=300, family=1)
+    [verdict], _ = await measure_workload(run, schedulers, benches, budget_s=300, family=1)
     assert (verdict.verdict, verdict.groups) == ("slower", 4)
     onset = [b for b in run.of(ev.Block) if b.phase == "onset" and b.variant == "bfq"]
     assert onset and all(b.seconds == 5 and b.values["IOPS"] > 1500 for b in onset)
@@ -176,14 +178,14 @@ async def test_a_slow_device_gets_longer_blocks_up_to_the_limit() -> None:
     for rate, expected in ((10_000.0, 0.5), (100.0, 2.0), (1.0, 5.0)):
         run = FakeRun()
         benches = benches_of(run, 1.0, 0.5, operations_per_s=rate, noise=white(1, 0.001))
-        await compare(run, READS, benches, budget_s=400, family=1)
+        await measure_workload(run, READS, benches, budget_s=400, family=1)
         assert benches[0].asked[0] == 0.5
         assert math.isclose(benches[0].asked[1], expected, rel_tol=0.01)
 
 
 async def test_measuring_ends_with_the_budget() -> None:
     run = FakeRun(seed=9)
-    [verdict], _ = await compare(
+    [verdict], _ = await measure_workload(
         run, READS, benches_of(run, 1.0, 0.97, noise=white(9, 0.4)), budget_s=40, family=1
     )
     assert verdict.verdict == "inconclusive"
@@ -193,7 +195,7 @@ async def test_measuring_ends_with_the_budget() -> None:
 async def test_what_cannot_get_its_groups_is_not_started_and_that_is_said() -> None:
     run = FakeRun()
     benches = benches_of(run, 1.0, 0.5)
-    [verdict], _ = await compare(run, READS, benches, budget_s=12, family=1)
+    [verdict], _ = await measure_workload(run, READS, benches, budget_s=12, family=1)
     assert verdict.verdict == "not measured" and verdict.reason
     assert verdict.seconds_to_decide is not None and verdict.seconds_to_decide > 12
     assert (verdict.groups, verdict.ratio) == (0, None)
@@ -203,7 +205,7 @@ async def test_what_cannot_get_its_groups_is_not_started_and_that_is_said() -> N
 
 async def test_found_out_in_the_warm_up_that_blocks_must_be_too_long() -> None:
     run = FakeRun()
-    [verdict], _ = await compare(
+    [verdict], _ = await measure_workload(
         run, READS, benches_of(run, 1.0, 0.5, operations_per_s=50.0), budget_s=60, family=1
     )
     assert verdict.verdict == "not measured" and verdict.reason
@@ -213,7 +215,7 @@ async def test_found_out_in_the_warm_up_that_blocks_must_be_too_long() -> None:
 async def test_four_groups_are_measured_where_the_warm_up_leaves_room_for_no_more() -> None:
     run = FakeRun(seed=9)
     benches = benches_of(run, 1.0, 0.5, operations_per_s=50.0, noise=white(9, 0.01))
-    [verdict], _ = await compare(run, READS, benches, budget_s=70, family=1)
+    [verdict], _ = await measure_workload(run, READS, benches, budget_s=70, family=1)
     assert (verdict.verdict, verdict.groups) == ("slower", 4)
     assert len({group.order for group in run.of(ev.Group)}) == 2  # both orders are in them
     assert run.time() <= 70
@@ -221,8 +223,8 @@ async def test_four_groups_are_measured_where_the_warm_up_leaves_room_for_no_mor
 
 async def test_the_planner_tells_how_long_and_stays_within_the_budget() -> None:
     run = FakeRun(seed=7)
-    await compare(run, READS, benches_of(run, 1.0, 0.97, noise=white(7, 0.1)), budget_s=60, family=1)
-    estimates = run.of(ev.Estimate)
+    await measure_workload(run, READS, benches_of(run, 1.0, 0.97, noise=white(7, 0.1)), budget_s=60, family=1)
+    estimates = run.of(ev.RunningEstimate)
     assert len(estimates) > 8
     for estimate in estimates:
         assert estimate.seconds_left is not None
@@ -239,14 +241,14 @@ async def test_p99_is_shown_from_1000_operations_a_group_on() -> None:
             FakeVariantBench(v, run.clock, noise=noise, operations_per_s=rate, p99_ns=ns)
             for v, ns in (("A", 250_000), ("B", 400_000))
         ]
-        await compare(run, READS, benches, budget_s=60, family=1)
-        tails = [e.p99_ns for e in run.of(ev.Estimate)]
+        await measure_workload(run, READS, benches, budget_s=60, family=1)
+        tails = [e.p99_ns for e in run.of(ev.RunningEstimate)]
         assert tails and all(tail == ((250_000, 400_000) if shown else None) for tail in tails)
 
 
 async def test_every_event_can_be_written_as_one_line() -> None:
     run = FakeRun(seed=3)
-    await compare(run, READS, benches_of(run, 1.0, 0.8, noise=white(3, 0.05)), budget_s=60, family=1)
+    await measure_workload(run, READS, benches_of(run, 1.0, 0.8, noise=white(3, 0.05)), budget_s=60, family=1)
     times = [event.t for event in run.events]
     assert times == sorted(times)
     for event in run.events:

@@ -33,7 +33,7 @@ def test_what_a_look_decided_no_later_group_changes() -> None:
     for index in range(6, 30):
         judge.add(group(index, 1.6), pace)
     assert judge.decision is decided
-    told = judge.conclude(1.0, pace, "")
+    told = judge.conclude_verdict(1.0, pace, "")
     assert (told.verdict, told.groups) == ("slower", 6)
 
 
@@ -47,6 +47,6 @@ def test_more_than_half_of_the_groups_must_have_been_disturbed(first: bool, rati
         one = group(index, ratio + 0.03 * (index % 4 - 1.5))
         one.loud = index % 2 == 1 or (first and index == 0)
         judge.add(one, pace)
-    told = judge.conclude(1.0, pace, "")
+    told = judge.conclude_verdict(1.0, pace, "")
     assert told.verdict == "slower" and told.groups % 2 == 0
-    assert judge.large_only(told, "").verdict == word
+    assert judge.keep_large_only(told, "").verdict == word

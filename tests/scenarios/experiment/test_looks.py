@@ -44,35 +44,41 @@ def stays_inside(counts: tuple[int, ...], criticals: tuple[float, ...]) -> float
 )
 @pytest.mark.parametrize("alpha", one_always(0.05, 0.01))
 def test_all_looks_together_spend_alpha(looks: tuple[int, ...], accuracy: float, alpha: float) -> None:
-    levels = [boundary.level(look, looks, alpha) for look in looks]
+    levels = [boundary.nominal_level(look, looks, alpha) for look in looks]
     assert 1 - stays_inside(looks, criticals(levels)) == pytest.approx(alpha, abs=accuracy)
 
 
 def test_one_look_costs_nothing() -> None:
-    assert boundary.level(12, (12,), 0.05) == pytest.approx(0.05, abs=1e-9)
+    assert boundary.nominal_level(12, (12,), 0.05) == pytest.approx(0.05, abs=1e-9)
 
 
 def test_an_early_end_spends_what_is_left() -> None:
     looks = (6, 20)
-    planned, ended = boundary.level(10, looks, 0.05), boundary.level(10, looks, 0.05, final=True)
+    planned, ended = (
+        boundary.nominal_level(10, looks, 0.05),
+        boundary.nominal_level(10, looks, 0.05, final=True),
+    )
     assert planned < ended < 0.05
-    levels = (boundary.level(6, looks, 0.05), ended)
+    levels = (boundary.nominal_level(6, looks, 0.05), ended)
     assert 1 - stays_inside((6, 10), criticals(levels)) == pytest.approx(0.05, abs=1e-6)
 
 
 @pytest.mark.parametrize("looks", [(12,), (6, 12), (6, 10, 15), (6, 10, 17, 30), (6, 10, 19, 35, 64, 120)])
 def test_spending_only_grows_and_ends_at_alpha(looks: tuple[int, ...]) -> None:
-    spent = [boundary.spent(groups, looks, 0.05) for groups in range(looks[-1] + 5)]
+    spent = [boundary.alpha_spent_up_to(groups, looks, 0.05) for groups in range(looks[-1] + 5)]
     assert all(b >= a - 1e-15 for a, b in itertools.pairwise(spent))
     assert spent[-1] == pytest.approx(0.05) == spent[looks[-1]]
-    assert tuple(spent[look] for look in looks) == pytest.approx(boundary.spending(looks, 0.05))
-    assert boundary.spending(looks, 0.05)[-1] - sum(boundary.spending(looks, 0.05)[-2:-1]) > 0.5 * 0.05
+    assert tuple(spent[look] for look in looks) == pytest.approx(boundary.planned_spending(looks, 0.05))
+    assert (
+        boundary.planned_spending(looks, 0.05)[-1] - sum(boundary.planned_spending(looks, 0.05)[-2:-1])
+        > 0.5 * 0.05
+    )
 
 
 @pytest.mark.parametrize("min_groups", [4, 8])
 @pytest.mark.parametrize("planned", [4, 5, 8, 9, 12, 13, 20, 30, 60, 200])
 def test_looks_are_few_and_end_where_planned(planned: int, min_groups: int) -> None:
-    looks = boundary.looks(planned, min_groups)
+    looks = boundary.plan_analyses(planned, min_groups)
     assert looks[-1] == planned
     assert list(looks) == sorted(set(looks))
     assert len(looks) <= (6 if planned < 60 else 9)
@@ -80,21 +86,21 @@ def test_looks_are_few_and_end_where_planned(planned: int, min_groups: int) -> N
 
 
 def test_the_looks_of_a_minute_and_what_each_may_spend() -> None:
-    looks = boundary.looks(30)
+    looks = boundary.plan_analyses(30)
     assert looks == (6, 10, 17, 30)
-    assert boundary.spending(looks, 1.0) == pytest.approx((0.05, 0.25, 0.31, 1.0))
-    assert boundary.spending((6, 12), 1.0) == pytest.approx((0.15, 1.0))
+    assert boundary.planned_spending(looks, 1.0) == pytest.approx((0.05, 0.25, 0.31, 1.0))
+    assert boundary.planned_spending((6, 12), 1.0) == pytest.approx((0.15, 1.0))
 
 
 def test_cheap_groups_are_looked_at_twice_each_time_that_they_double() -> None:
-    assert boundary.looks(250) == (12, 24, 36, 48, 72, 96, 144, 192, 250)
-    assert boundary.looks(60) == (12, 24, 36, 60)
-    assert boundary.looks(59)[:2] == (6, 10)
-    assert boundary.looks(2000)[-3:] == (1152, 1536, 2000)
-    shares = boundary.spending(boundary.looks(2000), 1.0)
+    assert boundary.plan_analyses(250) == (12, 24, 36, 48, 72, 96, 144, 192, 250)
+    assert boundary.plan_analyses(60) == (12, 24, 36, 60)
+    assert boundary.plan_analyses(59)[:2] == (6, 10)
+    assert boundary.plan_analyses(2000)[-3:] == (1152, 1536, 2000)
+    shares = boundary.planned_spending(boundary.plan_analyses(2000), 1.0)
     assert shares[:3] == pytest.approx((0.06, 0.201, 0.32085))
     assert shares == tuple(sorted(shares))
-    longer = boundary.spending(
-        boundary.looks(4000), 1.0
+    longer = boundary.planned_spending(
+        boundary.plan_analyses(4000), 1.0
     )  # early looks do not depend on how many there may be
     assert longer[:8] == pytest.approx(shares[:8])

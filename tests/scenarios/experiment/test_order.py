@@ -10,10 +10,10 @@ import pytest
 
 from probes.bench.measured import Measured
 from scenarios import events as ev
-from scenarios.experiment.load_schedule import compare
+from scenarios.experiment.load_schedule import measure_workload
 from scenarios.experiment.order import baseline_first, order_effect
 from scenarios.plan import Metric, Workload
-from scenarios.verdict.order import guarded, word_by_order
+from scenarios.verdict.order import apply_order_guard, word_by_order
 from scenarios.verdict.verdict import GroupVerdict, OrderEffect, Word
 from tests.fakes import FakeRun, FakeVariantBench
 from tests.fakes.noise import white
@@ -91,8 +91,8 @@ def test_without_an_established_effect_both_orders_must_lie_on_the_verdicts_side
 
 def test_what_is_not_measured_shows_no_figure_that_the_order_decides() -> None:
     verdict = GroupVerdict(verdict=Word.SLOWER, ratio=0.64, ci95=(0.29, 0.8), groups=30, slower_in=18)
-    told = guarded(verdict, drawn(-0.3, 0.9))
-    assert told.not_measured and told.reason and told.order is not None
+    told = apply_order_guard(verdict, drawn(-0.3, 0.9))
+    assert told.is_not_measured and told.reason and told.order is not None
     assert (told.ratio, told.ci95, told.groups, told.slower_in) == (None, None, 0, 0)
 
 
@@ -114,8 +114,8 @@ class SecondIsFaster(FakeVariantBench):
     last: dict[str, float | str] = {}
     second, settles = 1.0, False
 
-    async def block(self, seconds: float) -> Measured:
-        measured = await super().block(seconds)
+    async def measure_block(self, seconds: float) -> Measured:
+        measured = await super().measure_block(seconds)
         shared = self.last
         idle = self.clock.now() - seconds - float(shared.get("t", 0.0)) >= 0.2
         place = int(shared.get("place", 0)) % 4
@@ -142,26 +142,26 @@ async def test_orders_that_contradict_each_other_are_measured_anew_after_settlin
     settles: bool, seed: int
 ) -> None:
     run = FakeRun(seed=seed)
-    [verdict], _ = await compare(run, READS, benches(run, 0.8, 1.5, settles), budget_s=120, family=1)
-    [anew] = run.of(ev.SliceLength)
+    [verdict], _ = await measure_workload(run, READS, benches(run, 0.8, 1.5, settles), budget_s=120, family=1)
+    [anew] = run.of(ev.SliceLengthChosen)
     assert anew.why == "order" and anew.begins_anew
     if settles:
-        assert verdict.slower and verdict.ratio == pytest.approx(0.8, rel=0.03)
+        assert verdict.is_slower and verdict.ratio == pytest.approx(0.8, rel=0.03)
         later = [group for group in run.of(ev.Group) if group.t > anew.t]
         assert verdict.groups <= len(later) < len(run.of(ev.Group))
     else:
-        assert verdict.not_measured and verdict.order is not None
+        assert verdict.is_not_measured and verdict.order is not None
         assert verdict.order.second == pytest.approx(1.5, rel=0.05)
 
 
 async def test_nothing_is_measured_anew_where_the_orders_agree() -> None:
     run = FakeRun(seed=1)
-    [verdict], _ = await compare(run, READS, benches(run, 0.8, 1.0, False), budget_s=120, family=1)
-    assert verdict.slower and not run.of(ev.SliceLength)
+    [verdict], _ = await measure_workload(run, READS, benches(run, 0.8, 1.0, False), budget_s=120, family=1)
+    assert verdict.is_slower and not run.of(ev.SliceLengthChosen)
     assert verdict.order is not None and not verdict.order.is_established
 
 
 async def test_too_little_time_for_measuring_anew_is_not_spent_on_it() -> None:
     run = FakeRun(seed=1)
-    [verdict], _ = await compare(run, READS, benches(run, 0.8, 1.5, True), budget_s=24, family=1)
-    assert verdict.not_measured and not run.of(ev.SliceLength)
+    [verdict], _ = await measure_workload(run, READS, benches(run, 0.8, 1.5, True), budget_s=24, family=1)
+    assert verdict.is_not_measured and not run.of(ev.SliceLengthChosen)

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from scenarios.experiment.places import FEWEST, Scatter, Visits, by_place, scatter
-from scenarios.experiment.sequential import Comparison
+from scenarios.experiment.places import MIN_PAIRS, PlaceScatter, PlaceVisits, estimate_scatter, means_by_place
+from scenarios.experiment.sequential import SequentialComparison
 from scenarios.verdict.verdict import GroupVerdict
 from tests.needs import one_always
 
@@ -18,39 +18,39 @@ CALLED = ("slower", "faster")
 
 
 def test_all_pairs_are_visited_equally_often_whatever_the_trains_are() -> None:
-    visits, seen = Visits(16, random.Random(1)), Counter[int]()
+    visits, seen = PlaceVisits(16, random.Random(1)), Counter[int]()
     for groups in (12, 1, 7, 30, 5, 16, 9):
         chosen = visits.next(groups)
         assert len(chosen) == groups
-        visits.counted(chosen)
+        visits.count_visits(chosen)
         seen.update(chosen)
         assert max(seen.values()) - min(seen[place] for place in range(16)) <= 1
     assert set(seen.values()) == {5}
 
 
 def test_what_was_disturbed_is_visited_again_and_next() -> None:
-    visits = Visits(16, random.Random(1))
-    visits.counted(visits.next(12))
+    visits = PlaceVisits(16, random.Random(1))
+    visits.count_visits(visits.next(12))
     disturbed = visits.next(4)
     assert Counter(visits.next(4)) == Counter(disturbed)  # no other pair was visited less often
-    visits.counted(disturbed)
+    visits.count_visits(disturbed)
     assert sorted(visits.next(16)) == list(range(16))
 
 
 def test_the_order_is_drawn_by_the_seed() -> None:
     def order(seed: int) -> list[int]:
-        return Visits(64, random.Random(seed)).next(128)
+        return PlaceVisits(64, random.Random(seed)).next(128)
 
     assert order(1) == order(1) != order(2)
     assert order(1)[:64] != sorted(order(1)[:64]) and order(1)[:64] != order(1)[64:]
-    firsts = Counter(Visits(4, random.Random(seed)).next(1)[0] for seed in range(2000))
+    firsts = Counter(PlaceVisits(4, random.Random(seed)).next(1)[0] for seed in range(2000))
     assert all(400 < firsts[place] < 600 for place in range(4))
 
 
 def test_means_by_place_and_their_weights() -> None:
-    means, sums = by_place([0.1, 0.4, 0.2, 0.6], None, [7, 3, 7, 3])
+    means, sums = means_by_place([0.1, 0.4, 0.2, 0.6], None, [7, 3, 7, 3])
     assert means == pytest.approx([0.15, 0.5]) and sums == [2.0, 2.0]
-    means, sums = by_place([0.1, 0.4, 0.2], [1.0, 5.0, 3.0], [7, 3, 7])
+    means, sums = means_by_place([0.1, 0.4, 0.2], [1.0, 5.0, 3.0], [7, 3, 7])
     assert means == pytest.approx([(0.1 + 0.6) / 4, 0.4]) and sums == [4.0, 5.0]
 
 
@@ -58,7 +58,7 @@ def test_the_two_levels_by_hand() -> None:
     """Eight pairs at +-0.04, visited twice at +-0.01 around it."""
     levels = [0.04, -0.04] * 4
     ratios = [level + off for off in (0.01, -0.01) for level in levels]
-    found = scatter(ratios, [0.012] * 16, [*range(8), *range(8)], 16)
+    found = estimate_scatter(ratios, [0.012] * 16, [*range(8), *range(8)], 16)
     assert found is not None
     group = 2 * 0.01**2  # a sample of two at +-0.01, in each pair
     pair = 8 * 0.04**2 / 7 - group / 2
@@ -66,14 +66,18 @@ def test_the_two_levels_by_hand() -> None:
     assert found.place == pytest.approx(math.sqrt(pair / 2))
     median = 0.012 / math.sqrt(math.log(2))
     assert (found.slice, found.pairs, found.all_pairs) == (pytest.approx(median), 8, 16)
-    assert scatter(ratios[:8], [0.012] * 8, range(8), 16) is None  # a moment is not told from a place yet
+    assert (
+        estimate_scatter(ratios[:8], [0.012] * 8, range(8), 16) is None
+    )  # a moment is not told from a place yet
 
 
 def test_alike_places_scatter_nothing_and_few_tell_nothing() -> None:
     ratios = [0.01, -0.01] * 8
-    same = scatter(ratios, [0.02] * 16, [place for place in range(8) for _ in range(2)], 8)
+    same = estimate_scatter(ratios, [0.02] * 16, [place for place in range(8) for _ in range(2)], 8)
     assert same is not None and same.place == 0.0
-    assert scatter(ratios, [0.02] * 16, [number % (FEWEST - 1) for number in range(16)], 16) is None
+    assert (
+        estimate_scatter(ratios, [0.02] * 16, [number % (MIN_PAIRS - 1) for number in range(16)], 16) is None
+    )
 
 
 def two_levels(
@@ -81,11 +85,11 @@ def two_levels(
 ) -> tuple[list[float], list[float], list[int]]:
     """Log ratios of alike sides, what their slices scatter, and where: places of each side differ by `place`."""
     pair = [rng.gauss(0, place) - rng.gauss(0, place) for _ in range(pairs)]
-    visits = Visits(pairs, rng)
+    visits = PlaceVisits(pairs, rng)
     ratios, scatters, places = [], [], []
     for _ in range(groups):
         [where] = visits.next(1)
-        visits.counted([where])
+        visits.count_visits([where])
         a, b = ([rng.gauss(0, within) for _ in range(2)] for _ in "AB")
         ratios.append(pair[where] + sum(b) / 2 - sum(a) / 2)
         scatters.append(math.sqrt(((a[0] - a[1]) ** 2 + (b[0] - b[1]) ** 2) / 4))
@@ -98,7 +102,7 @@ def two_levels(
 def test_both_levels_are_found_in_simulated_noise(place: float, within: float, groups: int) -> None:
     """Over 40 disks of 64 pairs: the mean of the squares, for one disk alone scatters by a tenth and more."""
     rng = random.Random(f"{place} {within} {groups}")
-    found = [scatter(*two_levels(rng, 64, groups, place, within), 64) for _ in range(40)]
+    found = [estimate_scatter(*two_levels(rng, 64, groups, place, within), 64) for _ in range(40)]
     known = [one for one in found if one is not None]
     assert len(known) == 40
     assert math.sqrt(sum(one.slice**2 for one in known) / 40) == pytest.approx(within, rel=0.1)
@@ -111,7 +115,7 @@ def test_both_levels_are_found_in_simulated_noise(place: float, within: float, g
 @pytest.mark.parametrize("all_pairs", [16, 64])
 @pytest.mark.parametrize("place", [0.0, 0.01, 0.021])
 def test_so_many_groups_narrow_the_interval(place: float, all_pairs: int) -> None:
-    one = Scatter(place, 0.1, 0.1, all_pairs, all_pairs, 2 * all_pairs)
+    one = PlaceScatter(place, 0.1, 0.1, all_pairs, all_pairs, 2 * all_pairs)
     assert one.error(10 * all_pairs) == pytest.approx(
         math.sqrt(2 * place**2 / all_pairs + 0.1**2 / (10 * all_pairs))
     )
@@ -123,7 +127,7 @@ def test_so_many_groups_narrow_the_interval(place: float, all_pairs: int) -> Non
 
 def test_where_places_differ_by_too_much_no_number_of_groups_does() -> None:
     """What 16 pairs leave of it stays, however many groups follow."""
-    one = Scatter(0.05, 0.01, 0.01, 16, 16, 32)
+    one = PlaceScatter(0.05, 0.01, 0.01, 16, 16, 32)
     least = math.sqrt(2 * 0.05**2 / 16) / one.error(32)  # of the half-width now
     assert math.isfinite(one.groups_for(0.1, 0.1001 * least)) and math.isinf(
         one.groups_for(0.1, 0.0999 * least)
@@ -141,7 +145,7 @@ def judged(
 ) -> GroupVerdict:
     """Until a look decides, as an experiment does it. `mirrored`: the sides exchanged."""
     ratios, scatters, places = values
-    comparison = Comparison(
+    comparison = SequentialComparison(
         "A", "B", "IOPS", margin=margin, planned_groups=len(ratios), all_pairs=pairs if placed else 0
     )
     for ratio, each, place in zip(ratios, scatters, places, strict=True):
@@ -201,10 +205,10 @@ def test_before_a_pair_is_visited_again_the_groups_are_the_pairs() -> None:
     ratios, scatters, places = two_levels(random.Random(1), 64, 65, 0.05, 0.02)
 
     def over(count: int, all_pairs: int) -> tuple[float, float, float]:
-        comparison = Comparison("A", "B", "IOPS", planned_groups=64, all_pairs=all_pairs)
+        comparison = SequentialComparison("A", "B", "IOPS", planned_groups=64, all_pairs=all_pairs)
         for at in range(count):
             comparison.add(ratios[at], scatters[at], place=places[at] if all_pairs else None)
-        spread = comparison.spread()
+        spread = comparison.current_spread()
         assert spread is not None
         return tuple(spread)
 

@@ -9,18 +9,18 @@ import pytest
 
 from probes.bench.measured import BenchRefused, Measured, WriteBudgetSpent
 from scenarios import events as ev
-from scenarios.disturbance import Culprit, Disturbance
+from scenarios.disturbance import Disturbance, InterferenceCulprit
 from scenarios.experiment.budget import Budget
-from scenarios.experiment.experiment import Experiment
-from scenarios.experiment.load_schedule import ScheduledLoad, campaign, compare
-from scenarios.experiment.schedule.blocks import Blocks
+from scenarios.experiment.experiment import LoadExperiment
+from scenarios.experiment.load_schedule import ScheduledLoad, measure_workload, run_campaign
+from scenarios.experiment.schedule.blocks import BlockScheduler
 from scenarios.plan import Metric, Workload
 from tests.fakes import FakeRun, FakeVariantBench
 from tests.fakes.noise import drift, product, white
 from tests.fakes.watch import FakeWatch
 
 READS = Workload(id="randread", title="4 KiB random read", metrics=(Metric("IOPS", "IOPS"),))
-RSYNC = Disturbance("device", Culprit(name="rsync", pid=4711, rate=90e6, unit="B/s"), 0.8)
+RSYNC = Disturbance("device", InterferenceCulprit(name="rsync", pid=4711, rate=90e6, unit="B/s"), 0.8)
 
 
 def benches_of(run: FakeRun, *ratios: float, sigma: float = 0.03) -> list[FakeVariantBench]:
@@ -34,7 +34,9 @@ async def test_a_disturbed_block_has_its_whole_group_measured_again() -> None:
     watch = FakeWatch(
         run, lambda block: RSYNC if block == 2 + 5 else None
     )  # two warm-ups, second group's second
-    [verdict], _ = await compare(run, READS, benches_of(run, 1.0, 0.8), budget_s=60, family=1, watch=watch)
+    [verdict], _ = await measure_workload(
+        run, READS, benches_of(run, 1.0, 0.8), budget_s=60, family=1, watch=watch
+    )
     groups = run.of(ev.Group)
     assert [bool(g.disturbed) for g in groups[:3]] == [False, True, False]
     assert groups[1].disturbed == (RSYNC,)
@@ -48,7 +50,9 @@ async def test_a_disturbed_block_has_its_whole_group_measured_again() -> None:
 async def test_too_much_disturbed_is_inconclusive_and_names_the_culprit() -> None:
     run = FakeRun(seed=2)
     watch = FakeWatch(run, lambda block: RSYNC if block % 4 == 2 else None)
-    [verdict], _ = await compare(run, READS, benches_of(run, 1.0, 0.5), budget_s=60, family=1, watch=watch)
+    [verdict], _ = await measure_workload(
+        run, READS, benches_of(run, 1.0, 0.5), budget_s=60, family=1, watch=watch
+    )
     assert verdict.verdict == "inconclusive"
     assert verdict.reason is not None
     assert "6 of 6" in verdict.reason
@@ -59,7 +63,9 @@ async def test_too_much_disturbed_is_inconclusive_and_names_the_culprit() -> Non
 async def test_numbers_of_a_broken_off_run_are_shown_but_nothing_is_claimed() -> None:
     run = FakeRun(seed=2)
     watch = FakeWatch(run, stop_after=2 + 4 * 5)
-    [verdict], _ = await compare(run, READS, benches_of(run, 1.0, 0.5), budget_s=60, family=1, watch=watch)
+    [verdict], _ = await measure_workload(
+        run, READS, benches_of(run, 1.0, 0.5), budget_s=60, family=1, watch=watch
+    )
     assert verdict.verdict == "inconclusive"
     assert verdict.reason and "rsync [7]" in verdict.reason
     assert verdict.ratio is not None and verdict.ratio < 0.6
@@ -70,7 +76,7 @@ async def test_a_stopped_watch_lets_nothing_else_start() -> None:
     watch = FakeWatch(run)
     watch.stopped = "the file system of /data is nearly full"
     benches = benches_of(run, 1.0, 0.5)
-    [verdict], _ = await compare(run, READS, benches, budget_s=60, family=1, watch=watch)
+    [verdict], _ = await measure_workload(run, READS, benches, budget_s=60, family=1, watch=watch)
     assert (verdict.verdict, verdict.reason) == ("not measured", watch.stopped)
     assert benches[0].blocks == benches[1].blocks == 0
 
@@ -81,7 +87,7 @@ async def test_a_variant_that_cannot_be_made_active_is_not_applicable() -> None:
         FakeVariantBench("none", run.clock),
         FakeVariantBench("bfq", run.clock, fail_activate="bfq is not built into this kernel"),
     ]
-    [verdict], _ = await compare(run, READS, benches, budget_s=60, family=1)
+    [verdict], _ = await measure_workload(run, READS, benches, budget_s=60, family=1)
     assert (verdict.verdict, verdict.ratio) == ("not applicable", None)
     assert verdict.reason and "bfq" in verdict.reason
     assert run.of(ev.Group) == []
@@ -90,7 +96,7 @@ async def test_a_variant_that_cannot_be_made_active_is_not_applicable() -> None:
 async def test_served_by_a_cache_halfway_is_not_applicable() -> None:
     run = FakeRun()
     benches = [FakeVariantBench("A", run.clock), FakeVariantBench("B", run.clock, fail_block_at=5)]
-    [verdict], _ = await compare(run, READS, benches, budget_s=60, family=1)
+    [verdict], _ = await measure_workload(run, READS, benches, budget_s=60, family=1)
     assert (verdict.verdict, verdict.ratio) == ("not applicable", None)
     assert verdict.reason
     assert run.of(ev.Group)[-1].disturbed
@@ -104,7 +110,7 @@ async def test_the_others_go_on_without_the_one_that_is_not_applicable() -> None
         FakeVariantBench("B", run.clock, noise=noise, fail_block_at=3),
         FakeVariantBench("C", run.clock, {"IOPS": 7_000.0}, noise=noise),
     ]
-    verdicts, _ = await compare(run, READS, benches, budget_s=60, family=2)
+    verdicts, _ = await measure_workload(run, READS, benches, budget_s=60, family=2)
     assert {v.variant: v.verdict for v in verdicts} == {"B": "not applicable", "C": "slower"}
     last = run.of(ev.Group)[-1]
     assert set(last.order) == {"A", "C"}
@@ -117,7 +123,7 @@ async def test_a_baseline_that_is_not_applicable_ends_all() -> None:
         FakeVariantBench("A", run.clock, fail_block_at=0),
         *(FakeVariantBench(v, run.clock) for v in "BC"),
     ]
-    verdicts, _ = await compare(run, READS, benches, budget_s=60, family=2)
+    verdicts, _ = await measure_workload(run, READS, benches, budget_s=60, family=2)
     assert [v.verdict for v in verdicts] == ["not applicable"] * 2
     assert benches[1].blocks == 0
 
@@ -126,7 +132,7 @@ async def test_three_variants_are_balanced_and_pairs_are_as_asked() -> None:
     run = FakeRun(seed=7)
     benches = benches_of(run, 1.0, 0.8, 1.3)
     pairs = [("A", "B"), ("A", "C"), ("B", "C")]
-    verdicts, _ = await compare(run, READS, benches, budget_s=90, family=3, pairs=pairs)
+    verdicts, _ = await measure_workload(run, READS, benches, budget_s=90, family=3, pairs=pairs)
     assert {(v.baseline, v.variant): v.verdict for v in verdicts} == {
         ("A", "B"): "slower",
         ("A", "C"): "faster",
@@ -157,7 +163,7 @@ async def test_every_judged_metric_gets_its_verdict_and_the_others_none() -> Non
         )
         for v, p50 in (("A", 100.0), ("B", 150.0))
     ]
-    verdicts, _ = await compare(run, mixed, benches, budget_s=60, family=1)
+    verdicts, _ = await measure_workload(run, mixed, benches, budget_s=60, family=1)
     assert {v.metric: v.verdict for v in verdicts} == {"IOPS": "no material difference", "p50": "slower"}
     assert all(v.alpha == pytest.approx(0.025) for v in verdicts)  # two metrics share the workload's error
     early = next(v for v in verdicts if v.metric == "p50")
@@ -170,7 +176,7 @@ async def test_a_block_without_a_single_operation_is_measured_again_and_not_gues
     run = FakeRun(seed=5)
     benches = benches_of(run, 1.0, 0.8)
     benches[1].noise = lambda at_s: 0.0 if 3.0 <= at_s < 4.5 else 1.0
-    [verdict], _ = await compare(run, READS, benches, budget_s=60, family=1)
+    [verdict], _ = await measure_workload(run, READS, benches, budget_s=60, family=1)
     stalled = [g for g in run.of(ev.Group) if g.disturbed]
     assert stalled and stalled[0].disturbed == (Disturbance("stall", subject="B"),)
     assert verdict.verdict == "slower"
@@ -182,7 +188,7 @@ async def test_a_variant_that_stands_still_again_and_again_is_not_the_same() -> 
     benches = benches_of(run, 1.0, 1.0)
     calm = benches[1].noise
     benches[1].noise = lambda at_s: 0.0 if at_s % 7 < 1.0 else calm(at_s)
-    [verdict], _ = await compare(run, READS, benches, budget_s=120, family=1)
+    [verdict], _ = await measure_workload(run, READS, benches, budget_s=120, family=1)
     assert verdict.verdict == "inconclusive" and verdict.ratio == pytest.approx(1.0, abs=0.05)
     assert verdict.reason is not None
     assert verdict.reason.startswith("B ")
@@ -194,22 +200,22 @@ async def test_stalls_of_both_sides_are_nobodys() -> None:
     calm = benches[0].noise
     for bench in benches:
         bench.noise = lambda at_s: 0.0 if at_s % 7 < 1.0 else calm(at_s)
-    [verdict], _ = await compare(run, READS, benches, budget_s=120, family=1)
+    [verdict], _ = await measure_workload(run, READS, benches, budget_s=120, family=1)
     assert verdict.verdict == "no material difference" and verdict.reason is None
 
 
 async def test_a_spent_write_budget_keeps_what_was_measured() -> None:
     run = FakeRun(seed=5)
     benches = benches_of(run, 1.0, 0.7, sigma=0.2)
-    whole = benches[1].block
+    whole = benches[1].measure_block
 
     async def until_spent(seconds: float) -> Measured:
         if benches[1].blocks >= 20:
             raise WriteBudgetSpent("the run's write budget is spent: 8.0 of 8.0 GiB")
         return await whole(seconds)
 
-    benches[1].block = until_spent  # type: ignore[method-assign]
-    [verdict], _ = await compare(run, READS, benches, budget_s=120, family=6)
+    benches[1].measure_block = until_spent  # type: ignore[method-assign]
+    [verdict], _ = await measure_workload(run, READS, benches, budget_s=120, family=6)
     assert verdict.groups == 9 and verdict.ratio is not None and verdict.ci95 is not None
     assert verdict.verdict in ("slower", "inconclusive")
     assert verdict.verdict == "slower" or verdict.reason
@@ -222,8 +228,8 @@ async def test_a_budget_that_is_spent_before_the_first_group_is_said() -> None:
     async def spent(seconds: float) -> Measured:
         raise WriteBudgetSpent("the run's write budget is spent: 8.0 of 8.0 GiB")
 
-    benches[0].block = spent  # type: ignore[method-assign]
-    [verdict], _ = await compare(run, READS, benches, budget_s=120, family=6)
+    benches[0].measure_block = spent  # type: ignore[method-assign]
+    [verdict], _ = await measure_workload(run, READS, benches, budget_s=120, family=6)
     assert (verdict.verdict, verdict.groups) == ("not measured", 0)
     assert verdict.reason
 
@@ -237,10 +243,14 @@ async def test_a_slow_disk_is_judged_within_the_whole_budget() -> None:
             FakeVariantBench(v, run.clock, {"IOPS": rate}, noise=white(5, 0.03), operations_per_s=rate)
             for v, rate in (("A", 110.0), ("B", 55.0))
         ]
-        return ScheduledLoad(Blocks(run, msgspec.structs.replace(READS, id=name), benches), lambda _: None)
+        return ScheduledLoad(
+            BlockScheduler(run, msgspec.structs.replace(READS, id=name), benches), lambda _: None
+        )
 
-    await campaign(run, Budget(110.0, run.clock), [entry("first"), entry("second"), entry("third")], family=6)
-    words = {verdict.workload: verdict.verdict for verdict in run.of(ev.Verdict)}
+    await run_campaign(
+        run, Budget(110.0, run.clock), [entry("first"), entry("second"), entry("third")], family=6
+    )
+    words = {verdict.workload: verdict.verdict for verdict in run.of(ev.RunVerdict)}
     assert words["first"] == "slower" and run.clock.now() <= 110
 
 
@@ -254,15 +264,15 @@ async def test_blocks_that_stay_undecided_get_what_is_left_and_are_made_active_a
         noise = white(seed, sigma)
         benches = [FakeVariantBench(f"{name}-{v}", run.clock, noise=noise, calls=calls) for v in "AB"]
 
-        def done(experiment: Experiment) -> None:
+        def done(experiment: LoadExperiment) -> None:
             spent[name] = experiment.pace.spent_s
 
-        return ScheduledLoad(Blocks(run, msgspec.structs.replace(READS, id=name), benches), done)
+        return ScheduledLoad(BlockScheduler(run, msgspec.structs.replace(READS, id=name), benches), done)
 
     loads = [entry("noisy", 0.3), entry("calm", 0.01)]
-    await campaign(run, Budget(120.0, run.clock), loads, family=2)
+    await run_campaign(run, Budget(120.0, run.clock), loads, family=2)
     assert spent["noisy"] > 60 > spent["calm"]
-    assert {v.workload: v.verdict for v in run.of(ev.Verdict)}["calm"] == "no material difference"
+    assert {v.workload: v.verdict for v in run.of(ev.RunVerdict)}["calm"] == "no material difference"
     active = ""
     for what, variant in calls:
         active = variant if what == "activate" else active
@@ -276,8 +286,8 @@ async def test_a_side_that_does_not_come_to_rest_takes_no_verdict_away() -> None
     judged: list[str] = []
 
     class Restless(FakeVariantBench):
-        async def quiesce(self) -> None:
-            await super().quiesce()
+        async def wait_until_idle(self) -> None:
+            await super().wait_until_idle()
             if judged:
                 raise BenchRefused("others' I/O never pauses")
 
@@ -286,33 +296,36 @@ async def test_a_side_that_does_not_come_to_rest_takes_no_verdict_away() -> None
             Restless(v, run.clock, {"IOPS": rate}, calls=calls) for v, rate in (("A", 100.0), ("B", 50.0))
         ]
         load = msgspec.structs.replace(READS, id=name)
-        return ScheduledLoad(Blocks(run, load, benches), lambda one: judged.append(one.workload.id))
+        return ScheduledLoad(BlockScheduler(run, load, benches), lambda one: judged.append(one.workload.id))
 
-    await campaign(run, Budget(60.0, run.clock), [entry("alone")], family=1)
+    await run_campaign(run, Budget(60.0, run.clock), [entry("alone")], family=1)
     assert calls[-1][0] == "block"  # nothing comes after it
     judged.clear()
     with pytest.raises(BenchRefused):
-        await campaign(run, Budget(60.0, run.clock), [entry("first"), entry("second")], family=2)
-    assert [(v.workload, v.verdict) for v in run.of(ev.Verdict)] == [("alone", "slower"), ("first", "slower")]
+        await run_campaign(run, Budget(60.0, run.clock), [entry("first"), entry("second")], family=2)
+    assert [(v.workload, v.verdict) for v in run.of(ev.RunVerdict)] == [
+        ("alone", "slower"),
+        ("first", "slower"),
+    ]
 
 
 async def test_cancelling_stops_the_load_and_claims_nothing() -> None:
     run = FakeRun()
     benches = [FakeVariantBench("A", run.clock), FakeVariantBench("B", run.clock, hang=True)]
-    task = asyncio.create_task(compare(run, READS, benches, budget_s=60, family=1))
+    task = asyncio.create_task(measure_workload(run, READS, benches, budget_s=60, family=1))
     while not benches[1].running and not task.done():
         await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     assert not benches[1].running
-    assert run.of(ev.Verdict) == []
+    assert run.of(ev.RunVerdict) == []
 
 
 async def test_a_single_variant_is_a_mistake_of_the_caller() -> None:
     run = FakeRun()
     with pytest.raises(ValueError, match="two variants"):
-        await compare(run, READS, [FakeVariantBench("A", run.clock)], budget_s=60, family=1)
+        await measure_workload(run, READS, [FakeVariantBench("A", run.clock)], budget_s=60, family=1)
 
 
 async def test_a_side_that_falls_while_it_is_measured_has_no_effect() -> None:
@@ -321,7 +334,7 @@ async def test_a_side_that_falls_while_it_is_measured_has_no_effect() -> None:
     benches = benches_of(run, 1.2, 1.0)
     benches[0].noise = product(drift(-0.08), white(1, 0.05))
     benches[1].noise = white(2, 0.05)
-    [verdict], _ = await compare(run, READS, benches, budget_s=24, family=1)
+    [verdict], _ = await measure_workload(run, READS, benches, budget_s=24, family=1)
     assert (verdict.verdict, verdict.ratio, verdict.ci95) == ("not applicable", None, None)
     assert set(verdict.drift) == {"A"}
     first, last = verdict.drift["A"]
@@ -336,5 +349,5 @@ async def test_what_both_sides_do_alike_is_no_drift() -> None:
     benches = benches_of(run, 1.0, 0.7)
     for seed, bench in enumerate(benches):
         bench.noise = product(drift(-0.08), white(seed, 0.05))
-    [verdict], _ = await compare(run, READS, benches, budget_s=24, family=1)
+    [verdict], _ = await measure_workload(run, READS, benches, budget_s=24, family=1)
     assert (verdict.verdict, verdict.drift) == ("slower", {})

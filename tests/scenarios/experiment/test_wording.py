@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from scenarios import events as ev
-from scenarios.experiment.places import Scatter
-from scenarios.experiment.wording import effect_words, explanation, places_text
+from scenarios.experiment.places import PlaceScatter
+from scenarios.experiment.wording import effect_words, explain_verdict, places_text
 
 
-def verdict(word: str, **fields: Any) -> ev.Verdict:
-    return ev.Verdict(
+def verdict(word: str, **fields: Any) -> ev.RunVerdict:
+    return ev.RunVerdict(
         t=0, workload="w", metric="IOPS", baseline="A", variant="B", verdict=word, **{"groups": 12, **fields}
     )
 
@@ -66,13 +66,13 @@ def verdict(word: str, **fields: Any) -> ev.Verdict:
          "own words"),
     ],
 )  # fmt: skip
-def test_said(given: ev.Verdict, words: str, why: str) -> None:
+def test_said(given: ev.RunVerdict, words: str, why: str) -> None:
     assert effect_words(given) == words
-    assert explanation(given) == why
+    assert explain_verdict(given) == why
 
 
 def test_places_that_allow_no_narrower_interval() -> None:
-    said = places_text(Scatter(0.09, 0.01, 0.01, 16, 16, 48))
+    said = places_text(PlaceScatter(0.09, 0.01, 0.01, 16, 16, 48))
     assert (
         said
         == "the places of one directory differ by ±9.4 %, and 16 pairs of them allow no narrower interval"

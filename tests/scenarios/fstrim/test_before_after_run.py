@@ -31,7 +31,7 @@ def test_the_fit_agrees_with_an_oracle(seed: int, correlation: float) -> None:
     assert found is not None and found.freedom == n - 3
     assert found.values == pytest.approx(list(expected), abs=1e-9)
     errors = numpy.sqrt(variance * numpy.diag(inverse) / (1 - correlation**2))
-    assert [found.estimate(k).error for k in range(3)] == pytest.approx(list(errors), rel=1e-6)
+    assert [found.coefficient_at(k).error for k in range(3)] == pytest.approx(list(errors), rel=1e-6)
 
 
 def test_columns_that_depend_on_each_other_have_no_fit() -> None:

@@ -48,7 +48,7 @@ async def flushed(disk: TrimDisk) -> None:
     private = held(disk.mountpoint)
     bench = ChurnBench(Host(), private, (), 1, WriteBudget())
     try:
-        await bench.sync()
+        await bench.sync_until_free()
     finally:
         await bench.close()
         private.close()

@@ -13,7 +13,7 @@ from scenarios.fstrim.measurement.trim import Discards, Pattern, Trimmed, claim,
 from scenarios.fstrim.plan import trim_action
 from scenarios.fstrim.results import LedgerRow
 from scenarios.fstrim.trim_setup import TrimSetup
-from scenarios.knowledge.trims import trim_of, trims
+from scenarios.knowledge.trims import load_trims, trim_of
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.hosts.tree import Tree
 
@@ -58,7 +58,7 @@ def test_a_row_for_every_file_system_and_kernel(fstype: str, release: str, since
 
 
 def test_what_is_known_is_dated_and_sourced() -> None:
-    assert all(entry.source and entry.dated.year >= 2026 for entry in trims())
+    assert all(entry.source and entry.dated.year >= 2026 for entry in load_trims())
     assert trim_of("vfat", "6.1.0") is None
 
 

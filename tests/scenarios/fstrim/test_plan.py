@@ -14,7 +14,7 @@ from scenarios.fstrim.measurement.trim import Pattern
 from scenarios.fstrim.plan import make, refusal, request, trim_action, trims
 from scenarios.fstrim.scenario import Fstrim
 from scenarios.fstrim.trim_setup import MOST_BYTES, SHARE_OF_CAPACITY, TrimSetup, why_not
-from scenarios.model import Options, Usage
+from scenarios.model import Options, UsageError
 from tests.fakes.hosts.tree import Tree
 
 MIB = 1 << 20
@@ -35,13 +35,13 @@ def options(**values: object) -> Options:
     ],
 )
 def test_a_wrong_request_is_one_line(given: dict[str, object], why: str) -> None:
-    with pytest.raises(Usage, match=why) as found:
+    with pytest.raises(UsageError, match=why) as found:
         request(options(**given))
     assert "\n" not in str(found.value)
 
 
 def test_a_budget_that_is_too_short() -> None:
-    with pytest.raises(Usage, match="give --budget 9 or more"):
+    with pytest.raises(UsageError, match="give --budget 9 or more"):
         Pattern().for_budget(5.0, 3)
     fewest = Pattern().for_budget(9.0, 3)
     assert fewest.blocks == 6 and fewest.block_s + fewest.reference_s == pytest.approx(0.5)
@@ -148,7 +148,7 @@ def test_who_may_trim(tmp_path: Path, status: str, why: str) -> None:
 
 
 def test_the_plan_names_everything_beforehand(tmp_path: Path) -> None:
-    plan, layout, _, _ = make(Host(), options(dir=str(tmp_path)), Pattern(), Fstrim().planned)
+    plan, layout, _, _ = make(Host(), options(dir=str(tmp_path)), Pattern(), Fstrim().make_plan)
     if plan.refusal:  # the tests' directory may lie on what cannot be trimmed or has too little space
         assert "\n" not in plan.refusal and plan.actions == ()
         return
@@ -162,7 +162,7 @@ def test_the_plan_names_everything_beforehand(tmp_path: Path) -> None:
     assert ours <= written.bytes / 2 and layout.block_bytes >= MIB
     kinds = [action.kind for action in plan.actions]
     assert kinds in (["resource"], ["resource", "command", "command"])
-    assert plan.digest == make(Host(), options(dir=str(tmp_path)), Pattern(), Fstrim().planned)[0].digest
+    assert plan.digest == make(Host(), options(dir=str(tmp_path)), Pattern(), Fstrim().make_plan)[0].digest
 
 
 def test_no_action_ever_writes_to_a_device() -> None:

@@ -109,8 +109,8 @@ async def session(seed: int, name: str, loss: float, no_trim: str = "") -> FakeR
     return run
 
 
-def verdict(run: FakeRun) -> ev.Verdict:
-    return next(v for v in run.of(ev.Verdict) if not v.control)
+def verdict(run: FakeRun) -> ev.RunVerdict:
+    return next(v for v in run.of(ev.RunVerdict) if not v.control)
 
 
 @pytest.mark.parametrize("name", [QUIET_HOST, BUSY_HOST])
@@ -130,8 +130,8 @@ async def test_a_session_without_a_plant_calls_hardly_anything(name: str) -> Non
 
 async def test_the_idle_control_lasts_as_long_as_the_trim_with_its_settling() -> None:
     run = await session(1, QUIET_HOST, 0.2)
-    took = {s.id: s.t for s in run.of(ev.Step) if s.state == "started"}
-    ended = {s.id: s.t for s in run.of(ev.Step) if s.state == "done"}
+    took = {s.id: s.t for s in run.of(ev.RunStep) if s.state == "started"}
+    ended = {s.id: s.t for s in run.of(ev.RunStep) if s.state == "done"}
     assert ended["waiting"] - took["waiting"] == pytest.approx(PATTERN.idle_s)
     assert ended["trim"] - took["trim"] == pytest.approx(PATTERN.idle_s)
     assert [a.kind for a in run.applied] == ["command", "command"]

@@ -31,7 +31,7 @@ from scenarios.fstrim.rounds import (
     since,
 )
 from scenarios.fstrim.trim_setup import TrimSetup
-from scenarios.model import Options, Refused
+from scenarios.model import Options, RunRefused
 from tests.fakes import FakeRun
 from tests.fakes.hosts.drive import Drive
 from tests.fakes.hosts.tree import Tree
@@ -279,7 +279,7 @@ async def test_a_round_that_cannot_be_kept_is_judged_and_said(
     drive = Drive(run.clock, quiet, lambda: 1.0)
     blocks = Blocks(run, drive, workloads(asked, layout, pattern), pattern, 1 << 20, None)
     with pytest.raises(
-        Refused, match="the round cannot be kept: No space left on device; free some space there"
+        RunRefused, match="the round cannot be kept: No space left on device; free some space there"
     ):
         await one_round(run, layout, asked, blocks, trim_timer(run.host))
     assert [verdict.rounds for verdict in run.of(ev.SeriesVerdict)] == [1]

@@ -6,7 +6,7 @@ import pytest
 
 from probes.bench.disk.budget import WriteBudget
 from probes.host import Host
-from scenarios.experiment.before_after import LEAST_BLOCKS
+from scenarios.experiment.before_after import MIN_BLOCKS
 from scenarios.fstrim.measurement.load import CHURN_ID
 from scenarios.fstrim.measurement.phase import Blocks
 from scenarios.fstrim.measurement.trim import BlockSize, Pattern, after_warm_up, again_at_most
@@ -30,11 +30,11 @@ class Here(TrimSetup):
 
 def made(bytes_per_s: float, *, phases: int = 3, amplified: float = 1.0, free: int = 500 * GIB) -> BlockSize:
     budget = WriteBudget(MOST_BYTES)
-    budget.spend(360 * MIB, int(360 * MIB * amplified), CHURN_ID)
+    budget.charge(360 * MIB, int(360 * MIB * amplified), CHURN_ID)
     found = after_warm_up(Here(free), budget, Pattern(), phases, bytes_per_s)
     blocks = found.pattern.blocks
     most = phases * (blocks + again_at_most(blocks)) * found.bytes
-    assert most * budget.amplification(CHURN_ID) <= budget.left_bytes
+    assert most * budget.write_amplification(CHURN_ID) <= budget.left_bytes
     return found
 
 
@@ -45,7 +45,7 @@ def test_a_slow_disk_keeps_what_was_planned() -> None:
 
 def test_a_sata_ssd_gets_half_a_second_and_fewer_blocks() -> None:
     found = made(500e6)
-    assert LEAST_BLOCKS <= found.pattern.blocks < 12
+    assert MIN_BLOCKS <= found.pattern.blocks < 12
     assert found.bytes / 500e6 >= 0.5
     assert "500 MB/s" in found.text and f"{found.pattern.blocks} blocks a phase" in found.text
 
@@ -58,7 +58,7 @@ def test_a_disk_in_between_needs_no_fewer() -> None:
 @pytest.mark.parametrize("given", [{"amplified": 4.0}, {"free": 40 * GIB}])
 def test_what_cannot_be_afforded_is_not_promised(given: dict[str, float]) -> None:
     found = made(3e9, **given)  # type: ignore[arg-type]
-    assert found.pattern.blocks == LEAST_BLOCKS and found.bytes < 0.5 * 3e9
+    assert found.pattern.blocks == MIN_BLOCKS and found.bytes < 0.5 * 3e9
     assert found.bytes <= MOST_A_BLOCK
 
 

@@ -6,9 +6,9 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 
 from probes.bench.disk.budget import WriteBudget
-from probes.bench.measured import Measured, NotApplicable, Train
-from probes.bench.streams.bench import METRIC, Cost
-from probes.bench.streams.messages import Open, Ready, Side
+from probes.bench.measured import Measured, MeasuredBatch, NotApplicable
+from probes.bench.streams.bench import METRIC, StreamCost
+from probes.bench.streams.messages import Open, Side, StreamsReady
 from tests.fakes.clock import FakeClock
 
 
@@ -31,16 +31,16 @@ class DrawnStreams:
         self._refused = dict(refused or {})
         self.direct = direct
         self.budget = WriteBudget()
-        self.costs: dict[Side, Cost] = {}
+        self.costs: dict[Side, StreamCost] = {}
         self.opened: list[tuple[str, Open]] = []
         self.closed = 0
 
-    async def prepare(self, progress: Callable[[int, int], None] | None) -> None:
+    async def prepare_files(self, progress: Callable[[int, int], None] | None) -> None:
         self.clock.advance(1.0)
 
-    async def open(self, name: str, request: Open) -> Ready:
+    async def open(self, name: str, request: Open) -> StreamsReady:
         self.opened.append((name, request))
-        return Ready()
+        return StreamsReady()
 
     async def close(self) -> None:
         self.closed += 1
@@ -56,9 +56,9 @@ class DrawnStreams:
         base = self.rates.get(f"{side.direction} {job}", self.rates.get(job, self.rates.get(side.job, 100.0)))
         return base * self._rng.lognormvariate(0.0, self.scatter)
 
-    async def train(
+    async def measure_batch(
         self, sides: Sequence[Side], order: Sequence[int], slice_s: float, onset_s: float = 0.0, load: str = ""
-    ) -> Train:  # fmt: skip
+    ) -> MeasuredBatch:  # fmt: skip
         for number in order:
             if why := self._refused.get(sides[number].job):
                 raise NotApplicable(why)
@@ -68,9 +68,9 @@ class DrawnStreams:
         for number, side in enumerate(sides):
             mine = [rate for n, rate in zip(order, rates, strict=True) if n == number]
             moved = int(sum(mine) * slice_s * 1e6)
-            if side.writes:
-                self.budget.spend(moved, moved, load)
-            cost = self.costs.setdefault(side, Cost())
+            if side.does_write:
+                self.budget.charge(moved, moved, load)
+            cost = self.costs.setdefault(side, StreamCost())
             seconds = slice_s * len(mine)
             cost.seconds += seconds
             cost.bytes += moved
@@ -87,7 +87,7 @@ class DrawnStreams:
                 Measured(seconds=seconds, values={METRIC: sum(mine) / len(mine)} if mine else {}, bytes=moved,
                          operations=moved >> 20)
             )  # fmt: skip
-        return Train(
+        return MeasuredBatch(
             seconds=slice_s * len(order), slice_s=slice_s, order=list(order), values={METRIC: rates},
             sides=measured, lengths=[slice_s] * len(order), operations=[int(r * slice_s) + 16 for r in rates],
             quarters=[[rate] * 4 for rate in rates],

@@ -17,10 +17,10 @@ NEAR, FAR = (0.96, (0.9, 1.02)), (0.5, (0.4, 0.6))
 BETWEEN = (0.85, (0.78, 0.92))
 
 
-def verdict(base: str, told: tuple[float, tuple[float, float]], word: Word | None = None) -> ev.Verdict:
+def verdict(base: str, told: tuple[float, tuple[float, float]], word: Word | None = None) -> ev.RunVerdict:
     ratio, ends = told
     slower = Word.SLOWER if ends[1] < 1 and ratio < 0.95 else OPEN
-    return ev.Verdict(
+    return ev.RunVerdict(
         t=1.0, workload="out", metric="MB/s", baseline=base, variant="direct", verdict=word or slower,
         ratio=ratio, ci95=ends, reason=None,
     )  # fmt: skip

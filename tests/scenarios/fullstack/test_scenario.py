@@ -14,7 +14,7 @@ from app.recording.values import value_of
 from probes.bench.measured import BenchRefused
 from probes.bench.streams.bench import METRIC
 from probes.bench.streams.messages import Open
-from probes.bench.streams.remote import RemotePeer, Said
+from probes.bench.streams.remote import PeerLine, RemotePeer
 from probes.host import Host
 from probes.types import Json
 from scenarios import events as ev
@@ -23,7 +23,7 @@ from scenarios.fullstack.loads import loads, written_shares
 from scenarios.fullstack.machine import Bound, Machine
 from scenarios.fullstack.results import FullstackFigures, Limit, Streams
 from scenarios.fullstack.scenario import Fullstack
-from scenarios.model import Options, Usage
+from scenarios.model import Options, UsageError
 from scenarios.results.document import Table
 from tests.fakes.clock import FakeClock
 from tests.fakes.run import FakeRun
@@ -58,8 +58,8 @@ class Told(msgspec.Struct):
         return {one.finding.id for one in self.fake.of(ev.Found)}
 
     @property
-    def verdicts(self) -> dict[tuple[str, str, str], ev.Verdict]:
-        return {(v.workload, v.baseline, v.variant): v for v in self.fake.of(ev.Verdict)}
+    def verdicts(self) -> dict[tuple[str, str, str], ev.RunVerdict]:
+        return {(v.workload, v.baseline, v.variant): v for v in self.fake.of(ev.RunVerdict)}
 
 
 def told(
@@ -99,19 +99,19 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> None:
 def lay_on_any_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever the tests' directory lies, it may be measured."""
     monkeypatch.setattr(
-        plan_module.OwnDirectory, "refusal", property(lambda self: "", lambda self, why: None), raising=False
+        plan_module.TestDirectory, "refusal", property(lambda self: "", lambda self, why: None), raising=False
     )
     monkeypatch.setattr(
-        plan_module.OwnDirectory, "directory", property(lambda self: self._asked), raising=False
+        plan_module.TestDirectory, "directory_path", property(lambda self: self._asked), raising=False
     )
-    monkeypatch.setattr(plan_module.OwnDirectory, "size_bytes", 256 << 20, raising=False)
-    first = plan_module.OwnDirectory.__init__
+    monkeypatch.setattr(plan_module.TestDirectory, "size_bytes", 256 << 20, raising=False)
+    first = plan_module.TestDirectory.__init__
 
     def made(self: object, host: Host, options: Options, *more: object) -> None:
         first(self, host, options, *more)  # type: ignore[arg-type]
-        self._asked = options.string("dir")  # type: ignore[attr-defined]
+        self._asked = options.as_string("dir")  # type: ignore[attr-defined]
 
-    monkeypatch.setattr(plan_module.OwnDirectory, "__init__", made)
+    monkeypatch.setattr(plan_module.TestDirectory, "__init__", made)
 
 
 def test_the_slower_part_is_the_limit(tmp_path: Path) -> None:
@@ -159,8 +159,8 @@ def test_a_private_link_is_as_fast_as_the_cpus(tmp_path: Path) -> None:
 def test_what_each_loses_to_the_other_has_its_interval(tmp_path: Path) -> None:
     done = told(tmp_path, ALIKE | {"disk+network": 800.0, "network+disk": 3000.0}, {"budget": 150})
     lost, kept = (done.verdicts[id, "alone", "together"] for id in ("read", "send"))
-    assert lost.slower and lost.ratio == pytest.approx(0.8, rel=0.05) and lost.ci95
-    assert kept.equal
+    assert lost.is_slower and lost.ratio == pytest.approx(0.8, rel=0.05) and lost.ci95
+    assert kept.is_equal
     assert "fullstack.loses.read" in done.findings and "fullstack.loses.send" not in done.findings
 
 
@@ -175,10 +175,10 @@ def test_settings_of_the_own_link_and_sends_without_a_copy_are_told_with_their_i
 ) -> None:
     rates = ALIKE | {"zerocopy": 700.0, "network@2": 3600.0, "network@3": 3000.0}
     done = told(tmp_path, rates, {"budget": 150}, copied=0.5, memory=3.0)
-    assert done.verdicts["zerocopy", "direct", "zerocopy"].slower and "fullstack.zerocopy" in done.findings
+    assert done.verdicts["zerocopy", "direct", "zerocopy"].is_slower and "fullstack.zerocopy" in done.findings
     if done.bench.opened[0][1].where == "namespaces":
-        assert done.verdicts["rfs", "plain", "rfs"].faster and "fullstack.rfs" in done.findings
-        assert done.verdicts["xps", "plain", "xps"].equal and "fullstack.xps" not in done.findings
+        assert done.verdicts["rfs", "plain", "rfs"].is_faster and "fullstack.rfs" in done.findings
+        assert done.verdicts["xps", "plain", "xps"].is_equal and "fullstack.xps" not in done.findings
     lent, plain = (done.measured.level("out", side) for side in ("zerocopy", "copy"))
     assert lent is not None and lent.copied == 0.5 and lent.memory == pytest.approx(3.0)
     assert plain is not None and plain.copied is None
@@ -251,12 +251,12 @@ def test_without_direct_io_that_way_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_peer_is_asked_for_and_its_token_handed_on(tmp_path: Path) -> None:
-    peer = RemotePeer("node2", Said(1, 4711, "a" * 32), None)
+    peer = RemotePeer("node2", PeerLine(1, 4711, "a" * 32), None)
     done = told(tmp_path, ALIKE, {"peer": "node2"}, peer=peer)
     (_, request), *more = done.bench.opened
     assert not more
     assert request == Open(where="peer", address="node2", port=4711, token="a" * 32, links=request.links)
-    assert not done.measured.private and "mtu" not in {v.workload for v in done.fake.of(ev.Verdict)}
+    assert not done.measured.private and "mtu" not in {v.workload for v in done.fake.of(ev.RunVerdict)}
     assert [action.resource for action in done.fake.applied] == ["directory"]  # no name space
 
 
@@ -272,7 +272,7 @@ def test_a_peer_is_asked_for_and_its_token_handed_on(tmp_path: Path) -> None:
 )
 def test_wrong_requests_are_told(tmp_path: Path, options: dict[str, Json]) -> None:
     scenario = Fullstack()
-    with pytest.raises(Usage):
+    with pytest.raises(UsageError):
         scenario.prepare(Host(), Options({"dir": str(tmp_path)} | options, scenario.options))
 
 

@@ -16,26 +16,26 @@ from probes.system.processor.throttle import ThrottleCounters
 from probes.system.pulse import Counters
 from scenarios.guards.interference import (
     Excess,
-    Others,
+    OthersUse,
     Reading,
-    beyond,
+    compute_surroundings,
     foreign_bytes,
     foreign_operations,
-    surroundings,
+    list_excesses,
     worth_repeating,
 )
-from scenarios.guards.thresholds import REPEATED_BLOCKS, REPEATED_TRAINS, THRESHOLDS, threshold
-from scenarios.surroundings import Surroundings
+from scenarios.guards.thresholds import REPEATED_BLOCKS, REPEATED_TRAINS, THRESHOLDS, threshold_of
+from scenarios.surroundings import MeasuredSurroundings
 
 PAGE = 4096
 
 
-def reads(rate: float, *, foreign: float = 0.0, each: float = 1.0, cpu: float = 0.1) -> Surroundings:
+def reads(rate: float, *, foreign: float = 0.0, each: float = 1.0, cpu: float = 0.1) -> MeasuredSurroundings:
     """Half a second of ours at `rate` operations a second; `foreign` operations of others; `each` of ours moves
     that many pages, of which it asked for one."""
     ours = int(rate / 2)
     requests = int(ours * each + foreign / 2)
-    return Surroundings(
+    return MeasuredSurroundings(
         seconds=0.5,
         load="reads",
         cpu=cpu,
@@ -50,13 +50,13 @@ def reads(rate: float, *, foreign: float = 0.0, each: float = 1.0, cpu: float = 
     )
 
 
-def excesses(series: Sequence[Surroundings]) -> list[list[Excess]]:
-    return [beyond(series[:at], now) for at, now in enumerate(series)]
+def excesses(series: Sequence[MeasuredSurroundings]) -> list[list[Excess]]:
+    return [list_excesses(series[:at], now) for at, now in enumerate(series)]
 
 
-def after(usual: list[Surroundings], now: Surroundings) -> list[str]:
+def after(usual: list[MeasuredSurroundings], now: MeasuredSurroundings) -> list[str]:
     """What measuring again may help against."""
-    return [found.kind for found in beyond(usual, now) if found.sudden]
+    return [found.kind for found in list_excesses(usual, now) if found.sudden]
 
 
 def test_others_traffic_on_our_device_is_seen_even_while_ours_falls() -> None:
@@ -78,7 +78,7 @@ def test_a_faster_or_slower_block_of_ours_is_no_disturbance(factor: float) -> No
 def test_what_our_own_writes_cause_in_a_journal_is_ours(factor: float) -> None:
     # btrfs moved 148 KiB for a 4 KiB fdatasync: 37 pages an operation
     synced = [reads(500, each=37)] * 6
-    assert not any(beyond(synced[:at], reads(500 * factor, each=37)) for at in range(6))
+    assert not any(list_excesses(synced[:at], reads(500 * factor, each=37)) for at in range(6))
 
 
 def test_beside_our_own_writes_what_others_are_known_to_have_moved_counts_at_once() -> None:
@@ -86,9 +86,9 @@ def test_beside_our_own_writes_what_others_are_known_to_have_moved_counts_at_onc
     known = msgspec.structs.replace(
         ours, attributed=30 << 20, device_bytes=(ours.device_bytes or 0) + (30 << 20)
     )
-    assert [one.kind for one in beyond([reads(500)], known)] == ["device"]
+    assert [one.kind for one in list_excesses([reads(500)], known)] == ["device"]
     elsewhere = msgspec.structs.replace(ours, attributed=0)
-    assert beyond([reads(500)], elsewhere) == []
+    assert list_excesses([reads(500)], elsewhere) == []
     assert foreign_bytes([], ours) == 0
 
 
@@ -97,7 +97,7 @@ def test_what_no_write_of_ours_can_cause_is_not_ours(history: int) -> None:
     """Where no process may be read, and from the first train of the load on."""
     ours = reads(500, each=37)
     beside = msgspec.structs.replace(ours, device_bytes=400 << 20)
-    assert [one.kind for one in beyond([reads(500)] + [beside] * history, beside)] == ["device"]
+    assert [one.kind for one in list_excesses([reads(500)] + [beside] * history, beside)] == ["device"]
 
 
 def test_a_neighbour_that_is_always_there_is_told_and_not_measured_again() -> None:
@@ -108,22 +108,22 @@ def test_a_neighbour_that_is_always_there_is_told_and_not_measured_again() -> No
 
 
 def test_what_ours_wrote_into_the_page_cache_comes_to_the_disk_later() -> None:
-    buffered = Surroundings(
+    buffered = MeasuredSurroundings(
         seconds=1.0, load="command", device_bytes=0, own_bytes=500 << 20, own_written=500 << 20
     )
-    tail = Surroundings(
+    tail = MeasuredSurroundings(
         seconds=1.0, load="reads", device_bytes=400 << 20, device_written=400 << 20, exact=True
     )
-    assert beyond([buffered], tail) == []
-    assert [one.kind for one in beyond([], tail)] == ["device"]
+    assert list_excesses([buffered], tail) == []
+    assert [one.kind for one in list_excesses([], tail)] == ["device"]
 
 
 def test_a_log_daemon_on_an_idle_disk_is_no_disturbance() -> None:
-    assert beyond([reads(40)] * 6, reads(40, foreign=20)) == []
+    assert list_excesses([reads(40)] * 6, reads(40, foreign=20)) == []
 
 
 def test_operations_count_where_bytes_do_not_stand_out() -> None:
-    streams = Surroundings(
+    streams = MeasuredSurroundings(
         seconds=0.5, device_bytes=500 << 20, own_bytes=500 << 20, device_operations=1000, operations=500
     )
     small = msgspec.structs.replace(streams, device_bytes=(500 << 20) + 4_000_000, device_operations=2000)
@@ -134,19 +134,19 @@ def test_operations_count_where_bytes_do_not_stand_out() -> None:
 def test_small_requests_all_along_are_few_bytes_and_told_all_the_same(attributed: int | None) -> None:
     now = msgspec.structs.replace(reads(1_000, foreign=600), attributed=attributed)
     assert foreign_operations(now) == 600
-    found = [beyond([now] * seen, now) for seen in range(6)]
+    found = [list_excesses([now] * seen, now) for seen in range(6)]
     assert [[(one.kind, one.sudden) for one in each] for each in found] == [[("device", False)]] * 6
     assert after([reads(1_000)], now) == ["device"]
 
 
 def test_small_requests_that_no_process_made_are_the_kernels_and_may_be_for_us() -> None:
     checkpoint = msgspec.structs.replace(reads(1_000, foreign=600), attributed=10 * PAGE)
-    assert beyond([], checkpoint) == []
+    assert list_excesses([], checkpoint) == []
     assert foreign_operations(msgspec.structs.replace(checkpoint, exact=False)) is None
 
 
 def test_large_reads_of_ours_that_the_kernel_splits_are_no_requests_of_others() -> None:
-    split = Surroundings(
+    split = MeasuredSurroundings(
         seconds=1.0,
         device_bytes=100 << 20,
         own_bytes=100 << 20,
@@ -154,69 +154,81 @@ def test_large_reads_of_ours_that_the_kernel_splits_are_no_requests_of_others() 
         device_operations=800,
         exact=True,
     )
-    assert beyond([], split) == []
+    assert list_excesses([], split) == []
 
 
 def test_a_commit_of_the_journal_under_metadata_is_no_neighbour() -> None:
-    usual = Surroundings(
+    usual = MeasuredSurroundings(
         seconds=1.0, load="metadata a", device_bytes=0, own_bytes=0, operations=10_000, uneven=True
     )
     commit = msgspec.structs.replace(usual, device_bytes=64 << 20, device_operations=900)
-    assert beyond([usual] * 9, commit) == []
-    assert [one.kind for one in beyond([usual] * 9, msgspec.structs.replace(commit, uneven=False))] == [
-        "device"
-    ]
+    assert list_excesses([usual] * 9, commit) == []
+    assert [
+        one.kind for one in list_excesses([usual] * 9, msgspec.structs.replace(commit, uneven=False))
+    ] == ["device"]
     known = msgspec.structs.replace(commit, attributed=40 << 20)
-    assert [one.kind for one in beyond([usual] * 9, known)] == ["device"]
+    assert [one.kind for one in list_excesses([usual] * 9, known)] == ["device"]
 
 
 def test_a_block_that_loads_no_device_has_no_device_guard() -> None:
-    cpu_only = Surroundings(seconds=0.5, cpu=0.1, full=0.6, steal=0.0, operations=100)
-    assert beyond([cpu_only] * 6, cpu_only) == []
+    cpu_only = MeasuredSurroundings(seconds=0.5, cpu=0.1, full=0.6, steal=0.0, operations=100)
+    assert list_excesses([cpu_only] * 6, cpu_only) == []
 
 
 def test_cpu_of_others_is_measured_again_only_where_the_cpus_were_full() -> None:
     assert after([reads(10_000)] * 6, reads(10_000, cpu=0.5)) == ["cpu"]
-    free = Surroundings(seconds=0.5, cpu=0.5, users_cpu=0.5, full=0.7, steal=0.0)
-    found = beyond([Surroundings(seconds=0.5, cpu=0.1, users_cpu=0.1, full=0.3, steal=0.0)] * 6, free)
+    free = MeasuredSurroundings(seconds=0.5, cpu=0.5, users_cpu=0.5, full=0.7, steal=0.0)
+    found = list_excesses(
+        [MeasuredSurroundings(seconds=0.5, cpu=0.1, users_cpu=0.1, full=0.3, steal=0.0)] * 6, free
+    )
     assert [(one.kind, one.sudden) for one in found] == [("cpu", False)]
 
 
 def test_the_kernels_own_threads_may_work_for_us() -> None:
     """dm-crypt encrypts what we write in threads of the kernel: not told, as long as it is as much as usual."""
-    encrypting = Surroundings(seconds=0.5, cpu=0.6, users_cpu=0.02, full=0.95, steal=0.0)
-    assert [beyond([encrypting] * n, encrypting) for n in range(5)] == [[]] * 5
+    encrypting = MeasuredSurroundings(seconds=0.5, cpu=0.6, users_cpu=0.02, full=0.95, steal=0.0)
+    assert [list_excesses([encrypting] * n, encrypting) for n in range(5)] == [[]] * 5
 
 
 @pytest.mark.parametrize(
     ("kind", "now"),
     [
-        ("memory", Surroundings(seconds=1.0, memory=0.2)),
-        ("queue", Surroundings(seconds=1.0, queue=6, full=1.0)),
+        ("memory", MeasuredSurroundings(seconds=1.0, memory=0.2)),
+        ("queue", MeasuredSurroundings(seconds=1.0, queue=6, full=1.0)),
     ],
 )
-def test_pressure_and_the_run_queue_are_told(kind: str, now: Surroundings) -> None:
-    assert [one.kind for one in beyond([], now)] == [kind]
-    quiet = Surroundings(seconds=1.0, memory=0.01, queue=1, full=1.0)
-    assert beyond([], quiet) == []
+def test_pressure_and_the_run_queue_are_told(kind: str, now: MeasuredSurroundings) -> None:
+    assert [one.kind for one in list_excesses([], now)] == [kind]
+    quiet = MeasuredSurroundings(seconds=1.0, memory=0.01, queue=1, full=1.0)
+    assert list_excesses([], quiet) == []
 
 
 @pytest.mark.parametrize(
     ("kind", "usual", "now"),
     [
-        ("steal", Surroundings(seconds=0.5, steal=0.02), Surroundings(seconds=0.5, steal=0.10)),
-        ("quota", Surroundings(seconds=0.5, quota=0.0), Surroundings(seconds=0.5, quota=0.2)),
-        ("frequency", Surroundings(seconds=0.5, khz=3_400_000), Surroundings(seconds=0.5, khz=2_000_000)),
-        ("heat", Surroundings(seconds=0.5, heat=0), Surroundings(seconds=0.5, heat=3)),
+        (
+            "steal",
+            MeasuredSurroundings(seconds=0.5, steal=0.02),
+            MeasuredSurroundings(seconds=0.5, steal=0.10),
+        ),
+        ("quota", MeasuredSurroundings(seconds=0.5, quota=0.0), MeasuredSurroundings(seconds=0.5, quota=0.2)),
+        (
+            "frequency",
+            MeasuredSurroundings(seconds=0.5, khz=3_400_000),
+            MeasuredSurroundings(seconds=0.5, khz=2_000_000),
+        ),
+        ("heat", MeasuredSurroundings(seconds=0.5, heat=0), MeasuredSurroundings(seconds=0.5, heat=3)),
     ],
 )
-def test_what_holds_the_cpus_back_is_seen(kind: str, usual: Surroundings, now: Surroundings) -> None:
+def test_what_holds_the_cpus_back_is_seen(
+    kind: str, usual: MeasuredSurroundings, now: MeasuredSurroundings
+) -> None:
     assert after([usual] * 6, now) == [kind]
     assert after([usual] * 6, usual) == []
 
 
 def test_a_quota_that_always_holds_us_back_is_usual() -> None:
-    held = Surroundings(seconds=0.5, quota=0.4)
+    held = MeasuredSurroundings(seconds=0.5, quota=0.4)
     assert after([held] * 6, held) == []
 
 
@@ -239,16 +251,16 @@ def test_every_threshold_has_a_reason_and_stands_once() -> None:
     assert len(set(kinds)) == len(kinds)
     for rule in THRESHOLDS:
         assert len(rule.reason) > 30 and rule.unit
-        assert threshold(rule.kind) is rule
+        assert threshold_of(rule.kind) is rule
 
 
-def recorded(name: str) -> list[Surroundings]:
+def recorded(name: str) -> list[MeasuredSurroundings]:
     """What the guards of a run saw (`python -m tests.benchmarks.running.neighbours --keep`), but for early looks."""
     text = Path(__file__).parents[2] / "fixtures" / "surroundings" / f"{name}.jsonl"
-    return [msgspec.json.decode(line, type=Surroundings) for line in text.read_bytes().splitlines()]
+    return [msgspec.json.decode(line, type=MeasuredSurroundings) for line in text.read_bytes().splitlines()]
 
 
-def kinds(series: Sequence[Surroundings]) -> list[set[str]]:
+def kinds(series: Sequence[MeasuredSurroundings]) -> list[set[str]]:
     return [{one.kind for one in found} for found in excesses(series)]
 
 
@@ -275,18 +287,20 @@ def test_a_recorded_neighbour_who_begins_later_is_told_from_then_on() -> None:
 
 @pytest.mark.parametrize("blind", [{"users_cpu": None}, {"users_cpu": 0.0, "hidden": True}])
 def test_cpu_of_processes_that_cannot_be_read_is_told_and_not_measured_again(blind: dict[str, Any]) -> None:
-    busy = msgspec.structs.replace(Surroundings(seconds=1.0, cpu=0.6, full=1.0), **blind)
-    [found] = beyond([busy], busy)
+    busy = msgspec.structs.replace(MeasuredSurroundings(seconds=1.0, cpu=0.6, full=1.0), **blind)
+    [found] = list_excesses([busy], busy)
     assert (found.kind, found.sudden, found.disturbance.figure) == ("cpu", False, 0.6)
     assert found.disturbance.culprit is None
-    assert beyond([busy], msgspec.structs.replace(busy, cpu=0.2)) == []
+    assert list_excesses([busy], msgspec.structs.replace(busy, cpu=0.2)) == []
 
 
 def test_more_tasks_find_a_cpu_where_there_are_more() -> None:
-    ready = Surroundings(seconds=1.0, queue=5, full=1.0)
-    assert [one.kind for one in beyond([], msgspec.structs.replace(ready, cpus=8))] == ["queue"]
-    assert beyond([], msgspec.structs.replace(ready, cpus=64)) == []
-    assert [one.kind for one in beyond([], msgspec.structs.replace(ready, cpus=64, queue=8))] == ["queue"]
+    ready = MeasuredSurroundings(seconds=1.0, queue=5, full=1.0)
+    assert [one.kind for one in list_excesses([], msgspec.structs.replace(ready, cpus=8))] == ["queue"]
+    assert list_excesses([], msgspec.structs.replace(ready, cpus=64)) == []
+    assert [one.kind for one in list_excesses([], msgspec.structs.replace(ready, cpus=64, queue=8))] == [
+        "queue"
+    ]
 
 
 def reading(time_s: float, bytes_: dict[str, int]) -> Reading:
@@ -302,7 +316,7 @@ def test_our_own_cpu_time_is_not_others() -> None:
 
     before = reading(10.0, CpuTimes(5.0, 2.0, 13.0, 0.0, 0.0, 0.0, 0.0), 3.0)
     after = reading(11.0, CpuTimes(6.2, 2.3, 13.4, 0.0, 0.0, 0.0, 0.1), 4.0)
-    now = surroundings(before, after, None, (), others=Others(0.2, None))
+    now = compute_surroundings(before, after, None, (), others=OthersUse(0.2, None))
     assert (now.cpu, now.full, now.steal, now.users_cpu) == (0.25, 0.75, 0.05, 0.1)
 
 
@@ -319,14 +333,14 @@ def test_our_own_cpu_time_is_not_others() -> None:
 def test_what_others_moved_on_other_disks_counts_once(disks: dict[str, int], moved: int) -> None:
     """150 bytes a second are attributed, on all disks; what the others moved is not on ours."""
     before, after = reading(0, dict.fromkeys(["vda", *disks], 0)), reading(1, {"vda": 900, **disks})
-    now = surroundings(before, after, None, ["vda"], others=Others(0.0, 150.0))
+    now = compute_surroundings(before, after, None, ["vda"], others=OthersUse(0.0, 150.0))
     assert (now.attributed, now.cpus) == (moved, 2)
 
 
 def test_what_nfs_moved_is_of_no_disk() -> None:
     """A neighbour who reads 140 of his 150 bytes a second from a server."""
     before, after = reading(0, {"vda": 0}), msgspec.structs.replace(reading(1, {"vda": 900}), nfs_bytes=140)
-    assert surroundings(before, after, None, ["vda"], others=Others(0.0, 150.0)).attributed == 10
+    assert compute_surroundings(before, after, None, ["vda"], others=OthersUse(0.0, 150.0)).attributed == 10
 
 
 def test_cpu_of_the_kernel_for_our_loop_device_is_ours() -> None:
@@ -336,7 +350,7 @@ def test_cpu_of_the_kernel_for_our_loop_device_is_ours() -> None:
         for at, cpu in ((10.0, idle), (11.0, busy))
     )
     cpus = [
-        surroundings(before, after, None, (), others=Others(0.2, None, for_us=used)).cpu
+        compute_surroundings(before, after, None, (), others=OthersUse(0.2, None, for_us=used)).cpu
         for used in (0.0, 0.5)
     ]
     assert cpus == [0.75, 0.5]
@@ -350,16 +364,16 @@ def test_what_a_file_system_on_our_loop_device_adds_is_ours(
 ) -> None:
     """Blocks of 50 MiB; one of them moves 9 MiB more in three times as many requests. `neighbour`: of these MiB, what
     did not come through the loop device. Who moved them is not known where nobody may be read."""
-    usual = Surroundings(
+    usual = MeasuredSurroundings(
         seconds=0.1, load="ior", device_bytes=50 << 20, device_operations=100, own_bytes=50 << 20,
         operations=25, beside=0, attributed=attributed,
     )  # fmt: skip
     now = msgspec.structs.replace(usual, device_bytes=59 << 20, device_operations=300, beside=neighbour << 20)
-    assert [one.kind for one in beyond([usual] * 4, now)] == told
+    assert [one.kind for one in list_excesses([usual] * 4, now)] == told
 
 
 def test_requests_that_the_kernel_did_not_merge_are_nobodys() -> None:
-    usual = Surroundings(
+    usual = MeasuredSurroundings(
         seconds=0.1,
         load="ior",
         device_bytes=50 << 20,
@@ -367,12 +381,12 @@ def test_requests_that_the_kernel_did_not_merge_are_nobodys() -> None:
         own_bytes=50 << 20,
         operations=25,
     )
-    assert beyond([usual] * 4, msgspec.structs.replace(usual, device_operations=400)) == []
+    assert list_excesses([usual] * 4, msgspec.structs.replace(usual, device_operations=400)) == []
 
 
 def test_what_comes_through_a_loop_device_is_known_by_its_own_counters() -> None:
     before, after = reading(0, {"vda": 100, "loop0": 0}), reading(1, {"vda": 1000, "loop0": 850})
-    through = surroundings(before, after, None, ["vda"], loops={"loop0", "loop1"})
+    through = compute_surroundings(before, after, None, ["vda"], loops={"loop0", "loop1"})
     assert (through.device_bytes, through.beside) == (900, 50)
-    assert surroundings(before, after, None, ["vda"]).beside is None
-    assert surroundings(before, after, None, (), loops={"loop0"}).beside is None
+    assert compute_surroundings(before, after, None, ["vda"]).beside is None
+    assert compute_surroundings(before, after, None, (), loops={"loop0"}).beside is None

@@ -10,8 +10,8 @@ from probes.bench.measured import Measured
 from probes.host import Host
 from probes.system.processor.throttle import ThrottleReader, quota_files
 from scenarios import events as ev
-from scenarios.disturbance import Culprit, Disturbance
-from scenarios.guards.watch import Watch, told, watch_for
+from scenarios.disturbance import Disturbance, InterferenceCulprit
+from scenarios.guards.watch import InterferenceWatch, emit_disturbance, watch_for
 from tests.fakes import FakeClock, FakeRun
 
 
@@ -69,13 +69,17 @@ class Machine:
         self.save()
 
 
-def started(tmp_path: Path, devices: tuple[str, ...] = ("vda",)) -> tuple[Machine, FakeRun, Watch]:
+def started(
+    tmp_path: Path, devices: tuple[str, ...] = ("vda",)
+) -> tuple[Machine, FakeRun, InterferenceWatch]:
     machine = Machine(tmp_path)
     run = FakeRun(host=Host(str(tmp_path)), clock=machine.clock)
     return machine, run, watch_for(run, devices)
 
 
-def block(machine: Machine, watch: Watch, foreign: int = 0, by: int = 1, **more: int) -> Disturbance | None:
+def block(
+    machine: Machine, watch: InterferenceWatch, foreign: int = 0, by: int = 1, **more: int
+) -> Disturbance | None:
     """5000 of our reads, and `foreign` ones by process `by`."""
     watch.begin()
     machine.operations["vda"] += 5000
@@ -89,16 +93,16 @@ async def test_the_process_behind_foreign_io_is_named(tmp_path: Path) -> None:
     machine, run, watch = started(tmp_path)
     machine.used[77] = ("rsync", 0, 0)
     machine.save()
-    await watch.settle()
+    await watch.look_before_first_block()
     assert [block(machine, watch) for _ in range(5)] == [None] * 5
     found = block(machine, watch, foreign=4000, by=77)
     assert found is not None and found.kind == "device"
     assert found.culprit is not None and found.culprit.label == "rsync [77]"
     assert (found.figure, found.unit) == (4000 * 4096 / 0.5, "B/s")
-    told(found, run, "randread", 4)
+    emit_disturbance(found, run, "randread", 4)
     event = run.of(ev.Guard)[-1]
     assert (event.group, event.disturbance) == (4, found)
-    assert "32.8 MB/s" in event.sentence and "rsync [77]" in event.sentence
+    assert "32.8 MB/s" in event.guard_sentence and "rsync [77]" in event.guard_sentence
     assert event.again == "group"
 
 
@@ -106,7 +110,7 @@ async def test_the_process_behind_full_cpus_is_named(tmp_path: Path) -> None:
     machine, _, watch = started(tmp_path)
     machine.used[78] = ("cc1plus", 0, 0)
     machine.save()
-    await watch.settle()
+    await watch.look_before_first_block()
     for _ in range(5):
         assert block(machine, watch, ticks=10) is None and not watch.loud
     found = block(machine, watch, ticks=95, by=78)
@@ -136,13 +140,13 @@ async def test_the_one_of_the_disturbed_block_is_named_not_the_one_of_all_the_ti
     machine, _, watch = started(tmp_path)
     machine.used |= {77: ("rsync", 0, 0), 78: ("backup", 0, 0)}
     machine.save()
-    await watch.settle()
+    await watch.look_before_first_block()
     for _ in range(30):
         assert block(machine, watch, foreign=400, by=77) is None
         machine.spend(by=78, vda=30_000)  # between the blocks
     found = block(machine, watch, foreign=5000, by=77)
     assert found is not None and found.culprit is not None
-    assert found.culprit.sentence == "rsync [77], 41 MB/s"
+    assert found.culprit.culprit_sentence == "rsync [77], 41 MB/s"
 
 
 async def test_without_the_right_to_read_others_io_it_says_so(tmp_path: Path) -> None:
@@ -150,14 +154,14 @@ async def test_without_the_right_to_read_others_io_it_says_so(tmp_path: Path) ->
     machine.io_readable = False
     machine.used[79] = ("hidden", 0, 0)
     machine.save()
-    await watch.settle()
+    await watch.look_before_first_block()
     for _ in range(5):
         block(machine, watch)
     found = block(machine, watch, foreign=4000, by=79)
     assert found is not None
     assert found.culprit in [
-        Culprit(devices=("vda",), unnamed="unreadable"),
-        Culprit(devices=("vda",), unnamed="another user's"),
+        InterferenceCulprit(devices=("vda",), unnamed="unreadable"),
+        InterferenceCulprit(devices=("vda",), unnamed="another user's"),
     ]
     assert ["0 of 2 processes" in note.text for note in run.of(ev.Note)] == [True]
 
@@ -166,7 +170,7 @@ async def test_a_device_that_the_variant_does_not_use_disturbs_nobody(tmp_path: 
     machine = Machine(tmp_path)
     run = FakeRun(host=Host(str(tmp_path)), clock=machine.clock)
     watch = watch_for(run, ["vda", "vdb"], by_variant={"A": ["vda"], "B": ["vdb"]})
-    await watch.settle()
+    await watch.look_before_first_block()
     for _ in range(5):
         assert block(machine, watch) is None
     watch.begin()
@@ -179,7 +183,7 @@ async def test_a_device_that_the_variant_does_not_use_disturbs_nobody(tmp_path: 
 
 async def test_a_load_that_used_no_device_is_disturbed_by_none(tmp_path: Path) -> None:
     machine, run, watch = started(tmp_path)
-    await watch.settle()
+    await watch.look_before_first_block()
     for foreign in (0, 0, 0, 0, 50_000):
         watch.begin()
         machine.spend(vda=foreign)
@@ -206,7 +210,7 @@ async def test_a_run_stops_before_the_file_system_is_full(
     )
     run = FakeRun(host=Host(str(tmp_path)), clock=machine.clock)
     watch = watch_for(run, ["vda"], directories=["/data"])
-    await watch.settle()
+    await watch.look_before_first_block()
     assert bool(watch.stopped) == stops
     assert [guard.kind for guard in run.of(ev.Guard)] == ["space"] * stops
 
@@ -217,7 +221,7 @@ async def test_another_file_system_over_the_directory_ends_the_run(tmp_path: Pat
     machine.write("proc/self/mountinfo", line.format(30, "8:1", "/", "ext4"))
     run = FakeRun(host=Host(str(tmp_path)), clock=machine.clock)
     watch = watch_for(run, ["vda"], directories=["/data"])
-    await watch.settle()
+    await watch.look_before_first_block()
     assert not watch.stopped
     for _ in range(20):
         block(machine, watch)
@@ -241,7 +245,7 @@ async def test_a_quota_of_our_own_group_is_found_at_any_height(tmp_path: Path) -
     found = watch.end("randread", "A", Measured(seconds=0.5, values={}, operations=5000, device_bytes=1))
     assert found is not None
     assert found.kind == "quota"
-    assert "40 %" in found.sentence
+    assert "40 %" in found.full_sentence
 
 
 def test_quota_files_of_both_versions(tmp_path: Path) -> None:
@@ -272,26 +276,26 @@ async def test_a_busy_host_is_told_before_the_first_block_and_once_only(tmp_path
     machine.clock = Busy()
     run = FakeRun(host=Host(str(tmp_path)), clock=machine.clock)
     watch = watch_for(run, ["vda"])
-    await watch.settle()
-    said = {guard.kind: guard.sentence for guard in run.of(ev.Guard)}
+    await watch.look_before_first_block()
+    said = {guard.kind: guard.guard_sentence for guard in run.of(ev.Guard)}
     assert set(said) == {"cpu", "steal", "device"}
     assert said["cpu"] == "before the first block: other processes used 60 % of the CPUs: init [1], 1.2 CPUs"
-    await watch.settle()
+    await watch.look_before_first_block()
     assert len(run.of(ev.Guard)) == 3
 
 
 async def test_a_run_that_could_not_decide_is_told_what_stood_out(tmp_path: Path) -> None:
     machine, _, watch = started(tmp_path)
-    assert watch.blame("randread") == ""
+    assert watch.blame_text("randread") == ""
     machine.used[77] = ("rsync", 0, 0)
     machine.save()
-    await watch.settle()
+    await watch.look_before_first_block()
     for number in range(30):
         block(machine, watch, foreign=4000 + number if number % 3 == 2 else 0, by=77)
-    blame = watch.blame("randread")
+    blame = watch.blame_text("randread")
     assert blame.startswith("others' I/O on the measured disk disturbed ")
     assert blame.endswith("(most often rsync [77])")
-    assert watch.blame("fsync") == ""
+    assert watch.blame_text("fsync") == ""
 
 
 async def test_a_file_system_that_changes_under_the_run_stops_it(tmp_path: Path) -> None:
@@ -300,7 +304,7 @@ async def test_a_file_system_that_changes_under_the_run_stops_it(tmp_path: Path)
     machine.write("proc/self/mountinfo", line)
     run = FakeRun(host=Host(str(tmp_path)), clock=machine.clock)
     watch = watch_for(run, ["vda"], directories=["/"])
-    await watch.settle()
+    await watch.look_before_first_block()
     block(machine, watch)
     assert watch.stopped == ""
     machine.write("proc/self/mountinfo", line.replace("ext4 /dev/vda1", "tmpfs tmpfs").replace("8:1", "0:30"))
@@ -332,7 +336,7 @@ class Writers(FakeClock):
 
 
 async def blocks_until_it_pauses(
-    machine: Machine, writers: Writers, watch: Watch, each_ms: int
+    machine: Machine, writers: Writers, watch: InterferenceWatch, each_ms: int
 ) -> tuple[int, Disturbance | None]:
     for number in range(1, 20):
         watch.begin()
@@ -340,7 +344,7 @@ async def blocks_until_it_pauses(
         histogram = [(100_000, 5000)]
         measured = Measured(seconds=0.5, values={}, operations=5000, device_bytes=1, histogram=histogram)
         watch.end("randread-4k-qd1", "A", measured)
-        found = await watch.spare()
+        found = await watch.spare_others()
         if found or watch.stopped:
             return number, found
     return 0, None
@@ -351,7 +355,7 @@ async def test_others_who_wait_because_of_us_stop_the_run_after_three_seconds(tm
     writers = Writers(machine, alone_ms=1)
     run = FakeRun(host=Host(str(tmp_path)), clock=writers)
     watch = watch_for(run, ["vda"])
-    await watch.settle()
+    await watch.look_before_first_block()
     blocks, found = await blocks_until_it_pauses(machine, writers, watch, each_ms=5)
     assert (blocks, found) == (6, None)
     assert "5.0 times as long" in watch.stopped
@@ -363,7 +367,7 @@ async def test_others_who_wait_without_us_as_well_do_not_stop_it(tmp_path: Path)
     writers = Writers(machine, alone_ms=1)
     run = FakeRun(host=Host(str(tmp_path)), clock=writers)
     watch = watch_for(run, ["vda"])
-    await watch.settle()
+    await watch.look_before_first_block()
     writers.alone_ms = 5  # a backup begins
     blocks, found = await blocks_until_it_pauses(machine, writers, watch, each_ms=6)
     assert blocks == 6
@@ -395,5 +399,5 @@ def test_cpu_time_that_the_hypervisor_took_is_told_by_load(tmp_path: Path) -> No
         watch.begin()
         machine.spend(ticks=50, steal=stolen)
         watch.end("randread", "A", Measured(seconds=0.5, values={}, operations=5000, device_bytes=1))
-    assert watch.cpu_withheld("randread") == pytest.approx(0.1)
-    assert watch.cpu_withheld("randread-4k-qd16") == 0.0
+    assert watch.cpu_withheld_share("randread") == pytest.approx(0.1)
+    assert watch.cpu_withheld_share("randread-4k-qd16") == 0.0

@@ -13,10 +13,10 @@ from probes.system.running import quota_groups
 from probes.system.running.processes import ProcessTable, look
 from probes.types import Absent
 from scenarios.cpus import priority
-from scenarios.cpus.quota import Quota, one_thread
+from scenarios.cpus.quota import SessionQuota, one_thread_cost
 from scenarios.host import rules
-from scenarios.host.top_users import Cause, Unseen, User, top_users
-from scenarios.host.top_users import cause as reason
+from scenarios.host.top_users import Cause, NobodyNamed, TopUser, top_users
+from scenarios.host.top_users import unnamed_cause as reason
 from scenarios.numa import remedies as numa_remedies
 from scenarios.rule import Inapplicable, Unreadable
 from tests.fakes.hosts.tree import Tree
@@ -44,7 +44,7 @@ def test_pressure_speaks_from_a_tenth_on(tmp_path: Path, average: str, ids: list
         "proc/pressure/io",
         f"some avg10=0.00 avg60={average} avg300=0.25 total=1842555\nfull avg10=0.00 avg60=0.07 avg300=0.24 total=1\n",
     )
-    assert [f.id for f in rules.pressure(host)] == ids
+    assert [f.id for f in rules.check_pressure(host)] == ids
 
 
 ELSEWHERE, HIDDEN = Absent("a container's", "container"), Absent("hidepid", "permission")
@@ -66,7 +66,7 @@ def test_why_nobody_is_named(
     hidden: Absent | None, kind: str, unreadable: int, root: bool, why: Cause
 ) -> None:
     assert reason(hidden, kind, unreadable, root=root) == why
-    assert Unseen(why).remedy.commands
+    assert NobodyNamed(why).next_remedy.commands
 
 
 def test_a_pressure_that_names_nobody_says_why(monkeypatch: pytest.MonkeyPatch, tree: Tree) -> None:
@@ -75,10 +75,10 @@ def test_a_pressure_that_names_nobody_says_why(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(host, "live", True)
     monkeypatch.setattr(rules, "top_users", lambda host, kind: ())
     monkeypatch.setattr(rules, "last_look", lambda host: ProcessTable(1.0, {}))
-    monkeypatch.setattr(rules, "unseen", lambda host, kind, seen: Unseen("namespace"))
-    [found] = rules.pressure(host)
-    assert found.title.endswith(Unseen("namespace").sentence) and found.remedy == (
-        Unseen("namespace").remedy,
+    monkeypatch.setattr(rules, "nobody_named", lambda host, kind, seen: NobodyNamed("namespace"))
+    [found] = rules.check_pressure(host)
+    assert found.title.endswith(NobodyNamed("namespace").reason_sentence) and found.remedy == (
+        NobodyNamed("namespace").next_remedy,
     )
 
 
@@ -94,15 +94,15 @@ def test_a_kernel_thread_gets_no_other_priority(
     assert look(host, io=False).processes[45].kernel_thread
     monkeypatch.setattr(host, "live", True)
     for user in (
-        User(45, name, "root", "0.9 CPUs", kernel_thread=True),
-        User(131, "xz", "alice", "0.9 CPUs"),
+        TopUser(45, name, "root", "0.9 CPUs", kernel_thread=True),
+        TopUser(131, "xz", "alice", "0.9 CPUs"),
     ):
         monkeypatch.setattr(rules, "top_users", lambda host, kind, user=user: (user,))
-        [found] = rules.pressure(host)
+        [found] = rules.check_pressure(host)
         commands = " ".join((*found.remedy[0].commands, *found.remedy[0].undo))
         assert "nice -" not in commands and f"-p {user.pid}" in commands  # a glance is too little for that
         watched = " ".join(
-            priority.of_process(host, user.pid, user.name).commands
+            priority.process_priority_remedy(host, user.pid, user.name).commands
         )  # by who watches for longer
         assert ("renice" in watched) != user.kernel_thread
 
@@ -126,7 +126,7 @@ def test_triage_names_by_the_cpu_time_since_the_start_and_does_not_wait(
     assert [user.name for user in top_users(host, "cpu")] == ([named] if named else [])
     monkeypatch.setattr(host, "live", True)
     assert top_users(host, "io") == ()
-    [found] = rules.pressure(host)
+    [found] = rules.check_pressure(host)
     assert found.prove == "cpuwatch"
     assert (found.prove_options == ("--pid", "131")) is bool(named)
 
@@ -135,15 +135,15 @@ def test_nobody_watches_a_thread_of_the_kernel(monkeypatch: pytest.MonkeyPatch, 
     tree.put("/proc/pressure/cpu", "some avg10=59.00 avg60=59.00 avg300=59.00 total=1\n")
     host = tree.host()
     monkeypatch.setattr(host, "live", True)
-    thread = User(44, "kcompactd0", "root", "0.9 CPUs", kernel_thread=True)
+    thread = TopUser(44, "kcompactd0", "root", "0.9 CPUs", kernel_thread=True)
     monkeypatch.setattr(rules, "top_users", lambda host, kind: (thread,))
-    [found] = rules.pressure(host)
+    [found] = rules.check_pressure(host)
     assert found.prove_options == () and found.prove != "cpuwatch"
 
 
 def test_pressure_that_is_switched_off_is_said(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="psi=1"):
-        list(rules.pressure(Host(str(tmp_path))))
+        list(rules.check_pressure(Host(str(tmp_path))))
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_cpus_switched_off(tree: Tree, offline: str, control: str, titles: list[
             tree.put(f"/{CPU}/cpu{n}/online", "0\n")
     if control:
         tree.put(f"/{CPU}/smt/control", f"{control}\n")
-    found = list(rules.offline(tree.host()))
+    found = list(rules.check_offline_cpus(tree.host()))
     assert [f.title for f in found] == titles
     assert not evidence or found[0].evidence[0].text == evidence
 
@@ -188,14 +188,14 @@ def test_threads_of_power_that_are_not_used(tree: Tree, offline: str, titles: li
     )
     for n in range(32):
         tree.put(f"/{CPU}/cpu{n}/online", f"{int(n not in off)}\n")
-    assert [f.title for f in rules.offline(tree.host())] == titles
+    assert [f.title for f in rules.check_offline_cpus(tree.host())] == titles
 
 
 def test_spare_processors_of_a_mainframe(tree: Tree) -> None:
     tree.files(f"/{CPU}", present="0-3", offline="1-3")
     for n, (online, configured) in enumerate(((1, 1), (0, 1), (0, 0), (0, 0))):
         tree.files(f"/{CPU}/cpu{n}", online=online, configure=configured)
-    assert [f.title for f in rules.offline(tree.host())] == ["1 CPU is switched off"]
+    assert [f.title for f in rules.check_offline_cpus(tree.host())] == ["1 CPU is switched off"]
 
 
 @pytest.mark.parametrize("file", ["cpu.max", "parent"])
@@ -206,26 +206,26 @@ def test_a_quota_of_our_group_or_of_one_above_it(tree: Tree, file: str) -> None:
     tree.put("/sys/fs/cgroup/a/b/cgroup.procs", "")
     tree.files(where, **{"cpu.max": "200000 100000"})
     tree.put(f"{where}/cpu.stat", "usage_usec 5\nnr_periods 100\nnr_throttled 40\nthrottled_usec 9\n")
-    found = list(rules.quota(tree.host()))
+    found = list(rules.check_quota(tree.host()))
     assert [(f.id, f.subject) for f in found] == [("host.cpu-quota", where)]
     assert found[0].severity == "warning"
     tree.put(f"{where}/cpu.stat", "usage_usec 5\nnr_periods 100\nnr_throttled 0\nthrottled_usec 0\n")
-    assert list(rules.quota(tree.host())) == []  # how many CPUs there are is not known here
+    assert list(rules.check_quota(tree.host())) == []  # how many CPUs there are is not known here
     for n in range(4):
         tree.put(f"/{CPU}/cpu{n}/online", "1\n")
     tree.files(f"/{CPU}", present="0-3", online="0-3", offline="")
-    (calm,) = rules.quota(tree.host())
+    (calm,) = rules.check_quota(tree.host())
     assert (calm.severity, calm.subject) == ("notice", where)  # a container may be meant to have it
-    assert calm.title == Quota(cores=2.0, cpus=4).sentence
+    assert calm.title == SessionQuota(cores=2.0, cpus=4).quota_sentence
     for throttled, severity in ((6, "warning"), (5, "notice")):  # from 5 % of the periods on it bites
         tree.put(f"{where}/cpu.stat", f"nr_periods 100\nnr_throttled {throttled}\n")
-        assert [f.severity for f in rules.quota(tree.host())] == [severity]
+        assert [f.severity for f in rules.check_quota(tree.host())] == [severity]
     assert calm.remedy[0].undo == (f"echo '200000 100000' > {where}/cpu.max",)
     tree.files(where, **{"cpu.max": "400000 100000"})
-    assert list(rules.quota(tree.host())) == []  # as many as there are
+    assert list(rules.check_quota(tree.host())) == []  # as many as there are
     (tree.root / where.lstrip("/") / "cpu.stat").unlink()
     with pytest.raises(Unreadable, match="a CPU quota is set"):
-        list(rules.quota(tree.host()))
+        list(rules.check_quota(tree.host()))
 
 
 def test_a_quota_of_version_1_is_lifted_in_its_own_file(tree: Tree) -> None:
@@ -234,7 +234,7 @@ def test_a_quota_of_version_1_is_lifted_in_its_own_file(tree: Tree) -> None:
     tree.put("/proc/self/mountinfo", "30 1 0:25 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n")
     tree.files(where, **{"cpu.cfs_quota_us": "150000", "cpu.cfs_period_us": "100000"})
     tree.put(f"{where}/cpu.stat", "nr_periods 100\nnr_throttled 40\nthrottled_time 9\n")
-    (found,) = rules.quota(tree.host())
+    (found,) = rules.check_quota(tree.host())
     assert found.severity == "warning"
     assert found.remedy[0].commands[-1] == f"echo -1 > {where}/cpu.cfs_quota_us"
     assert found.remedy[0].undo == (f"echo 150000 > {where}/cpu.cfs_quota_us",)
@@ -256,21 +256,21 @@ def test_a_quota_of_another_group_is_found_from_the_root_group(tree: Tree) -> No
     _group(tree, f"{batch}/calm.scope", "150000 100000", 5, 100)  # not more than 5 %
     _group(tree, "/sys/fs/cgroup/young.slice", "50000 100000", 99, 99)  # too few periods
     _group(tree, "/sys/fs/cgroup/free.slice", "max 100000", 500, 1000)  # it had one
-    [one] = rules.quota(tree.host())
+    [one] = rules.check_quota(tree.host())
     assert (one.id, one.severity, one.subject) == ("host.cpu-quota-groups", "warning", batch)
     assert (one.prove, one.prove_options) == ("cpuwatch", ("--cgroup", batch))
     assert one.remedy[0].undo == (f"echo '75000 100000' > {batch}/cpu.max",)
-    assert one_thread(0.75) in one.title and "33 % longer" in one_thread(0.75)
-    assert one_thread(0.4).endswith("2.5 × as long") and one_thread(1.0) == ""
+    assert one_thread_cost(0.75) in one.title and "33 % longer" in one_thread_cost(0.75)
+    assert one_thread_cost(0.4).endswith("2.5 × as long") and one_thread_cost(1.0) == ""
     deep = f"{batch}/a/b"
     tree.files(f"{batch}/a", **{"cpu.max": "max 100000"})
     _group(tree, f"{deep}/c", "100000 100000", 60, 1000)  # the fourth level
     _group(tree, f"{deep}", "max 100000", 0, 0)
     _group(tree, f"{deep}/c/d", "100000 100000", 999, 1000)
-    [many] = rules.quota(tree.host())
+    [many] = rules.check_quota(tree.host())
     assert many.subjects == (batch, f"{deep}/c") and len(many.evidence) == 2
     tree.put("/proc/self/cgroup", "0::/batch.slice\n")  # the own group is said once
-    assert [(f.id, f.subject) for f in rules.quota(tree.host())] == [
+    assert [(f.id, f.subject) for f in rules.check_quota(tree.host())] == [
         ("host.cpu-quota", batch),
         ("host.cpu-quota-groups", f"{deep}/c"),
     ]
@@ -283,7 +283,7 @@ def test_a_quota_of_another_group_of_version_1(tree: Tree) -> None:
     tree.files(where, **{"cpu.cfs_quota_us": "-1", "cpu.cfs_period_us": "100000"})
     tree.files(f"{where}/job", **{"cpu.cfs_quota_us": "50000", "cpu.cfs_period_us": "100000"})
     tree.put(f"{where}/job/cpu.stat", "nr_periods 100\nnr_throttled 40\nthrottled_time 9\n")
-    [found] = rules.quota(tree.host())
+    [found] = rules.check_quota(tree.host())
     assert (found.id, found.subject) == ("host.cpu-quota-groups", f"{where}/job")
 
 
@@ -303,7 +303,7 @@ def test_a_quota_of_another_group_of_version_1(tree: Tree) -> None:
 def test_the_unit_of_a_group_is_named(tree: Tree, group: str, lasts: str | None) -> None:
     tree.put("/proc/self/cgroup", f"0::/{group}\n").put("/proc/self/mountinfo", V2)
     _group(tree, f"/sys/fs/cgroup/{group}", "50000 100000", 900, 1000)
-    [found] = rules.quota(tree.host())
+    [found] = rules.check_quota(tree.host())
     [line] = found.remedy[0].persistent
     assert line.partition("  #")[0] == lasts if lasts else line.startswith("# ")
     assert numa_remedies.quota(found.subject).persistent == (line,)
@@ -319,7 +319,7 @@ def test_a_group_of_version_1_is_said_once_whatever_leads_to_it(tree: Tree) -> N
             tree.files(f"{top}/{name}", **{"cpu.cfs_quota_us": "50000", "cpu.cfs_period_us": "100000"})
             tree.put(f"{top}/{name}/cpu.stat", "nr_periods 100\nnr_throttled 40\nthrottled_time 9\n")
     tree.link("/sys/fs/cgroup/cpu", "cpu,cpuacct").put("/proc/self/cgroup", "4:cpu,cpuacct:/a\n")
-    said = [(f.id, f.subject) for f in rules.quota(tree.host())]
+    said = [(f.id, f.subject) for f in rules.check_quota(tree.host())]
     assert said == [("host.cpu-quota", f"{where}/a"), ("host.cpu-quota-groups", f"{where}/b")]
 
 
@@ -329,10 +329,10 @@ def test_more_groups_than_are_read_is_said(tree: Tree, monkeypatch: pytest.Monke
     monkeypatch.setattr(quota_groups, "MOST_GROUPS", 3)
     for n in range(3):
         _group(tree, f"/sys/fs/cgroup/{n}", "50000 100000", 0, 1000)
-    assert list(rules.quota(tree.host())) == []
+    assert list(rules.check_quota(tree.host())) == []
     _group(tree, "/sys/fs/cgroup/3", "50000 100000", 0, 1000)
     with pytest.raises(Unreadable, match="control groups"):
-        list(rules.quota(tree.host()))
+        list(rules.check_quota(tree.host()))
 
 
 def test_no_quota_is_not_applicable(tree: Tree) -> None:
@@ -340,4 +340,4 @@ def test_no_quota_is_not_applicable(tree: Tree) -> None:
     tree.put("/proc/self/mountinfo", "30 1 0:25 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
     tree.files("/sys/fs/cgroup/a", **{"cpu.max": "max 100000"})
     with pytest.raises(Inapplicable, match="no CPU quota"):
-        list(rules.quota(tree.host()))
+        list(rules.check_quota(tree.host()))

@@ -17,8 +17,8 @@ from scenarios.iosched.scheduler_setup import PairLoad, workload
 from tests.scenarios.iosched.test_scenario import target_on, tree
 
 
-def verdict(word: str, metric: str = "IOPS", *, control: bool = False) -> ev.Verdict:
-    return ev.Verdict(
+def verdict(word: str, metric: str = "IOPS", *, control: bool = False) -> ev.RunVerdict:
+    return ev.RunVerdict(
         t=1.0,
         workload=metric,
         metric=metric,

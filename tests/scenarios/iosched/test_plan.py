@@ -7,12 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from probes.bench.disk.budget import MOST_WRITTEN_A_RUN, WriteBudget
+from probes.bench.disk.budget import MAX_WRITTEN_BYTES, WriteBudget
 from probes.bench.disk.mixes import files_bytes
 from probes.host import Host
 from probes.system.disk.topology import Placement, placement
 from probes.types import Absent
-from scenarios.experiment.budget import Budget, Need, share
+from scenarios.experiment.budget import Budget, Need, seconds_for_first
 from scenarios.iosched import scheduler_setup as iosched_layout
 from scenarios.iosched.plan import _differs, _left_out, _seconds
 from scenarios.iosched.scenario import Iosched
@@ -26,7 +26,7 @@ from scenarios.iosched.scheduler_setup import (
     needed_seconds,
 )
 from scenarios.iosched.target import ScheduledDisks, target
-from scenarios.model import Options, Usage
+from scenarios.model import Options, UsageError
 from tests.fakes import FakeClock
 from tests.scenarios.iosched.test_scenario import target_on, tree
 
@@ -44,7 +44,7 @@ def planned(tmp_path, monkeypatch):  # type: ignore[no-untyped-def]
         notes = ()
         placement = target_on(host).place
 
-    monkeypatch.setattr(iosched_layout, "suitability", lambda *args, **more: Fit())
+    monkeypatch.setattr(iosched_layout, "check_suitability", lambda *args, **more: Fit())
     monkeypatch.setattr(iosched_layout, "target", lambda host, directory, place: target_on(host))
     monkeypatch.setattr(iosched_layout, "refusal", lambda *args, **more: "")
 
@@ -62,16 +62,16 @@ def test_the_default_budget_holds_one_pair_under_every_default_load(planned) -> 
 
 def test_what_comes_first_leaves_the_others_their_fewest_groups(planned) -> None:  # type: ignore[no-untyped-def]
     waiting = [j.workload for j in planned(scheduler=["bfq"]).jobs]
-    first = share(DEFAULT_BUDGET_S, [Need(needed_seconds(w)) for w in waiting])
+    first = seconds_for_first(DEFAULT_BUDGET_S, [Need(needed_seconds(w)) for w in waiting])
     assert needed_seconds(waiting[0]) <= first
     assert DEFAULT_BUDGET_S - first >= sum(needed_seconds(w) for w in waiting[1:]) - 1e-6
     assert (
-        share(300.0, [Need(needed_seconds(w)) for w in waiting]) == 300.0
+        seconds_for_first(300.0, [Need(needed_seconds(w)) for w in waiting]) == 300.0
     )  # too little for any other: then the first has it all
 
 
 def written(found: SchedulerSetup, job: PairLoad, seconds: float) -> float:
-    return job.write_rate * job.mix.writers * seconds
+    return job.write_rate * job.mix.writer_count * seconds
 
 
 def test_the_writers_press_and_keep_the_bound_for_their_fewest_groups(planned) -> None:  # type: ignore[no-untyped-def]
@@ -80,7 +80,7 @@ def test_the_writers_press_and_keep_the_bound_for_their_fewest_groups(planned) -
     files = sum(files_bytes(SIZE, found.mixes).values())
     assert first.write_rate * 2 == pytest.approx(PRESSING_RATE, rel=0.05)
     assert files + written(found, first, needed_seconds(first.workload)) <= found.most_written
-    assert MOST_WRITTEN_A_RUN < found.most_written <= MOST_FOR_PRESSING
+    assert MAX_WRITTEN_BYTES < found.most_written <= MOST_FOR_PRESSING
     assert f"--rate={first.write_rate}" in first.workload.equivalent
 
 
@@ -103,7 +103,7 @@ def test_a_long_budget_does_not_thin_the_writers_out(planned) -> None:  # type: 
 def test_several_pairs_share_the_bound(planned) -> None:  # type: ignore[no-untyped-def]
     found = planned(scheduler=["bfq", "none"])
     files = sum(files_bytes(SIZE, found.mixes).values())
-    pairs = [job for job in found.jobs if job.mix.writes]
+    pairs = [job for job in found.jobs if job.mix.has_writers]
     assert len(pairs) == 2
     assert files + sum(written(found, j, needed_seconds(j.workload)) for j in pairs) <= found.most_written
 
@@ -136,7 +136,7 @@ def test_the_bytes_let_every_reached_load_have_its_fewest_groups(planned, budget
     found = planned(scheduler=["bfq", "none"], **({"budget": budget} if budget else {}))
     clock = FakeClock()
     bench = SimpleNamespace(budget=WriteBudget(found.most_written))
-    bench.budget.spend(sum(files_bytes(SIZE, found.mixes).values()), None)
+    bench.budget.charge(sum(files_bytes(SIZE, found.mixes).values()), None)
     seconds = Budget(found.budget_s, clock)
     for number, job in enumerate(found.jobs):
         got = Iosched._share(seconds, found.jobs[number:], bench)  # type: ignore[arg-type]
@@ -145,8 +145,8 @@ def test_the_bytes_let_every_reached_load_have_its_fewest_groups(planned, budget
         need = needed_seconds(job.workload)
         assert got >= need - 1e-6
         clock.advance(need)
-        if job.mix.writes:
-            bench.budget.spend(int(written(found, job, need)), None)
+        if job.mix.has_writers:
+            bench.budget.charge(int(written(found, job, need)), None)
 
 
 def test_only_a_hard_disk_gets_many_writers_by_itself(planned, monkeypatch) -> None:  # type: ignore[no-untyped-def]
@@ -166,14 +166,16 @@ def test_what_is_not_compared_is_no_difference() -> None:
 
 
 def test_the_budget_that_the_refusal_names_starts_the_first_load_and_the_control(planned) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(Usage, match="too short") as refused:
+    with pytest.raises(UsageError, match="too short") as refused:
         planned(scheduler=["bfq"], budget=320)
     assert "471 for all" in str(refused.value)
     named = float(str(refused.value).split("--budget ")[1].split()[0])
     found = planned(scheduler=["bfq"], budget=named)
     first, control = found.jobs[0].workload, found.jobs[1].workload
     assert control.control
-    seconds = share(named, [Need(needed_seconds(job.workload), job.mix.control) for job in found.jobs])
+    seconds = seconds_for_first(
+        named, [Need(needed_seconds(job.workload), job.mix.control) for job in found.jobs]
+    )
     assert needed_seconds(first) <= seconds <= named - needed_seconds(control)
     assert {job.mix.id for job in found.unreached} == {"readers", "streams"}
     files = sum(files_bytes(SIZE, found.mixes).values())
@@ -206,7 +208,7 @@ def test_priorities_are_measured_when_asked_for(planned) -> None:  # type: ignor
     ],
 )
 def test_a_wrong_request_is_said(planned, values: dict[str, object], words: str) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(Usage, match=words):
+    with pytest.raises(UsageError, match=words):
         planned(**values)
 
 

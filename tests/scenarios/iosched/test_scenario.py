@@ -26,7 +26,7 @@ from scenarios.iosched.scenario import Iosched
 from scenarios.iosched.scheduler_setup import PairLoad, SchedulerSetup, workload
 from scenarios.iosched.switch import Switcher
 from scenarios.iosched.target import ScheduledDisks, refusal, system_leaves
-from scenarios.model import Applied, Options, Refused, Usage
+from scenarios.model import Applied, Options, RunRefused, UsageError
 from tests.fakes import FakeRun
 from tests.fakes.noise import Noise, autoregressive
 
@@ -62,7 +62,7 @@ class TreeRun(FakeRun):
     def __init__(self, host: Host, **more: object) -> None:
         super().__init__(host=host, **more)  # type: ignore[arg-type]
         self.stubborn = False
-        self.kept = ""  # why the undoing leaves what it finds
+        self.finished_results = ""  # why the undoing leaves what it finds
 
     def change(self, action: Action):  # type: ignore[no-untyped-def]
         return self._write(action) if action.kind == "attribute" else super().change(action)
@@ -81,8 +81,8 @@ class TreeRun(FakeRun):
         try:
             yield applied
         finally:
-            applied.endings.append(("kept" if self.kept else "reverted", self.kept))
-            if not self.kept:
+            applied.endings.append(("kept" if self.finished_results else "reverted", self.finished_results))
+            if not self.finished_results:
                 path.write_text(bracketed(action.old))
                 depth.write_text(saved)
             self.reverted.append(action)
@@ -102,14 +102,14 @@ class FakeBench:
         assert isinstance(state, Scheduling) and isinstance(state.active, str)
         return state.active
 
-    async def block(self, mix: Mix, seconds: float, onset_s: float = 0.0) -> Measured:
+    async def measure_block(self, mix: Mix, seconds: float, onset_s: float = 0.0) -> Measured:
         factor = self.noise(self.run.clock.now()) * (1.0 if mix.control else self.speed[self.active()])
         await self.run.clock.sleep(seconds)
         values = {role.load.metric: 1000.0 * factor for role in mix.roles}
         onset = Measured(seconds=onset_s, values={k: 5 * v for k, v in values.items()}) if onset_s else None
         return Measured(seconds=seconds - onset_s, values=values, operations=int(1000 * seconds), onset=onset)
 
-    async def settle(self) -> bool:
+    async def wait_until_settled(self) -> bool:
         self.settled += 1
         return True
 
@@ -151,8 +151,8 @@ def measured(tmp_path: Path, speed: dict[str, float], seed: int = 1, budget_s: f
     return run
 
 
-def verdicts(run: TreeRun) -> dict[str, ev.Verdict]:
-    return {v.workload: v for v in run.of(ev.Verdict)}
+def verdicts(run: TreeRun) -> dict[str, ev.RunVerdict]:
+    return {v.workload: v for v in run.of(ev.RunVerdict)}
 
 
 @pytest.mark.parametrize(("factor", "word"), [(0.5, "slower"), (2.0, "faster")])
@@ -173,7 +173,7 @@ def test_equal_ones_are_not_told_apart(tmp_path: Path) -> None:
     wrong = 0
     for seed in range(5):
         run = measured(tmp_path / str(seed), {"mq-deadline": 1.0, "bfq": 1.0}, seed, budget_s=420.0)
-        wrong += any(v.verdict in ("slower", "faster") for v in run.of(ev.Verdict))
+        wrong += any(v.verdict in ("slower", "faster") for v in run.of(ev.RunVerdict))
     assert wrong <= 1  # 5 % a run: two of five would come once in forty times
 
 
@@ -200,7 +200,7 @@ async def test_a_scheduler_that_does_not_take_is_refused(tmp_path: Path) -> None
     run = TreeRun(host)
     run.stubborn = True
     switcher = Switcher(run, ("loop7",), "mq-deadline")
-    with pytest.raises(Refused, match="another program changes it"):
+    with pytest.raises(RunRefused, match="another program changes it"):
         await switcher.to("bfq")
     await switcher.back()
     assert len(run.applied) == len(run.reverted) == 1
@@ -299,9 +299,9 @@ async def test_a_scheduler_that_somebody_else_set_is_kept_and_said_so(tmp_path: 
     run = TreeRun(tree(tmp_path))
     switcher = Switcher(run, ("loop7",), "mq-deadline")
     await switcher.to("bfq")
-    run.kept = "is now 'kyber': somebody else changed it"
+    run.finished_results = "is now 'kyber': somebody else changed it"
     queue_file(tmp_path, "scheduler").write_text(bracketed("kyber"))
-    with pytest.raises(Refused):
+    with pytest.raises(RunRefused):
         switcher.check("bfq")
     await switcher.back()
     (found,) = switcher.untouched.findings()
@@ -342,7 +342,7 @@ def test_every_load_names_a_command_that_would_measure_the_same(mix: Mix) -> Non
 
 
 def test_the_plan_asks_for_a_directory() -> None:
-    with pytest.raises(Usage, match="--dir"):
+    with pytest.raises(UsageError, match="--dir"):
         Iosched().prepare(Host(), Options({}, Iosched.options))
 
 

@@ -19,7 +19,7 @@ from scenarios.kernel.findings import Figures, findings
 from scenarios.kernel.fingerprint import fingerprint
 from scenarios.kernel.plan import KernelSetup
 from scenarios.kernel.scenario import Kernel
-from scenarios.model import Options, Usage
+from scenarios.model import Options, UsageError
 from scenarios.plan import Plan
 
 
@@ -32,12 +32,12 @@ def _rounds(*rates: float, load: str = "syscall", slot: Slot = "one") -> Figures
 
 
 def test_a_short_budget_is_refused() -> None:
-    with pytest.raises(Usage, match="too short for 4 rounds"):
+    with pytest.raises(UsageError, match="too short for 4 rounds"):
         KernelSetup(Host(), Options({"budget": 5}))
 
 
 def test_two_directories_are_the_storage_scenarios() -> None:
-    with pytest.raises(Usage, match="storage"):
+    with pytest.raises(UsageError, match="storage"):
         KernelSetup(Host(), Options({"dir": ["/tmp", "/var/tmp"]}))
 
 

@@ -8,15 +8,15 @@ import pytest
 
 from probes.system.bios.attribute_file import attribute_file
 from probes.types import Absent, present
-from scenarios.knowledge.bios import BiosReading, bios_settings, readings, vendor_of, wanted
+from scenarios.knowledge.bios import BiosReading, all_readings, bios_settings, is_known_attribute, vendor_of
 
 BIOS = Path(__file__).parents[2] / "fixtures" / "bios"
 
 
 def _read(path: Path) -> dict[str, BiosReading]:
-    found = attribute_file(str(path), wanted)
+    found = attribute_file(str(path), is_known_attribute)
     assert present(found)
-    return {r.id: r for r in readings(found.values, found.pending, vendor_of(found.vendor))}
+    return {r.id: r for r in all_readings(found.values, found.pending, vendor_of(found.vendor))}
 
 
 @pytest.mark.parametrize(
@@ -73,28 +73,28 @@ def test_a_vendors_own_names(vendor: str, expected: dict[str, tuple[str, str]]) 
 def test_what_is_unknown_is_said_with_where_to_look() -> None:
     unknown = _read(BIOS / "supermicro.json")["xgmi_width"]
     assert unknown.where.startswith("Advanced > ")
-    nobody = {r.id: r for r in readings({}, {}, "")}
+    nobody = {r.id: r for r in all_readings({}, {}, "")}
     assert nobody["apbdis"].where.startswith(
         "ApbDis (Dell), InfinityFabricPstate (HPE), APBDIS (Supermicro), "
     )
 
 
 def test_what_the_running_system_shows_and_whose_processor_it_is() -> None:
-    amd = {r.id: r for r in readings({}, {}, "dell", cpu="AMD", seen={"apic_mode": "x2APIC"})}
+    amd = {r.id: r for r in all_readings({}, {}, "dell", cpu="AMD", running_values={"apic_mode": "x2APIC"})}
     assert (amd["apic_mode"].value, amd["apic_mode"].name, amd["apic_mode"].judgement) == (
         "x2APIC",
         "",
         "as advised",
     )
     assert "sub_numa_cluster" not in amd and "apbdis" in amd
-    assert "apbdis" not in {r.id for r in readings({}, {}, "dell", cpu="Intel")}
-    told = {r.id for r in readings({"ApbDis": "Enabled"}, {}, "dell", cpu="Intel")}
+    assert "apbdis" not in {r.id for r in all_readings({}, {}, "dell", cpu="Intel")}
+    told = {r.id for r in all_readings({"ApbDis": "Enabled"}, {}, "dell", cpu="Intel")}
     assert "apbdis" in told and "xgmi_width" not in told  # a file of another machine is shown all the same
 
 
 @pytest.mark.parametrize("vendor", ["dell", "hpe", "supermicro", "lenovo"])
 def test_only_known_names_are_kept(vendor: str) -> None:
-    found = attribute_file(str(BIOS / f"{vendor}.json"), wanted)
+    found = attribute_file(str(BIOS / f"{vendor}.json"), is_known_attribute)
     assert present(found) and len(found.values) > 5
     assert "SECRET" not in repr(found)
 
@@ -129,9 +129,9 @@ def test_what_a_restart_will_change(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "nothing here", "[" * 100_000, '{"Attributes": 3}' * 2, "\0\0"])
 def test_a_file_without_settings_is_one_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "saved").write_text(text)
-    found = attribute_file(str(tmp_path / "saved"), wanted)
+    found = attribute_file(str(tmp_path / "saved"), is_known_attribute)
     assert isinstance(found, Absent) and "\n" not in found.reason
-    assert isinstance(attribute_file(str(tmp_path / "gone"), wanted), Absent)
+    assert isinstance(attribute_file(str(tmp_path / "gone"), is_known_attribute), Absent)
 
 
 @pytest.mark.parametrize(

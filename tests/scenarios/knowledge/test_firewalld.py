@@ -6,7 +6,7 @@ import pytest
 
 from probes.system.firewall.firewalld import Firewalld
 from probes.types import Absent
-from scenarios.knowledge.firewalld import meaning, vocabularies, vocabulary
+from scenarios.knowledge.firewalld import configured_meaning, load_vocabularies, vocabulary_of
 
 UNSET = Absent("not set")
 
@@ -33,15 +33,15 @@ def read(version: str | Absent, value: str | Absent, backend: str | Absent = UNS
     ],
 )
 def test_the_range_of_a_version(version: str, since: str) -> None:
-    found = vocabulary(version)
+    found = vocabulary_of(version)
     assert not isinstance(found, Absent)
     assert found.since == since
     assert found.sources
 
 
 def test_before_the_first_range_nothing_is_claimed() -> None:
-    assert isinstance(vocabulary("0.3.8"), Absent)
-    assert isinstance(meaning(read(Absent("unknown version"), "yes")), Absent)
+    assert isinstance(vocabulary_of("0.3.8"), Absent)
+    assert isinstance(configured_meaning(read(Absent("unknown version"), "yes")), Absent)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_before_the_first_range_nothing_is_claimed() -> None:
     ],
 )
 def test_what_a_word_means(version: str, value: str | Absent, mode: str, problem: str) -> None:
-    found = meaning(read(version, value))
+    found = configured_meaning(read(version, value))
     assert not isinstance(found, Absent)
     assert found.mode == mode
     assert (problem in found.problem) if problem else found.problem == ""
@@ -74,12 +74,12 @@ def test_what_a_word_means(version: str, value: str | Absent, mode: str, problem
 
 
 def test_forward_does_not_go_with_the_iptables_backend() -> None:
-    found = meaning(read("2.3.0", "loose-forward", "iptables"))
+    found = configured_meaning(read("2.3.0", "loose-forward", "iptables"))
     assert not isinstance(found, Absent)
     assert "refuses to start" in found.problem
 
 
 def test_the_word_that_ends_the_cost_is_in_the_vocabulary() -> None:
-    for entry in vocabularies():
+    for entry in load_vocabularies():
         assert entry.off in entry.values
         assert entry.off not in ("strict", "loose")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.knowledge.kernels import KernelFault, faults_of, kernel_faults, numbers
-from scenarios.knowledge.load import entries, load
+from scenarios.knowledge.kernels import KernelFault, faults_of, kernel_faults, release_numbers
+from scenarios.knowledge.load import load, read_entries
 
 OLD = {"amd-dummy-wait", "xfs-log-lock"}  # of every upstream kernel before 6.0
 
@@ -116,8 +116,8 @@ def test_every_entry_is_sourced_and_has_a_row() -> None:
 
 
 def test_numbers_stop_at_the_first_word() -> None:
-    assert numbers("4.18.0-348.7.1.el8_5.x86_64") == (4, 18, 0, 348, 7, 1)
-    assert numbers("6.18.44-fc-v657") == (6, 18, 44)
+    assert release_numbers("4.18.0-348.7.1.el8_5.x86_64") == (4, 18, 0, 348, 7, 1)
+    assert release_numbers("6.18.44-fc-v657") == (6, 18, 44)
 
 
 SITE_ENTRY = """
@@ -159,4 +159,4 @@ def test_a_sites_mistake_is_said_and_costs_nothing_else(tmp_path: Path, text: st
 
 def test_bytes_that_are_no_text_are_a_problem(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_bytes(b"\xff\xfe = 1")
-    assert entries(tmp_path / "x.toml", "kernel_fault", KernelFault).problems
+    assert read_entries(tmp_path / "x.toml", "kernel_fault", KernelFault).problems

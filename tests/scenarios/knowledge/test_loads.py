@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from probes.bench.battery_loads import CALLS, disk_loads
-from scenarios.knowledge.loads import group_of, load_groups, scores
+from scenarios.knowledge.loads import group_of, load_groups, load_scores
 
 ROWS = [
     ("ior-hard-read", "IO500 bandwidth"),
@@ -37,7 +37,7 @@ def test_every_entry_is_sourced_and_has_a_row() -> None:
     named = {group for _, group in ROWS}
     for entry in load_groups().entries:
         assert entry.sources and 0 < entry.run_to_run < 0.5 and entry.name in named
-    assert all(score.sources for score in scores().entries)
+    assert all(score.sources for score in load_scores().entries)
 
 
 def test_no_load_of_the_battery_is_in_the_last_group() -> None:

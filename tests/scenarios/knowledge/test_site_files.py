@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.knowledge.load import believed
+from scenarios.knowledge.load import trusted_files
 from scenarios.rules.known import written
 from tests.needs import ROOT, needs
 
@@ -38,7 +38,7 @@ def ids(folder: Path) -> set[str]:
 
 def test_a_sites_own_rule_is_read(tmp_path: Path) -> None:
     folder = site(tmp_path)
-    assert believed(folder) == ((folder / "a.toml",), ())
+    assert trusted_files(folder) == ((folder / "a.toml",), ())
     assert "site.mine" in ids(folder)
 
 
@@ -54,5 +54,5 @@ def test_root_believes_no_file_that_others_could_write(tmp_path: Path, whose: st
     else:
         (folder / "a.toml").chmod(0o666)
     assert "site.mine" not in ids(folder)
-    good, problems = believed(folder)
+    good, problems = trusted_files(folder)
     assert good == () and len(problems) == 1 and "not read as root" in problems[0]

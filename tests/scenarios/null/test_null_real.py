@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.run.runner import Monotonic
-from probes.bench.workloads import places
+from probes.bench.workloads import place_count
 from probes.host import Host
 from probes.system.running.processes import family_of
 from probes.types import Json
@@ -28,8 +28,8 @@ def deleted_files_of_ours(directory: str) -> list[str]:
     return [link for link in links if link.startswith(directory) and link.endswith("(deleted)")]
 
 
-def steady(run: FakeRun) -> list[ev.Train]:
-    return [train for train in run.of(ev.Train) if train.phase == "steady"]
+def steady(run: FakeRun) -> list[ev.SliceBatch]:
+    return [train for train in run.of(ev.SliceBatch) if train.phase == "steady"]
 
 
 def running(host: Host) -> set[tuple[int, int]]:
@@ -59,7 +59,7 @@ async def test_cancelled_in_a_train_it_leaves_neither_file_nor_process(disk: Pat
             await asyncio.sleep(0.05)
     held = deleted_files_of_ours(str(disk))
     # Two variants, each with a file to read and one to write in each place.
-    assert len(held) == 2 * 2 * places(64 << 20)
+    assert len(held) == 2 * 2 * place_count(64 << 20)
     assert running(run.host) - before
     task.cancel()
     assert (await asyncio.wait({task}, timeout=30))[0] == {task} and task.cancelled()

@@ -17,7 +17,7 @@ from probes.system.disk.topology import Placement
 from probes.units import size
 from scenarios import events as ev
 from scenarios.files import directories
-from scenarios.model import Clock, Options, Refused, Usage
+from scenarios.model import Clock, Options, RunRefused, UsageError
 from scenarios.null import plan as null_plan
 from scenarios.null import scenario as null
 from scenarios.null.findings import findings
@@ -47,17 +47,17 @@ class FakeBench:
         self.stretch = float(str(rest[3]))
         self.prepared: tuple[str, ...] = ()
         self.closed = False
-        self.notes = ("buffered",) if directory != "/" else ()
+        self.result_notes = ("buffered",) if directory != "/" else ()
         self.made.append(self)
 
-    async def prepare(self, progress: object, workloads: tuple[str, ...]) -> None:
+    async def prepare_files(self, progress: object, workloads: tuple[str, ...]) -> None:
         self.prepared = workloads
         if self.refuses:
             raise BenchRefused(self.refuses)
         assert callable(progress)
         progress(1 << 20, 2 << 20)
 
-    async def share(self, other: FakeBench) -> None:
+    async def share_files_of(self, other: FakeBench) -> None:
         self.prepared = other.prepared
 
     async def close(self) -> None:
@@ -91,8 +91,8 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type[FakeBench]:
 def fake_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type[FakeBench]:
     fake = type("Bench", (FakeBench,), {"made": []})
     monkeypatch.setattr(null, "StorageBench", fake)
-    monkeypatch.setattr(null, "StorageTrains", trains_of)
-    monkeypatch.setattr(directories, "suitability", lambda host, directory, **_: place(directory))
+    monkeypatch.setattr(null, "StorageBatches", trains_of)
+    monkeypatch.setattr(directories, "check_suitability", lambda host, directory, **_: place(directory))
     monkeypatch.setattr(directories, "default_directories", lambda host: (str(tmp_path),))
     return fake
 
@@ -113,7 +113,7 @@ async def test_the_same_thing_is_not_called_different_and_the_answer_can_be_quot
     scenario = Null()
     run = run_of(engine, scenario)
     await conduct(scenario, run)
-    words = {v.workload: v.verdict for v in run.of(ev.Verdict)}
+    words = {v.workload: v.verdict for v in run.of(ev.RunVerdict)}
     assert words == dict.fromkeys(("randread-4k-qd1", "fsync-4k-qd1", "cpu"), "no material difference")
     [told] = run.of(Resolution)
     sentence = told.quote
@@ -121,14 +121,14 @@ async def test_the_same_thing_is_not_called_different_and_the_answer_can_be_quot
     assert "(synced write 4k QD1)" in sentence and "after one minute" in sentence
     [found] = run.of(ev.Found)
     assert (found.finding.id, found.finding.severity) == ("null.resolution", "ok")
-    assert [v.control for v in run.of(ev.Verdict)] == [False, False, True]
+    assert [v.control for v in run.of(ev.RunVerdict)] == [False, False, True]
 
 
 async def test_a_planted_fifth_is_found_and_said(engine: type[FakeBench]) -> None:
     scenario = Null(stretch=0.2)
     run = run_of(engine, scenario)
     await conduct(scenario, run)
-    assert {v.verdict for v in run.of(ev.Verdict)} == {"slower"}
+    assert {v.verdict for v in run.of(ev.RunVerdict)} == {"slower"}
     wrong = [f.finding for f in run.of(ev.Found) if f.finding.id == "null.difference"]
     assert not any(f.finding.answers for f in run.of(ev.Found))
     assert len(wrong) == 3 and all(f.severity == "warning" for f in wrong)
@@ -151,7 +151,7 @@ async def test_cancelled_in_a_train_everything_is_closed_and_removed(
     run = run_of(engine, scenario)
     engine.hangs = True
     task = asyncio.create_task(conduct(scenario, run))
-    while not any(s.id == "randread-4k-qd1" for s in run.of(ev.Step)) and not task.done():
+    while not any(s.id == "randread-4k-qd1" for s in run.of(ev.RunStep)) and not task.done():
         await asyncio.sleep(0.01)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -164,14 +164,14 @@ async def test_cancelled_in_a_train_everything_is_closed_and_removed(
 async def test_without_a_suitable_directory_the_cpu_is_measured(
     engine: type[FakeBench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(directories, "suitability", lambda host, d, **_: place(d, f"{d} is on tmpfs"))
+    monkeypatch.setattr(directories, "check_suitability", lambda host, d, **_: place(d, f"{d} is on tmpfs"))
     scenario = Null()
     run = run_of(engine, scenario)
     plan = scenario.prepare(run.host, run.options).plan
     assert plan.refusal == "" and plan.writes == () and plan.actions == ()
     assert "is on tmpfs" in plan.left_out[0]
     await conduct(scenario, run)
-    assert [v.workload for v in run.of(ev.Verdict)] == ["cpu"]
+    assert [v.workload for v in run.of(ev.RunVerdict)] == ["cpu"]
     assert engine.made[0].prepared == ()
     assert run.of(ev.Note)
 
@@ -180,11 +180,11 @@ async def test_a_directory_that_was_named_and_cannot_be_measured_is_refused(
     engine: type[FakeBench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     why = "it is on tmpfs"
-    monkeypatch.setattr(directories, "suitability", lambda host, d, **_: place(d, why))
+    monkeypatch.setattr(directories, "check_suitability", lambda host, d, **_: place(d, why))
     scenario = Null()
     run = run_of(engine, scenario, dir="/dev/shm")
     assert scenario.prepare(run.host, run.options).plan.refusal == why
-    with pytest.raises(Refused, match="tmpfs"):
+    with pytest.raises(RunRefused, match="tmpfs"):
         await conduct(scenario, run)
     assert run.events == []
 
@@ -195,7 +195,7 @@ async def test_an_engine_that_finds_no_space_refuses_and_leaves_nothing(
     engine.refuses = f"{tmp_path}: No space left on device; name another directory"
     scenario = Null()
     run = run_of(engine, scenario)
-    with pytest.raises(Refused, match="No space left"):
+    with pytest.raises(RunRefused, match="No space left"):
         await conduct(scenario, run)
     assert run.applied == run.reverted
     assert engine.made[0].closed
@@ -207,7 +207,7 @@ async def test_an_engine_that_finds_no_space_refuses_and_leaves_nothing(
 )
 def test_wrong_requests_get_their_line(options: dict[str, object], words: str) -> None:
     scenario = Null()
-    with pytest.raises(Usage, match=words):
+    with pytest.raises(UsageError, match=words):
         scenario.prepare(Host(), Options(options, scenario.options))  # type: ignore[arg-type]
 
 
@@ -281,6 +281,6 @@ def test_the_files_are_as_large_as_fits_unless_a_size_is_asked_for(
             place(directory), size_bytes=room << 20 if size_bytes is None else size_bytes
         )
 
-    monkeypatch.setattr(directories, "suitability", fits)
+    monkeypatch.setattr(directories, "check_suitability", fits)
     options = Options({"size": asked << 20} if asked else {}, Null.options)
     assert null_plan.NullDirectory(Host(str(EMPTY)), options).size_bytes == chosen << 20

@@ -17,8 +17,8 @@ from scenarios.plan import Plan, Workload
 from tests.fakes.hosts.tree import Tree
 
 
-def _verdict(word: str) -> ev.Verdict:
-    return ev.Verdict(t=0.0, workload="", metric="latency", baseline="near", variant="far", verdict=word)
+def _verdict(word: str) -> ev.RunVerdict:
+    return ev.RunVerdict(t=0.0, workload="", metric="latency", baseline="near", variant="far", verdict=word)
 
 
 def _plan(*names: str) -> Plan:

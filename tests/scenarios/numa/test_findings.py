@@ -14,7 +14,7 @@ from probes.system.processor.clocksource import Clocksource
 from probes.system.running.culprit import Culprit
 from probes.system.running.quota_groups import most_stopped, own_quotas
 from probes.types import Absent
-from scenarios.cpus.quota import Quota
+from scenarios.cpus.quota import SessionQuota
 from scenarios.finding import Finding
 from scenarios.host import rules
 from scenarios.numa.findings import (
@@ -69,19 +69,19 @@ def _ids(found: list[Finding]) -> list[str]:
                 quota_cores=0.5, quota_held_s=6.0, quota_periods=(19, 20), quota_loaded=2, foreign={0: 0.4}
             ),
             ["cpu-quota"],
-            Quota(cores=0.5, cpus=2, reached=(19, 20), loaded=2).sentence,
+            SessionQuota(cores=0.5, cpus=2, reached=(19, 20), loaded=2).quota_sentence,
         ),
         (
             _cpu(share=0.25),
             Surroundings(quota_cores=0.5, quota_held_s=0.1, quota_periods=(53, 100), foreign={0: 0.4}),
             ["cpu-quota"],
-            Quota(cores=0.5, cpus=2, reached=(53, 100)).sentence,
+            SessionQuota(cores=0.5, cpus=2, reached=(53, 100)).quota_sentence,
         ),
         (
             _cpu(),
             Surroundings(quota_cores=4.0, quota_held_s=0.0, cpus=8),
             ["cpu-quota"],
-            Quota(cores=4.0, cpus=8).sentence,
+            SessionQuota(cores=4.0, cpus=8).quota_sentence,
         ),
         (_cpu(), Surroundings(quota_cores=4.0, quota_held_s=0.0), [], ""),  # more than there is
         (
@@ -149,11 +149,13 @@ def test_a_quota_is_said_alike_by_triage_and_by_the_measurement(tmp_path: Path) 
     for n in range(2):
         tree.put(f"/sys/devices/system/cpu/cpu{n}/online", "1\n")
     tree.files("/sys/devices/system/cpu", present="0-1", online="0-1", offline="")
-    [read] = rules.quota(tree.host())
+    [read] = rules.check_quota(tree.host())
     around = Surroundings(quota_cores=1.5, quota_held_s=0.1, quota_periods=(19, 20), quota_loaded=2, cpus=2)
     [measured] = cpu_findings(_cpu(), around)
-    assert read.title == Quota(cores=1.5, cpus=2).sentence  # of the group's whole life no share is said
-    assert measured.title == Quota(cores=1.5, cpus=2, reached=(19, 20), loaded=2).sentence
+    assert (
+        read.title == SessionQuota(cores=1.5, cpus=2).quota_sentence
+    )  # of the group's whole life no share is said
+    assert measured.title == SessionQuota(cores=1.5, cpus=2, reached=(19, 20), loaded=2).quota_sentence
     assert read.severity == measured.severity == "warning" and read.prove == "numa"
     assert measured.confidence == "measured" and measured.answers
     around = Surroundings(quota_cores=1.5, quota_held_s=0.0, quota_periods=(0, 20), quota_loaded=2, cpus=2)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.run.runner import Monotonic
-from probes.bench.disk.refusals import suitability
+from probes.bench.disk.refusals import check_suitability
 from probes.host import Host
 from scenarios import events as ev
 from scenarios.numa.measurement import locality
@@ -22,7 +22,7 @@ async def test_both_sides_are_measured_where_they_were_put(
 ) -> None:
     host = Host()
     cpus = sorted(os.sched_getaffinity(0))
-    fit = suitability(host, str(tmp_path), explicit=True, size_bytes=64 << 20, workloads=locality.LOADS)
+    fit = check_suitability(host, str(tmp_path), explicit=True, size_bytes=64 << 20, workloads=locality.LOADS)
     if fit.refusal or fit.placement is None or len(cpus) < 2:
         not_here(fit.refusal or "one CPU")
     place = locality.NodeDirectory(
@@ -34,7 +34,7 @@ async def test_both_sides_are_measured_where_they_were_put(
         far=frozenset(cpus[1:2]),
     )
     moved: list[frozenset[int]] = []
-    usual = locality.LocalityVariantBench.activate
+    usual = locality.LocalityVariantBench.make_active
 
     async def activate(self: locality.LocalityVariantBench) -> None:
         await usual(self)
@@ -42,7 +42,7 @@ async def test_both_sides_are_measured_where_they_were_put(
             assert os.sched_getaffinity(pid) == self._cpus
         moved.append(self._cpus)
 
-    monkeypatch.setattr(locality.LocalityVariantBench, "activate", activate)
+    monkeypatch.setattr(locality.LocalityVariantBench, "make_active", activate)
     run = FakeRun(host=host, clock=Monotonic())
     verdicts = await locality.measure(run, place, 9.0, family=2)
     assert set(moved) == {place.near, place.far}

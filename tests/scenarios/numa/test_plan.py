@@ -15,7 +15,7 @@ from probes.system.bios.credentials import PASSWORD, USER
 from probes.types import Absent, Json
 from scenarios import events as ev
 from scenarios.cpus.usable import usable_cpus
-from scenarios.model import Options, Refused, Usage
+from scenarios.model import Options, RunRefused, UsageError
 from scenarios.numa.measurement import locality
 from scenarios.numa.measurement.memory import NodePair, fitting
 from scenarios.numa.plan import LEAST_ROUNDS, lay_out
@@ -101,7 +101,7 @@ def test_many_nodes_are_not_all_paired_in_a_minute() -> None:
 
 @pytest.mark.parametrize("url", ["https://user:word@bmc", "http://bmc.example.org"])
 def test_a_url_that_must_not_be_asked(tmp_path: Path, url: str) -> None:
-    with pytest.raises(Usage) as error:
+    with pytest.raises(UsageError) as error:
         Numa().prepare(_two_nodes(tmp_path), Options({"redfish": url}))
     assert "word" not in str(error.value).replace("password", "")
 
@@ -163,7 +163,7 @@ def test_other_requests_that_are_wrong(tmp_path: Path) -> None:
 
 
 def _refused(host: Host, options: dict[str, Json]) -> None:
-    with pytest.raises(Usage) as error:
+    with pytest.raises(UsageError) as error:
         Numa().prepare(host, Options(options))
     assert len(str(error.value).splitlines()) == 1
 
@@ -184,10 +184,10 @@ async def test_a_controller_that_does_not_answer_ends_the_run(
     scenario, host, options = Numa(), _two_nodes(tmp_path), {"only": "read", "redfish": url}
     plan = scenario.prepare(host, Options(options, scenario.options)).plan
     run = FakeRun(host=host, options=options, declared=scenario.options, plan=plan)
-    with pytest.raises(Refused) as error:
+    with pytest.raises(RunRefused) as error:
         await conduct(scenario, run)
     assert len(str(error.value).splitlines()) == 1
-    assert "correct-horse" not in repr(run.events) + str(error.value) and not run.of(ev.Step)
+    assert "correct-horse" not in repr(run.events) + str(error.value) and not run.of(ev.RunStep)
 
 
 def test_what_describes_the_processors_is_read_once_a_plan(

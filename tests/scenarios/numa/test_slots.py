@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from probes.system.nodes.numa import Numa, NumaNode
 from probes.system.processor.caches import Cache
 from probes.system.processor.topology import Topology
-from scenarios.cpus.slot import slot
+from scenarios.cpus.slot import choose_slot
 from scenarios.cpus.usable import UsableCpus
 from scenarios.numa.placements import (
     APART_OWN,
@@ -75,41 +75,41 @@ def _host(nodes: int, cores: int, threads: int = 2) -> UsableCpus:
 
 def test_one_cache_of_one_node_with_all_threads() -> None:
     usable = _host(2, 8)
-    found = slot(usable, 4)
-    assert found is not None and (found.listed, found.cores, found.nodes) == ("0-3,16-19", 4, (0,))
+    found = choose_slot(usable, 4)
+    assert found is not None and (found.cpu_list, found.cores, found.nodes) == ("0-3,16-19", 4, (0,))
 
 
 def test_the_fullest_node_that_has_room_comes_first() -> None:
     usable = _host(2, 8)
-    begun = slot(usable, 4, frozenset({8, 9}))
-    assert begun is not None and (begun.nodes, begun.listed) == ((1,), "12-15,28-31")
-    large = slot(usable, 8, frozenset({8, 9}))
+    begun = choose_slot(usable, 4, frozenset({8, 9}))
+    assert begun is not None and (begun.nodes, begun.cpu_list) == ((1,), "12-15,28-31")
+    large = choose_slot(usable, 8, frozenset({8, 9}))
     assert large is not None and large.nodes == (0,)
 
 
 def test_several_nodes_the_near_one_first() -> None:
     usable = _host(4, 8)
-    found = slot(usable, 12, frozenset({0}))
+    found = choose_slot(usable, 12, frozenset({0}))
     assert found is not None and found.cores == 12 and found.nodes in {(1, 2), (0, 1)}
 
 
 def test_only_what_may_be_used() -> None:
     usable = _host(2, 8)
-    found = slot(replace(usable, cpus=frozenset({8, 9, 24, 25})), 2)
-    assert found is not None and found.listed == "8-9,24-25"
-    assert slot(replace(usable, cpus=frozenset({8, 9})), 3) is None
+    found = choose_slot(replace(usable, cpus=frozenset({8, 9, 24, 25})), 2)
+    assert found is not None and found.cpu_list == "8-9,24-25"
+    assert choose_slot(replace(usable, cpus=frozenset({8, 9})), 3) is None
 
 
 def test_where_all_is_taken_it_lies_on_others() -> None:
     usable = _host(1, 8)
-    found = slot(usable, 2, usable.cpus)
+    found = choose_slot(usable, 2, usable.cpus)
     assert found is not None and found.shared and found.cores == 2
 
 
 def test_without_nodes_cores_or_caches() -> None:
     usable = _host(1, 4)
     bare = UsableCpus(replace(usable.placed, cores={}), None, (), usable.cpus)
-    found = slot(bare, 2)
+    found = choose_slot(bare, 2)
     assert found is not None and found.cores == 2 and found.nodes == ()
 
 

@@ -116,7 +116,7 @@ async def test_a_competitor_on_one_cpu_is_said_with_that_cpu() -> None:
     try:
         os.sched_setaffinity(burner, {cpus[-1]})
         cpu = CpuBench(host, usable_cpus(host), bench, 3)
-        surveyor = Surveyor(host, len(cpus), lambda: bench.pids)
+        surveyor = Surveyor(host, len(cpus), lambda: bench.all_pids)
         await cpu.round()
         cpu.forget()
         surveyor.begin()

@@ -21,7 +21,7 @@ from tests.fakes.many_nodes import HARDWARE, Nodes, heavy, screened, usual
 
 
 def named(found: tuple[RetestedSuspect, ...]) -> set[str]:
-    return {one.node for one in found if one.differs}
+    return {one.node for one in found if one.is_different}
 
 
 @pytest.mark.parametrize("count", [10, 100])
@@ -33,8 +33,10 @@ def test_a_slow_node_is_named_with_an_interval_round_what_was_planted(count: int
         judged = standings(*screened(nodes))
         assert named(judged) <= {"node0003"}
         for one in judged:
-            if one.differs:
-                assert one.slower and one.ci95 is not None and one.ratio is not None and one.ratio < 1 / 1.05
+            if one.is_different:
+                assert (
+                    one.is_slower and one.ci95 is not None and one.ratio is not None and one.ratio < 1 / 1.05
+                )
                 hits += one.ci95[0] < 0.85 < one.ci95[1]
     assert hits >= 19
 
@@ -51,8 +53,8 @@ def test_nobody_is_named_among_like_nodes(noise: object) -> None:
 def test_a_fast_node_is_named_as_such() -> None:
     nodes = Nodes(40, 5)
     nodes.slow(["node0009"], 1.3)
-    (one,) = [s for s in standings(*screened(nodes)) if s.differs]
-    assert one.node == "node0009" and one.faster
+    (one,) = [s for s in standings(*screened(nodes)) if s.is_different]
+    assert one.node == "node0009" and one.is_faster
 
 
 def test_without_retests_nobody_is_named_however_far_off() -> None:
@@ -60,7 +62,7 @@ def test_without_retests_nobody_is_named_however_far_off() -> None:
     nodes.slow(["node0001"], 0.5)
     found = screen(nodes.all())
     assert next(iter(found.suspects)) == "node0001"
-    assert all(one.not_measured for one in standings(found, []))
+    assert all(one.is_not_measured for one in standings(found, []))
     assert following(found, []) == tuple(found.suspects)
 
 
@@ -71,7 +73,7 @@ def test_too_few_rounds_name_nobody() -> None:
     rounds = nodes.rounds(found)
     assert len(rounds) >= LEAST_ROUNDS
     early = standings(found, rounds[: LEAST_ROUNDS - 1])
-    assert not named(early) and any(one.undecided for one in early)
+    assert not named(early) and any(one.is_undecided for one in early)
 
 
 def test_a_wild_value_in_the_screen_names_nobody() -> None:

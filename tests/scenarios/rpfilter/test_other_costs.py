@@ -28,7 +28,7 @@ def beside(root: Path, words: tuple[Any, ...], **more: Any) -> Finding:
         trial = trials[load]
         variant = trial.compared[1].variant.id
         ratio = {"slower": 0.94, "no material difference": 1.0, "inconclusive": 0.8}.get(word)
-        given = ev.Verdict(t=1.0, workload=load, metric=trial.workload.metrics[0].name, baseline="none",
+        given = ev.RunVerdict(t=1.0, workload=load, metric=trial.workload.metrics[0].name, baseline="none",
                            variant=variant, verdict=word, ratio=ratio, groups=9, **more)  # fmt: skip
         judged.append((trial, [given]))
     found = cost.finding(judged, facts, Absent("not counted"))

@@ -13,7 +13,7 @@ from probes.system.network.offload import Offload
 from probes.system.network.packet_rates import PacketRates
 from probes.types import Absent, Json
 from scenarios import events as ev
-from scenarios.model import Options, Refused, Usage
+from scenarios.model import Options, RunRefused, UsageError
 from scenarios.rpfilter import scenario as rpfilter
 from scenarios.rpfilter.cost import answer
 from scenarios.rpfilter.cost import severity as severity_of
@@ -44,9 +44,9 @@ async def test_the_loaded_check_is_measured_as_it_is_and_judged(tmp_path: Path) 
         "nft",
     )
     assert {(t.priority, t.hook) for t in story.bench.loaded} == {(-290, "prerouting")}
-    delta = next(v for v in story.fake.of(ev.Verdict) if v.variant == "check")
+    delta = next(v for v in story.fake.of(ev.RunVerdict) if v.variant == "check")
     assert delta.delta == pytest.approx(550, rel=0.05)
-    assert [v.control for v in story.fake.of(ev.Verdict)] == [False, True]
+    assert [v.control for v in story.fake.of(ev.RunVerdict)] == [False, True]
     assert story.told.loaded is True
     assert story.told.cost_ns == pytest.approx(550, rel=0.05)
     assert [a.title for a in story.fake.applied] == [a.title for a in story.fake.reverted]
@@ -127,7 +127,7 @@ async def test_no_fib_in_the_kernel_is_one_line(tmp_path: Path) -> None:
     story = Story(tmp_path, no_fib=True)
     await story.run()
     assert story.verdicts[("udp-ipv6", "check")] == "not applicable"
-    verdict = next(v for v in story.fake.of(ev.Verdict) if v.variant == "check")
+    verdict = next(v for v in story.fake.of(ev.RunVerdict) if v.variant == "check")
     assert verdict.reason
     assert "\n" not in (verdict.reason or "")
     assert story.verdicts[("udp-ipv6", "trivial")] == "no material difference"
@@ -142,7 +142,7 @@ async def test_no_nft_is_refused_after_the_read_only_part(
     story = Story(tmp_path, Absent("nft is not installed", "tool"))
     assert story.plan.actions == ()
     assert any("nftables" in line and "`hostdx triage`" in line for line in story.plan.left_out)
-    with pytest.raises(Refused, match="nft is not installed"):
+    with pytest.raises(RunRefused, match="nft is not installed"):
         await story.run()
     assert story.fake.of(ev.FactRead)
     assert story.names == []
@@ -155,7 +155,7 @@ async def test_no_namespaces_are_refused_with_the_reason_and_the_rules_still_spe
         raise BenchRefused("no network namespace can be made here: Operation not permitted. Run it as root.")
 
     story.scenario = Rpfilter(refuse)
-    with pytest.raises(Refused, match="Operation not permitted"):
+    with pytest.raises(RunRefused, match="Operation not permitted"):
         await story.run()
     assert [e.finding.id for e in story.fake.of(ev.Found)] == ["rpfilter.loaded"]
     assert len(story.fake.applied) == len(story.fake.reverted) == 1
@@ -165,7 +165,7 @@ async def test_a_setup_that_fails_closes_the_namespaces(tmp_path: Path) -> None:
     story = Story(
         tmp_path, refuse_set_up="the private namespaces: NetlinkError: (95, 'Operation not supported')"
     )
-    with pytest.raises(Refused, match="not supported"):
+    with pytest.raises(RunRefused, match="not supported"):
         await story.run()
     assert story.bench.closed == 1
     assert len(story.fake.reverted) == 1
@@ -205,7 +205,7 @@ def test_a_captured_tree_is_not_measured(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_requests_are_usage(tmp_path: Path, options: dict[str, Json]) -> None:
-    with pytest.raises(Usage):
+    with pytest.raises(UsageError):
         Story(tmp_path, options=options)
 
 
@@ -253,7 +253,7 @@ def test_severity_by_what_it_takes_here(
     )
     offload = Offload(gro=merges, lro=False, source="test")
     card = Card(name="eth9", mbit_per_s=mbit, mtu=1500, offload=offload)
-    verdict = ev.Verdict(
+    verdict = ev.RunVerdict(
         t=1.0,
         workload="udp-ipv6",
         metric="ns/packet",

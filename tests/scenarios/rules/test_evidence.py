@@ -126,4 +126,4 @@ def test_a_wait_is_named_by_its_stack(
     functions: tuple[str, ...], modules: dict[str, str], kind: str, where: str
 ) -> None:
     reason = wait_reason(functions, modules)
-    assert (reason.kind, reason.where) == (kind, where)
+    assert (reason.kind, reason.function_name) == (kind, where)

@@ -28,7 +28,7 @@ KINDS = {"finding": "finding", "remedy": "remedy", "evidence": "line", "text": "
 
 
 class Call:
-    """`SAYS.finding("name", field=…)` somewhere in the scenarios; `names`: none where the name is computed."""
+    """`SAYS.finding("name", field=…)` somewhere in the scenarios; `scenario_names`: none where the name is computed."""
 
     def __init__(self, where: str, folder: str, node: ast.Call, kind: str) -> None:
         self.where, self.folder, self.kind = f"{where}:{node.lineno}", folder, KINDS[kind]
@@ -98,7 +98,7 @@ def test_what_would_prove_a_finding_is_a_scenario() -> None:
         made for file in FILES.values() for made in file.entries.values() if isinstance(made, FindingText)
     ]
     assert {name for made in found for name in (made.prove, *made.proofs.values()) if name} <= set(
-        registry.names()
+        registry.scenario_names()
     )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from scenarios.events import Verdict
-from scenarios.experiment.wording import explanation
+from scenarios.events import RunVerdict
+from scenarios.experiment.wording import explain_verdict
 from scenarios.storage.throttling.caps import Limit, Throttle, throttles
 from scenarios.storage.throttling.common_cap import courses_of, recast
 from tests.fakes.throttled_disk import Meter, bucket, slices, trains, unmetered
@@ -33,8 +33,8 @@ def caps(
     }
 
 
-def verdict(word: str = "inconclusive") -> Verdict:
-    return Verdict(t=1.0, workload=READS, metric="IOPS", baseline="A", variant="B", verdict=word, ratio=0.97,
+def verdict(word: str = "inconclusive") -> RunVerdict:
+    return RunVerdict(t=1.0, workload=READS, metric="IOPS", baseline="A", variant="B", verdict=word, ratio=0.97,
                    ci95=(0.8, 1.2), groups=40, smallest_effect=0.2)  # fmt: skip
 
 
@@ -45,7 +45,7 @@ def test_two_directories_of_one_throttled_disk(seed: int) -> None:
     assert {side: cap.value for side, cap in found.items()} == pytest.approx({"A": 2000, "B": 2000}, rel=0.05)
     said = recast(verdict(), found)
     assert (said.verdict, said.reason) == ("no material difference", "both at the cap of 2 k IOPS")
-    assert explanation(said) == said.reason and said.smallest_effect is None
+    assert explain_verdict(said) == said.reason and said.smallest_effect is None
 
 
 def test_two_disks_at_the_limit_of_their_control_group() -> None:

@@ -16,7 +16,7 @@ from probes.system.disk.mounts import Mount
 from probes.system.disk.queue import QueueLimits
 from probes.system.disk.topology import Placement
 from probes.types import Absent
-from scenarios.events import Verdict
+from scenarios.events import RunVerdict
 from scenarios.experiment.statistics.stats import level_interval
 from scenarios.files.places import ComparedDirectory
 from scenarios.knowledge.disks import disk_class, endurance_share
@@ -119,8 +119,8 @@ def test_the_job_that_waited_four_per_cent_gains_at_most_two() -> None:
     assert job_finding(0.4, (0.3, 0.5), "pid 7", 200).severity == "warning"
 
 
-def verdict(word: str, ratio: float | None, *, control: bool = False) -> Verdict:
-    return Verdict(
+def verdict(word: str, ratio: float | None, *, control: bool = False) -> RunVerdict:
+    return RunVerdict(
         t=1.0, workload="fsync-4k-qd1", metric="IOPS", baseline="A", variant="B", verdict=word, ratio=ratio,
         control=control, explain="12 pairs",
     )  # fmt: skip
@@ -254,7 +254,7 @@ def test_the_plan_says_the_whole_stop_rule() -> None:
 
 
 def test_a_side_that_falls_while_it_is_measured_is_a_finding_of_its_own() -> None:
-    verdict = Verdict(
+    verdict = RunVerdict(
         t=30.0, workload="metadata", metric="ops/s", baseline="A", variant="B", verdict="not applicable",
         reason="A falls", delta_unit="ops/s", seconds=21.0, drift={"A": (340_000.0, 56_000.0)},
     )  # fmt: skip
@@ -266,7 +266,7 @@ def test_a_side_that_falls_while_it_is_measured_is_a_finding_of_its_own() -> Non
 
 
 def test_a_control_that_moved_is_a_finding() -> None:
-    verdict = Verdict(
+    verdict = RunVerdict(
         t=30.0, workload="cpu", metric="ops/s", baseline="A", variant="B", verdict="slower", ratio=0.93,
         ci95=(0.9, 0.95), groups=9, slower_in=9, control=True,
     )  # fmt: skip

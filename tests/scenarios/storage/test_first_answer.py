@@ -12,7 +12,7 @@ from probes.host import Host
 from probes.system.disk.block import BlockDevice
 from probes.system.disk.drive.ebs import COUNTED
 from scenarios.finding import Finding, Remedy, Severity
-from scenarios.knowledge.disks import DiskClass, JobKind, Offer, disk_class, offers
+from scenarios.knowledge.disks import CloudDisk, DiskClass, JobKind, cloud_disks, disk_class
 from scenarios.knowledge.load import load
 from scenarios.storage.findings import level
 from scenarios.storage.first_answer import first_answer, hints, standing, worth
@@ -140,7 +140,7 @@ def test_a_clouds_volume_is_compared_with_what_is_published_of_it_and_is_no_ssd_
     assert disk_class(EBS) is None
     assert disk_class(msgspec.structs.replace(EBS, model="Samsung PM9A3")) is not None
     amazon = machine(tmp_path, sys_vendor="Amazon EC2", product_name="m5.large")
-    assert {one.title for one in offers(amazon, EBS)} == {"AWS gp3", "AWS gp2", "AWS st1", "AWS sc1"}
+    assert {one.title for one in cloud_disks(amazon, EBS)} == {"AWS gp3", "AWS gp2", "AWS st1", "AWS sc1"}
     gp3 = levels(EBS, randread_4k_qd1=1900, randread_4k_qd16=3010, read_1m_qd8=131, write_1m_qd8=130)
     (title, apart), *others = standing(amazon, target(EBS), gp3)
     assert title == "AWS gp3" and apart < 0.01 and {name.split()[0] for name, _ in others} == {"AWS"}
@@ -162,7 +162,7 @@ def test_the_cloud_is_the_one_that_the_firmware_names(
     tmp_path: Path, dmi: dict[str, str], model: str, cloud: str
 ) -> None:
     disk = msgspec.structs.replace(VIRTUAL, model=model)
-    assert {one.title.split()[0] for one in offers(machine(tmp_path, **dmi), disk)} == {cloud}
+    assert {one.title.split()[0] for one in cloud_disks(machine(tmp_path, **dmi), disk)} == {cloud}
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_a_virtual_disk_of_a_machine_that_names_no_cloud_has_no_offer(
     host = machine(tmp_path, **dmi)
     azure = msgspec.structs.replace(DISK, transport="hyperv", model="Virtual Disk", size_bytes=128 * GIB)
     for disk in (VIRTUAL, azure, EBS):
-        assert offers(host, disk) == ()
+        assert cloud_disks(host, disk) == ()
         assert not any(limit.where.startswith("the published") for limit in limits_below(host, target(disk)))
     at_a_cap = levels(VIRTUAL, randread_4k_qd1=1900, randread_4k_qd16=3000, read_1m_qd8=131, write_1m_qd8=131)
     [(title, apart), *_] = standing(host, target(VIRTUAL), at_a_cap)
@@ -194,13 +194,13 @@ def test_a_virtual_disk_of_a_machine_that_names_no_cloud_has_no_offer(
 def test_tiers_go_by_the_size(tmp_path: Path) -> None:
     host = machine(tmp_path, chassis_asset_tag="7783-7084-3265-9085-8269-3286-77")
     azure = msgspec.structs.replace(DISK, transport="hyperv", model="Virtual Disk", size_bytes=128 * GIB)
-    assert "Azure Premium SSD P10" in {one.title for one in offers(host, azure)}
+    assert "Azure Premium SSD P10" in {one.title for one in cloud_disks(host, azure)}
     larger = msgspec.structs.replace(azure, size_bytes=129 * GIB)
-    assert "Azure Premium SSD P10" not in {one.title for one in offers(host, larger)}
+    assert "Azure Premium SSD P10" not in {one.title for one in cloud_disks(host, larger)}
 
 
 def test_every_class_offer_and_use_is_dated_and_sourced() -> None:
-    for key, kind in (("class", DiskClass), ("offer", Offer), ("job", JobKind)):
+    for key, kind in (("class", DiskClass), ("offer", CloudDisk), ("job", JobKind)):
         entries = load("storage", key, kind).entries
         assert entries
         for entry in entries:

@@ -15,7 +15,7 @@ from probes.system.disk import smart
 from probes.types import Absent
 from scenarios.events import Checked, Found
 from scenarios.finding import Finding
-from scenarios.rule import Inapplicable, Rule, Unreadable
+from scenarios.rule import HostRule, Inapplicable, Unreadable
 from scenarios.rules.engine import check
 from scenarios.rules.known import written
 from scenarios.storage import rules as storage
@@ -249,7 +249,7 @@ def test_every_disk_is_asked_and_one_that_does_not_answer_is_not_fine(
     monkeypatch.setattr(smart, "smart_report", lambda _host, name: answers[name])
     events = list(
         apply_rule(
-            Rule(
+            HostRule(
                 "storage.smart",
                 "storage",
                 "x",

@@ -27,10 +27,10 @@ class Bench:
         self.clock, self.left, self.why = clock, blocks, why
         self.late_s = 0.0
 
-    async def ready(self, _load: str) -> None:
+    async def start_workers(self, _load: str) -> None:
         return
 
-    async def block(self, load: str, seconds: float) -> Measured:
+    async def measure_block(self, load: str, seconds: float) -> Measured:
         if not self.left and self.why is not None:
             raise self.why
         self.left -= 1
@@ -48,7 +48,7 @@ async def test_why_a_load_ended_is_one_line(blocks: int, why: Exception | None) 
     watch = FakeWatch(run, stop_after=None if why else max(1, blocks))
     bench = cast(StorageBench, Bench(clock, blocks, why))
     await Storage()._alone(run, [load], Budget(60.0, clock), target(), {"A": bench}, watch, levels, {})
-    [_, ended] = run.of(ev.Step)
+    [_, ended] = run.of(ev.RunStep)
     assert len(levels) == (blocks > 0) == (ended.state == "done")
     assert len(run.of(ev.Note)) == (blocks > 0) and bool(ended.reason) == (blocks == 0)
 

@@ -18,11 +18,11 @@ from probes.system.disk.topology import placement
 from probes.types import Json, present
 from scenarios import events as ev
 from scenarios.checkup.parts import chosen
-from scenarios.experiment.wording import explanation
-from scenarios.files.places import target
+from scenarios.experiment.wording import explain_verdict
+from scenarios.files.places import compared_directory
 from scenarios.fstrim.scenario import Fstrim
 from scenarios.iosched.scenario import Iosched
-from scenarios.model import Options, Refused, Usage
+from scenarios.model import Options, RunRefused, UsageError
 from scenarios.storage.known import known_of
 from scenarios.storage.results import Levels
 from scenarios.storage.scenario import Storage
@@ -96,10 +96,10 @@ async def test_two_directories_of_one_disk_give_verdicts_with_all_their_parts(di
     run = run_of(scenario, pair, 10)
     try:
         await conduct(scenario, run)
-        [verdict] = run.of(ev.Verdict)
+        [verdict] = run.of(ev.RunVerdict)
         assert (verdict.workload, verdict.baseline, verdict.variant) == ("fsync-4k-qd1", "A", "B")
-        assert verdict.scope and explanation(verdict)
-        trains = [train for train in run.of(ev.Train) if train.phase == "steady"]
+        assert verdict.scope and explain_verdict(verdict)
+        trains = [train for train in run.of(ev.SliceBatch) if train.phase == "steady"]
         assert trains and all(train.variants == ["A", "B"] for train in trains)
         assert all(train.device_bytes is not None and train.device_bytes > 0 for train in trains)
         assert [list(Path(p).iterdir()) for p in pair] == [[], []]
@@ -114,7 +114,7 @@ def test_a_mount_with_sync_is_told_of_the_run_that_measures_it_and_chosen_by_a_c
         subprocess.run(["mount", "-o", "remount,sync", mounted], check=True)
         host = Host()
         places = [(path, place) for path in ("/var/tmp", mounted) if present(place := placement(host, path))]
-        one, other = (target(block_devices(host), "AB"[n], *at) for n, at in enumerate(places))
+        one, other = (compared_directory(block_devices(host), "AB"[n], *at) for n, at in enumerate(places))
         assert "storage.mount-options" in {finding.id for finding in known_of(host, [one, other])}
         assert "storage.mount-options" not in {finding.id for finding in known_of(host, [one])}
         assert mounted in chosen(host, Options({})).suspects
@@ -134,7 +134,7 @@ async def test_no_space_is_one_line_and_refused() -> None:
         scenario = Storage()
         options: dict[str, Json] = {"dir": [mounted]}
         run = FakeRun(host=Host(), clock=Monotonic(), options=options, declared=scenario.options)
-        with pytest.raises(Refused, match="too little space") as refused:
+        with pytest.raises(RunRefused, match="too little space") as refused:
             await conduct(scenario, run)
         assert "\n" not in str(refused.value) and "name " in str(refused.value)
 
@@ -158,7 +158,7 @@ async def test_a_loop_device_without_direct_io_wins_nothing(tmp_path: Path) -> N
             ).plan
             for one in (Iosched(), Fstrim())
         ]
-    verdicts = run.of(ev.Verdict)
+    verdicts = run.of(ev.RunVerdict)
     assert [(v.verdict, v.ratio) for v in verdicts] == [("not applicable", None)] * 2
     assert all("loop" in (v.reason or "") for v in verdicts) and run.of(ev.Note)
     assert not alone.of(ev.Block)
@@ -178,7 +178,7 @@ async def test_bad_directories_are_refused_in_one_line(directory: str, said: str
     scenario = Storage()
     options: dict[str, Json] = {"dir": [directory]}
     run = FakeRun(host=Host(), clock=Monotonic(), options=options, declared=scenario.options)
-    with pytest.raises(Refused, match=said) as refused:
+    with pytest.raises(RunRefused, match=said) as refused:
         await conduct(scenario, run)
     assert "\n" not in str(refused.value)
     assert run.applied == []
@@ -202,7 +202,7 @@ def test_a_job_that_is_not_there_is_told_before_anything_is_measured(
 def test_the_least_budget_is_said(disk: str) -> None:
     pair = ["/var/tmp", disk]
     scenario = Storage()
-    with pytest.raises(Usage, match=r"give --budget (\d+)") as caught:
+    with pytest.raises(UsageError, match=r"give --budget (\d+)") as caught:
         scenario.prepare(Host(), run_of(scenario, pair, 3).options)
     need = int(str(caught.value).split("--budget ")[1].split()[0])
     assert scenario.prepare(Host(), run_of(scenario, pair, need).options).plan.measuring_s == need
@@ -220,5 +220,5 @@ def test_the_least_budget_is_said(disk: str) -> None:
 def test_wrong_requests_are_usage(options: dict[str, Json], said: str) -> None:
     scenario = Storage()
     run = FakeRun(host=Host(), options=options, declared=scenario.options)
-    with pytest.raises(Usage, match=said):
+    with pytest.raises(UsageError, match=said):
         scenario.prepare(Host(), run.options)

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scenarios.compare.effects import effects
-from scenarios.experiment.before_after import concluded
-from scenarios.experiment.carry_over import weighed
-from scenarios.experiment.sequential import Comparison
+from scenarios.experiment.before_after import conclude_before_after
+from scenarios.experiment.carry_over import restrict_word
+from scenarios.experiment.sequential import SequentialComparison
 from scenarios.experiment.statistics.least_squares import Coefficient as Line
 from scenarios.experiment.statistics.stats import Spread
-from scenarios.experiment.trend import MATTERS_A_ROUND, estimated
+from scenarios.experiment.trend import MATTERS_A_ROUND, trend_estimate
 from scenarios.verdict import verdict as rule
-from scenarios.verdict.verdict import Estimate, Why, Within, Word, decide, still
+from scenarios.verdict.verdict import EffectEstimate, IntervalWithin, UndecidedReason, Word, decide, hold_word
 from tests.fakes.streams.takes import take
 
 MARGIN = 0.05
@@ -28,24 +28,24 @@ SLOWER, FASTER, EQUAL, UNDECIDED = Word.SLOWER, Word.FASTER, Word.EQUAL, Word.UN
 
 
 def by_rule(effect: float, half: float) -> Word:
-    return decide(Estimate(effect, effect - half, effect + half, EDGE)).word
+    return decide(EffectEstimate(effect, effect - half, effect + half, EDGE)).word
 
 
 def by_groups(effect: float, half: float) -> Word:
     """Ten groups at the last look, whose interval is given."""
 
-    class Given(Comparison):
-        def spread(self, final: bool = False) -> Spread:
+    class Given(SequentialComparison):
+        def current_spread(self, final: bool = False) -> Spread:
             return Spread(effect, effect - half, effect + half)
 
     comparison = Given("A", "B", "IOPS", margin=MARGIN)
     for _ in range(10):
         comparison.add(effect)
-    return comparison.final().verdict
+    return comparison.final_verdict().verdict
 
 
 def by_idle_control(effect: float, half: float) -> Word:
-    return concluded(effect, effect - half, effect + half, 0.0, 60, MARGIN).verdict
+    return conclude_before_after(effect, effect - half, effect + half, 0.0, 60, MARGIN).verdict
 
 
 def by_rounds(effect: float, half: float) -> Word:
@@ -53,7 +53,7 @@ def by_rounds(effect: float, half: float) -> Word:
     scale = rule.margin_edge(0.01) / EDGE
     line = Line(effect * scale, half * scale / Line(0.0, 1.0, 8, 0.6, 1.0).half_width(0.01), 8, 0.6, 1.0)
     ends = [end / EDGE * MATTERS_A_ROUND for end in (effect - half, effect + half)]
-    return decide(estimated(line, (ends[0], ends[1]), 2, 2)).word
+    return decide(trend_estimate(line, (ends[0], ends[1]), 2, 2)).word
 
 
 def by_runs(effect: float, half: float) -> Word:
@@ -76,7 +76,7 @@ def beside_carry_over(effect: float, half: float) -> Word:
     ci95 = (math.exp(effect - half / 2), math.exp(effect + half / 2))
     bias = Spread(half / 4, 0.0, half / 2)
     said = SLOWER if effect < -EDGE else FASTER if effect > EDGE else EQUAL
-    return weighed(said, math.exp(effect), ci95, bias, MARGIN)
+    return restrict_word(said, math.exp(effect), ci95, bias, MARGIN)
 
 
 Caller: TypeAlias = Callable[[float, float], Word]
@@ -117,58 +117,66 @@ def test_everything_that_judges_judges_alike(caller: Caller, case: str) -> None:
 
 
 class Case(NamedTuple):
-    estimate: Estimate
+    estimate: EffectEstimate
     word: Word
-    why: Why = Why.DECIDED
+    why: UndecidedReason = UndecidedReason.DECIDED
 
 
-def _ordinary(effect: float, half: float) -> Estimate:
-    return Estimate(effect, effect - half, effect + half, 1.0)
+def _ordinary(effect: float, half: float) -> EffectEstimate:
+    return EffectEstimate(effect, effect - half, effect + half, 1.0)
 
 
-_FEW = Estimate(-3.0, -4.0, -1.5, 1.0, units=7, least=8)
-_EARLY = Estimate(-3.0, -4.0, -2.0, 1.0, units=8, least=4, last=False)
+_FEW = EffectEstimate(-3.0, -4.0, -1.5, 1.0, units=7, least=8)
+_EARLY = EffectEstimate(-3.0, -4.0, -2.0, 1.0, units=8, least=4, last=False)
 EXACT: dict[str, Case] = {
     "on the margin, no width": Case(_ordinary(-1.0, 0.0), EQUAL),
-    "the interval touches no effect": Case(_ordinary(-2.0, 2.0), UNDECIDED, Why.WIDE),
+    "the interval touches no effect": Case(_ordinary(-2.0, 2.0), UNDECIDED, UndecidedReason.WIDE),
     "the interval touches the margin": Case(_ordinary(-0.5, 0.5), EQUAL),
-    "no margin": Case(Estimate(-0.1, -0.2, -0.01, 0.0), SLOWER),
-    "nothing is known": Case(_ordinary(-3.0, math.inf), UNDECIDED, Why.WIDE),
-    "no estimate": Case(Estimate(math.nan, -0.1, 0.1, 1.0), UNDECIDED, Why.WIDE),
-    "no lower end": Case(Estimate(-3.0, math.nan, -2.0, 1.0), UNDECIDED, Why.WIDE),
-    "no upper end": Case(Estimate(0.0, -0.1, math.nan, 1.0), UNDECIDED, Why.WIDE),
+    "no margin": Case(EffectEstimate(-0.1, -0.2, -0.01, 0.0), SLOWER),
+    "nothing is known": Case(_ordinary(-3.0, math.inf), UNDECIDED, UndecidedReason.WIDE),
+    "no estimate": Case(EffectEstimate(math.nan, -0.1, 0.1, 1.0), UNDECIDED, UndecidedReason.WIDE),
+    "no lower end": Case(EffectEstimate(-3.0, math.nan, -2.0, 1.0), UNDECIDED, UndecidedReason.WIDE),
+    "no upper end": Case(EffectEstimate(0.0, -0.1, math.nan, 1.0), UNDECIDED, UndecidedReason.WIDE),
     "few units, all of the interval beyond the margin": Case(_FEW, SLOWER),
-    "few units, the interval touches the margin": Case(_FEW._replace(high=-1.0), UNDECIDED, Why.FEW),
-    "few units are never equal": Case(Estimate(0.0, -0.1, 0.1, 1.0, 7, 8), UNDECIDED, Why.FEW),
-    "as many units as needed": Case(Estimate(0.0, -0.1, 0.1, 1.0, 8, 8), EQUAL),
-    "seven units are few while looks follow": Case(
-        Estimate(0.0, -0.1, 0.1, 1.0, 7, 4, last=False), UNDECIDED, Why.FEW
+    "few units, the interval touches the margin": Case(
+        _FEW._replace(high=-1.0), UNDECIDED, UndecidedReason.TOO_FEW
     ),
-    "at the last look four may be enough": Case(Estimate(0.0, -0.1, 0.1, 1.0, 4, 4), EQUAL),
+    "few units are never equal": Case(
+        EffectEstimate(0.0, -0.1, 0.1, 1.0, 7, 8), UNDECIDED, UndecidedReason.TOO_FEW
+    ),
+    "as many units as needed": Case(EffectEstimate(0.0, -0.1, 0.1, 1.0, 8, 8), EQUAL),
+    "seven units are few while looks follow": Case(
+        EffectEstimate(0.0, -0.1, 0.1, 1.0, 7, 4, last=False), UNDECIDED, UndecidedReason.TOO_FEW
+    ),
+    "at the last look four may be enough": Case(EffectEstimate(0.0, -0.1, 0.1, 1.0, 4, 4), EQUAL),
     "before the last look": Case(_EARLY, SLOWER),
     "before the last look: just clearly": Case(_EARLY._replace(effect=-1.5 - BIT), SLOWER),
-    "before the last look: not quite clearly": Case(_EARLY._replace(effect=-1.5), UNDECIDED, Why.WIDE),
+    "before the last look: not quite clearly": Case(
+        _EARLY._replace(effect=-1.5), UNDECIDED, UndecidedReason.WIDE
+    ),
     "great noise: ends as far from no effect as asked": Case(
         _EARLY._replace(effect=-6.0, low=-10.0 - BIT, high=-2.0 - BIT), SLOWER
     ),
     "great noise: ends too near to no effect": Case(
-        _EARLY._replace(effect=-6.0, low=-10.0, high=-2.0), UNDECIDED, Why.WIDE
+        _EARLY._replace(effect=-6.0, low=-10.0, high=-2.0), UNDECIDED, UndecidedReason.WIDE
     ),
     "great noise at the last look": Case(
         _EARLY._replace(effect=-6.0, low=-10.0, high=-2.0, last=True), SLOWER
     ),
     "blocks agree just enough": Case(_ordinary(-3.0, 1.0)._replace(agree=0.95), SLOWER),
-    "blocks overlap": Case(_ordinary(-3.0, 1.0)._replace(agree=0.949), UNDECIDED, Why.OVERLAP),
-    "blocks overlap, and few units": Case(_FEW._replace(agree=0.9), UNDECIDED, Why.FEW),
+    "blocks overlap": Case(_ordinary(-3.0, 1.0)._replace(agree=0.949), UNDECIDED, UndecidedReason.OVERLAP),
+    "blocks overlap, and few units": Case(_FEW._replace(agree=0.9), UNDECIDED, UndecidedReason.TOO_FEW),
     "blocks overlap where nothing differs": Case(_ordinary(0.0, 0.1)._replace(agree=0.5), EQUAL),
     "another interval is within its margin": Case(
-        _ordinary(0.0, 4.0)._replace(within=Within(-0.1, 0.2, 0.2)), EQUAL
+        _ordinary(0.0, 4.0)._replace(within=IntervalWithin(-0.1, 0.2, 0.2)), EQUAL
     ),
     "another interval is not": Case(
-        _ordinary(0.0, 0.1)._replace(within=Within(-0.1, 0.21, 0.2)), UNDECIDED, Why.WIDE
+        _ordinary(0.0, 0.1)._replace(within=IntervalWithin(-0.1, 0.21, 0.2)), UNDECIDED, UndecidedReason.WIDE
     ),
     "another interval could have shown nothing": Case(
-        _ordinary(0.0, 0.1)._replace(within=Within(0.0, 0.0, 0.2, telling=False)), UNDECIDED, Why.WIDE
+        _ordinary(0.0, 0.1)._replace(within=IntervalWithin(0.0, 0.0, 0.2, telling=False)),
+        UNDECIDED,
+        UndecidedReason.WIDE,
     ),
 }
 
@@ -179,14 +187,14 @@ def test_on_the_boundaries(case: str) -> None:
 
 
 def test_one_group_tells_nothing() -> None:
-    comparison = Comparison("A", "B", "IOPS")
+    comparison = SequentialComparison("A", "B", "IOPS")
     comparison.add(-1.0, 0.01)
     assert comparison.at_look() is None
-    assert comparison.final().undecided and comparison.final().reason
+    assert comparison.final_verdict().is_undecided and comparison.final_verdict().reason
 
 
 @st.composite
-def _estimates(draw: st.DrawFn) -> Estimate:
+def _estimates(draw: st.DrawFn) -> EffectEstimate:
     """In eighths, so that sums and halves are exact, and often on a boundary. Another interval's margin is no wider
     than the effect's own: with a wider one a difference that was called is none when less is known of it.
     """
@@ -198,15 +206,15 @@ def _estimates(draw: st.DrawFn) -> Estimate:
     low, high = effect - eighths(0, 60), effect + eighths(0, 60)
     edge = eighths(0, 16)
     margin = st.integers(0, int(8 * edge)).map(lambda n: n / 8)
-    within = draw(st.none() | st.builds(Within, st.just(low), st.just(high), margin, st.booleans()))
-    return Estimate(
+    within = draw(st.none() | st.builds(IntervalWithin, st.just(low), st.just(high), margin, st.booleans()))
+    return EffectEstimate(
         effect, low, high, edge, draw(st.integers(0, 12)), draw(st.sampled_from([0, 4, 8])),
         draw(st.sampled_from([1.0, 0.95, 0.9])), draw(st.booleans()), within,
     )  # fmt: skip
 
 
-def _less_sure(e: Estimate, more: float) -> Iterator[Estimate]:
-    wider = None if e.within is None else Within(e.low - more, e.high + more, *e.within[2:])
+def _less_sure(e: EffectEstimate, more: float) -> Iterator[EffectEstimate]:
+    wider = None if e.within is None else IntervalWithin(e.low - more, e.high + more, *e.within[2:])
     yield e._replace(low=e.low - more, high=e.high + more, within=wider)
     yield e._replace(low=e.low - more, within=wider)
     yield e._replace(high=e.high + more, within=wider)
@@ -216,15 +224,15 @@ def _less_sure(e: Estimate, more: float) -> Iterator[Estimate]:
 
 
 @given(_estimates(), st.integers(0, 40))
-def test_with_less_known_no_verdict_is_surer(e: Estimate, eighths: int) -> None:
+def test_with_less_known_no_verdict_is_surer(e: EffectEstimate, eighths: int) -> None:
     word = decide(e).word
     for doubtful in _less_sure(e, eighths / 8):
         assert decide(doubtful).word in (word, UNDECIDED)
-        assert still(word, doubtful) is decide(doubtful).word
+        assert hold_word(word, doubtful) is decide(doubtful).word
 
 
 @given(_estimates())
-def test_exchanged_sides_mirror_it(e: Estimate) -> None:
+def test_exchanged_sides_mirror_it(e: EffectEstimate) -> None:
     within = None if e.within is None else e.within._replace(low=-e.within.high, high=-e.within.low)
     mirrored = decide(e._replace(effect=-e.effect, low=-e.high, high=-e.low, within=within))
     ruling = decide(e)
@@ -232,16 +240,18 @@ def test_exchanged_sides_mirror_it(e: Estimate) -> None:
 
 
 @given(_estimates(), st.integers(-20, 20))
-def test_another_unit_changes_nothing(e: Estimate, power: int) -> None:
+def test_another_unit_changes_nothing(e: EffectEstimate, power: int) -> None:
     scale = 2.0**power
-    within = None if e.within is None else Within(*(x * scale for x in e.within[:3]), e.within.telling)
+    within = (
+        None if e.within is None else IntervalWithin(*(x * scale for x in e.within[:3]), e.within.telling)
+    )
     scaled = [x * scale for x in e[:4]]
-    assert decide(Estimate(*scaled, *e[4:8], within)) == decide(e)
+    assert decide(EffectEstimate(*scaled, *e[4:8], within)) == decide(e)
 
 
 @given(_estimates())
-def test_what_is_decided_names_no_reason_and_what_is_not_names_one(e: Estimate) -> None:
+def test_what_is_decided_names_no_reason_and_what_is_not_names_one(e: EffectEstimate) -> None:
     ruling = decide(e)
-    assert ruling.decided == (ruling.word is not UNDECIDED) == (ruling.why is Why.DECIDED)
-    if ruling.word.differs:
+    assert ruling.is_decided == (ruling.word is not UNDECIDED) == (ruling.why is UndecidedReason.DECIDED)
+    if ruling.word.is_different:
         assert ruling.word is (FASTER if e.effect > 0 else SLOWER) and abs(e.effect) > e.edge

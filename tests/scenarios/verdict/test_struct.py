@@ -14,7 +14,7 @@ from scenarios.experiment.before_after import BeforeAfter
 from scenarios.verdict.verdict import GroupVerdict, Trend, Word, with_figures
 
 DEMOS = Path(__file__).parents[3] / "app/recording/demos"
-OPEN = ev.Verdict(t=3.0, workload="w", metric="m", baseline="A", variant="B", verdict=Word.NOT_MEASURED)
+OPEN = ev.RunVerdict(t=3.0, workload="w", metric="m", baseline="A", variant="B", verdict=Word.NOT_MEASURED)
 
 
 def test_recorded_lines_keep_every_field() -> None:
@@ -54,7 +54,7 @@ def test_recorded_lines_keep_every_field() -> None:
 )
 def test_an_event_takes_all_that_was_found_and_keeps_the_rest(found: GroupVerdict | BeforeAfter) -> None:
     event = with_figures(OPEN, found)
-    own = set(ev.Verdict.__struct_fields__) & set(found.__struct_fields__)
+    own = set(ev.RunVerdict.__struct_fields__) & set(found.__struct_fields__)
     assert own >= {"verdict", "ratio", "ci95", "smallest_effect", "alpha", "margin", "reason"}
     assert {name: getattr(event, name) for name in own} == {name: getattr(found, name) for name in own}
     assert (event.t, event.workload, event.metric) == (OPEN.t, OPEN.workload, OPEN.metric)

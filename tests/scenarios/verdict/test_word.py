@@ -37,18 +37,27 @@ def test_no_finding_and_no_view_names_a_word() -> None:
 @pytest.mark.parametrize(
     ("word", "asked"),
     [
-        ("slower", {"slower", "differs", "decided", "judged"}),
-        ("faster", {"faster", "differs", "decided", "judged"}),
-        ("no material difference", {"equal", "decided", "judged"}),
-        ("inconclusive", {"undecided", "judged"}),
+        ("slower", {"is_slower", "is_different", "is_decided", "is_judged"}),
+        ("faster", {"is_faster", "is_different", "is_decided", "is_judged"}),
+        ("no material difference", {"is_equal", "is_decided", "is_judged"}),
+        ("inconclusive", {"is_undecided", "is_judged"}),
         ("not applicable", set()),
-        ("not measured", {"not_measured"}),
+        ("not measured", {"is_not_measured"}),
     ],
 )
 def test_a_recorded_word_answers_the_questions(word: str, asked: set[str]) -> None:
     line = f'{{"type":"verdict","t":1,"workload":"w","metric":"IOPS","baseline":"A","variant":"B","verdict":"{word}"}}'
-    found = msgspec.json.decode(line, type=ev.Verdict)
-    questions = ("slower", "faster", "differs", "equal", "decided", "undecided", "judged", "not_measured")
+    found = msgspec.json.decode(line, type=ev.RunVerdict)
+    questions = (
+        "is_slower",
+        "is_faster",
+        "is_different",
+        "is_equal",
+        "is_decided",
+        "is_undecided",
+        "is_judged",
+        "is_not_measured",
+    )
     assert {name for name in questions if getattr(found, name)} == asked
     assert {name for name in questions if getattr(found.verdict, name)} == asked
     assert f"{found.verdict}" == word and found.verdict in set(Word)

@@ -21,15 +21,15 @@ from scenarios.where.call_paths import (
     Path,
     Paths,
     RunCalls,
-    _scaled,
-    compared,
-    paths,
+    _scale_paths,
+    compare_call_paths,
+    seconds_by_path,
 )
-from scenarios.where.results import CallPaths, Node, PathTree, differs_word
+from scenarios.where.results import CallNode, CallPaths, PathTree, differs_word
 
 
 class Named(Symbols):
-    def names(self, stack: object, files: object) -> tuple[str, ...]:
+    def frame_names(self, stack: object, files: object) -> tuple[str, ...]:
         return tuple(NAMES[place] for _, place in stack)  # type: ignore[attr-defined]
 
 
@@ -49,7 +49,7 @@ def calls(*stacks: tuple[str, tuple[int, ...], float], kernel: bool = True) -> C
 
 def test_chains_divide_what_is_exact_and_leave_the_plumbing_and_the_waits_for_children_out() -> None:
     of_run = calls((ON, (0, 1), 0.9), (OFF, (0, 2, 3), 1.0), (RUNNABLE, (0, 1), 1.0), (OFF, (0, 4), 5.0))
-    found = paths(RunCalls(of_run, 2.0, 1.5, 9.0), Named())
+    found = seconds_by_path(RunCalls(of_run, 2.0, 1.5, 9.0), Named())
     assert found == {
         (ROOTS[ON], "main", "work"): pytest.approx(2.0),
         (ROOTS[OFF], "main", "fsync"): pytest.approx(2.0),
@@ -58,12 +58,12 @@ def test_chains_divide_what_is_exact_and_leave_the_plumbing_and_the_waits_for_ch
 
 
 def test_without_the_kernels_part_its_time_is_one_box() -> None:
-    found = paths(RunCalls(calls((ON, (0, 1), 1.0), kernel=False), 2.0, 1.5, None), Named())
+    found = seconds_by_path(RunCalls(calls((ON, (0, 1), 1.0), kernel=False), 2.0, 1.5, None), Named())
     assert found == {(ROOTS[ON], "main", "work"): pytest.approx(1.5), (ROOTS[ON], NOT_IN_KERNEL): 0.5}
 
 
 def tree_of(groups: list[GroupPaths]) -> PathTree:
-    tree = compared("A", "B", groups, [calls()])
+    tree = compare_call_paths("A", "B", groups, [calls()])
     assert tree is not None
     return tree
 
@@ -89,7 +89,7 @@ def test_a_planted_function_is_named_and_its_callers_hold_it() -> None:
     functions = [node for node in tree.nodes if node.name.startswith("f")]
     assert max(functions, key=lambda node: abs(node.difference_s)).name == "f3"
     assert named["main"].baseline_s == pytest.approx(20.1, abs=0.5)
-    assert tree.depths() == [0, 1] + [2] * 20
+    assert tree.node_depths() == [0, 1] + [2] * 20
 
 
 def test_of_two_equal_sides_no_function_is_called_different_in_most_runs() -> None:
@@ -121,7 +121,7 @@ def test_folded_stacks_hold_all_of_each_side() -> None:
 
 
 def test_hostile_names_and_callers_are_drawn_and_no_markup() -> None:
-    bad = Node(
+    bad = CallNode(
         name="<script>;\x1b[2J&",
         up=5,
         baseline_s=1.0,
@@ -151,12 +151,12 @@ def test_a_tree_of_any_runs_stays_small_enough_for_a_recording() -> None:
 
 
 def test_one_group_is_no_difference() -> None:
-    assert compared("A", "B", [GroupPaths([{("on",): 1.0}], [{("on",): 2.0}])], []) is None
+    assert compare_call_paths("A", "B", [GroupPaths([{("on",): 1.0}], [{("on",): 2.0}])], []) is None
 
 
 @pytest.mark.parametrize(("total_s", "told"), [(2.0, 2.0), (0.5, 0.5), (3.5, 1.0), (0.2, 1.0), (None, 1.0)])
 def test_waits_are_scaled_to_what_is_known_and_not_blown_up(total_s: float | None, told: float) -> None:
-    assert _scaled({("waiting",): 1.0}, total_s) == {("waiting",): told}
+    assert _scale_paths({("waiting",): 1.0}, total_s) == {("waiting",): told}
 
 
 def test_a_function_of_less_than_a_hundredth_is_not_judged() -> None:

@@ -7,9 +7,9 @@ from random import Random
 import pytest
 
 from probes.bench.profile.symbols import Symbols
-from probes.bench.run.supervised import Locks
+from probes.bench.run.supervised import KernelLocks
 from scenarios.where import results
-from scenarios.where.locks import Wait, by_lock, kind_words, lock_table
+from scenarios.where.locks import LockWaitSample, kind_words, lock_table, waits_by_lock
 
 DIRECTORY, LOG = ("rwsem (write)", "path_openat"), ("spinlock", "xlog_commit")
 
@@ -17,11 +17,11 @@ DIRECTORY, LOG = ("rwsem (write)", "path_openat"), ("spinlock", "xlog_commit")
 def table(more: float, groups: int = 6) -> results.LockTable:
     rng = Random(1)
 
-    def run(seconds: float) -> dict[tuple[str, str], list[Wait]]:
+    def run(seconds: float) -> dict[tuple[str, str], list[LockWaitSample]]:
         noise = rng.gauss(1, 0.05)
         return {
-            DIRECTORY: [Wait(seconds * noise, ("path_openat",), ("do_unlinkat",))],
-            LOG: [Wait(0.2 * noise, ("xlog_commit",), ())],
+            DIRECTORY: [LockWaitSample(seconds * noise, ("path_openat",), ("do_unlinkat",))],
+            LOG: [LockWaitSample(0.2 * noise, ("xlog_commit",), ())],
         }
 
     found = lock_table("A", "B", [([run(0.1)] * 2, [run(0.1 + more)] * 2) for _ in range(groups)], 3)
@@ -59,12 +59,12 @@ def test_a_locks_kind_is_what_the_kernel_says(flags: int, kind: str) -> None:
 
 def test_the_place_is_who_wanted_the_lock(tmp_path: object) -> None:
     class Named(Symbols):
-        def names(self, stack: object, files: object) -> tuple[str, ...]:
+        def frame_names(self, stack: object, files: object) -> tuple[str, ...]:
             assert isinstance(stack, list)
             return tuple(
                 {1: "rwsem_down_write_slowpath", 2: "down_write", 3: "path_openat"}[at] for _, at in stack
             )
 
-    found = by_lock(Locks(lost=0, ways=((4, (1, 2, 3), (), 0.5, 3.0),)), Named())
+    found = waits_by_lock(KernelLocks(lost=0, ways=((4, (1, 2, 3), (), 0.5, 3.0),)), Named())
     assert list(found) == [("rwsem (write)", "path_openat")]
     assert found["rwsem (write)", "path_openat"][0].path == ("path_openat",)

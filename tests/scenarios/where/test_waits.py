@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from probes.bench.profile.syscall_names import names
-from probes.bench.profile.wait_samples import Wait
-from scenarios.where.waits import PLACE, kind_of, kinds, leading, waited, words
+from probes.bench.profile.syscall_names import system_call_names
+from probes.bench.profile.wait_samples import WaitSample
+from scenarios.where.waits import (
+    PLACE,
+    kind_of,
+    load_wait_kinds,
+    longest_calls,
+    summarise_waits,
+    words_for_wait,
+)
 
 
 @pytest.mark.parametrize(
@@ -34,27 +41,27 @@ from scenarios.where.waits import PLACE, kind_of, kinds, leading, waited, words
 )
 def test_each_has_its_kind(state: str, call: str, place: str, kind: str) -> None:
     assert kind_of(state, call, place) == kind
-    assert words(kind)
+    assert words_for_wait(kind)
 
 
 def test_all_kinds_of_one_name_have_the_same_words() -> None:
     by_id: dict[str, set[str]] = {}
-    for kind in kinds():
+    for kind in load_wait_kinds():
         by_id.setdefault(kind.id, set()).add(kind.words)
     assert len(by_id) >= 15 and all(len(told) == 1 for told in by_id.values())
 
 
 def test_samples_of_one_kind_go_together_with_their_calls() -> None:
-    number = {name: n for n, name in names().items()}
+    number = {name: n for n, name in system_call_names().items()}
     if not number:
         number = {"unlink": 87, "openat": 257, "fsync": 74}
     rows = [
-        Wait("D", number["fsync"], "jbd2_log_wait_commit", 3.0, 0.0),
-        Wait("D", number["fsync"], "jbd2_complete_transaction", 1.0, 0.0),
-        Wait("S", number["fsync"], "jbd2_log_wait_commit", 1.0, 0.5),
+        WaitSample("D", number["fsync"], "jbd2_log_wait_commit", 3.0, 0.0),
+        WaitSample("D", number["fsync"], "jbd2_complete_transaction", 1.0, 0.0),
+        WaitSample("S", number["fsync"], "jbd2_log_wait_commit", 1.0, 0.5),
     ]
-    first, second = waited(rows)
-    assert (first.what, first.hard, first.thread_s) == ("journal", True, 4.0)
+    first, second = summarise_waits(rows)
+    assert (first.cause_id, first.hard, first.thread_s) == ("journal", True, 4.0)
     assert (second.hard, second.alone_s) == (False, 0.5)
-    assert leading({"fsync": 8.0, "openat": 1.5, "write": 0.1, "": 3.0}) == ("fsync", "openat")
-    assert leading({"fsync": 9.5, "write": 0.5}) == ("fsync",)
+    assert longest_calls({"fsync": 8.0, "openat": 1.5, "write": 0.1, "": 3.0}) == ("fsync", "openat")
+    assert longest_calls({"fsync": 9.5, "write": 0.5}) == ("fsync",)

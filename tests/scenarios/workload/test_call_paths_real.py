@@ -29,7 +29,7 @@ pytestmark = pytest.mark.real("cpu")
 
 def perf_events() -> str:
     profile = CallProfile(sorted(os.sched_getaffinity(0)), set())
-    found, kernel = profile.result(), profile.kernel
+    found, kernel = profile.call_result(), profile.kernel
     profile.close()
     return "" if found is not None and kernel else "perf events with the kernel's part are not allowed here"
 
@@ -53,10 +53,10 @@ def measured(
     async def all_groups() -> None:
         for group in range(groups):
             for bench in benches:
-                await blocks.measure("command", bench.variant, bench.block, group=group)
+                await blocks.measure("command", bench.variant, bench.measure_block, group=group)
 
     asyncio.run(all_groups())
-    counted = blocks.counted("command")
+    counted = blocks.counted_blocks("command")
     waits = {(bench.variant, wall_s): found for bench in benches for wall_s, found in bench.waited.items()}
     found = split(counted, "A", "B", waits)
     assert found is not None

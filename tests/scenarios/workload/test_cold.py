@@ -76,13 +76,13 @@ def test_no_device_or_pipe_is_opened_behind_whatever_name(
 
 def test_a_folder_deeper_than_a_path_can_be_is_gone_through(tmp_path: Path) -> None:
     at = os.open(tmp_path, os.O_RDONLY)
-    for _ in range(drop_cache.MOST_DEPTH + 5):
+    for _ in range(drop_cache.MAX_DEPTH + 5):
         os.mkdir("d" * 20, dir_fd=at)
         below = os.open("d" * 20, os.O_RDONLY, dir_fd=at)
         os.close(at)
         at = below
     os.close(at)
-    assert list(drop_cache.files(looked_at(tmp_path))) == []
+    assert list(drop_cache.open_files_below(looked_at(tmp_path))) == []
 
 
 @needs(ROOT)

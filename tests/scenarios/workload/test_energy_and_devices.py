@@ -13,7 +13,7 @@ from probes.bench.measured import Measured
 from probes.bench.run import energy
 from probes.bench.run.supervised import JobRun
 from probes.host import Host
-from scenarios.experiment.load_schedule import compare
+from scenarios.experiment.load_schedule import measure_workload
 from scenarios.model import Options
 from scenarios.workload import request as asked
 from scenarios.workload.variant_bench import CPU, ENERGY, LEAST_J, WALL, values_of
@@ -41,13 +41,13 @@ class Burning:
     def __init__(self, variant: str, joules: float, clock: FakeClock, rng: random.Random) -> None:
         self.variant, self.joules, self.clock, self.rng = variant, joules, clock, rng
 
-    async def activate(self) -> None:
+    async def make_active(self) -> None:
         pass
 
-    async def quiesce(self) -> None:
+    async def wait_until_idle(self) -> None:
         pass
 
-    async def block(self, seconds: float) -> Measured:
+    async def measure_block(self, seconds: float) -> Measured:
         self.clock.advance(1.0)
         near = [1 + self.rng.gauss(0, 0.01) for _ in range(3)]
         values = {WALL: near[0], CPU: near[1], ENERGY: self.joules * near[2]}
@@ -60,13 +60,13 @@ def test_the_verdict_on_energy_where_rapl_is_there(
 ) -> None:
     if there:
         zone(tmp_path, "intel-rapl:0", "package-0", 5_000_000)
-    monkeypatch.setattr(asked, "readable", lambda: energy.readable(str(tmp_path)))
+    monkeypatch.setattr(asked, "is_readable", lambda: energy.is_readable(str(tmp_path)))
     wanted = asked.request(Options({"cmd": "true", "variant": ["A:", "B:"]}), "/")
     clock, rng = FakeClock(), random.Random(1)
     run = FakeRun(clock=clock)
     benches = [Burning("A", 30.0, clock, rng), Burning("B", 36.0, clock, rng)]
     verdicts, _ = asyncio.run(
-        compare(run, wanted.load, benches, budget_s=120.0, family=1, pairs=wanted.pairs)
+        measure_workload(run, wanted.load, benches, budget_s=120.0, family=1, pairs=wanted.pairs)
     )
     told = {verdict.metric: verdict.verdict for verdict in verdicts}
     alike = "no material difference"
@@ -86,13 +86,13 @@ def test_the_disks_below_a_run_move_everybodys_bytes(tmp_path: Path) -> None:
     captured(tmp_path, 100, 100)
     below = LeafBytes(Host(str(tmp_path)), ())
     below.begin()
-    assert below.moved() is None
+    assert below.bytes_moved() is None
     below.leaves = ("sda", "sdb")
     below.begin()
     captured(tmp_path, 150, 101)
-    assert below.moved() == BytesMoved(51 * 512, 102 * 512)
+    assert below.bytes_moved() == BytesMoved(51 * 512, 102 * 512)
     captured(tmp_path, 5, 101)
-    assert below.moved() is None  # it was taken out and put in again
+    assert below.bytes_moved() is None  # it was taken out and put in again
 
 
 def test_the_directories_that_a_variant_names(tmp_path: Path) -> None:

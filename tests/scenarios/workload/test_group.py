@@ -55,13 +55,13 @@ def test_what_a_group_counted_between_two_looks(tmp_path: Path) -> None:
     (tmp_path / "memory.events").write_text("low 0\nhigh 2\nmax 40\noom 0\noom_kill 0\n")
     refaults = "workingset_refault_anon {}\nworkingset_refault_file {}\n"
     (tmp_path / "memory.stat").write_text(f"anon 4096\npgsteal 10\n{refaults.format(3, 1)}")
-    before = group_counters.counted(str(tmp_path))
+    before = group_counters.read_counters(str(tmp_path))
     (tmp_path / "cpu.pressure").write_text(line.format(3_500_000))
     full = "full avg10=0.00 avg60=0.00 avg300=0.00 total=500007\n"
     (tmp_path / "memory.pressure").write_text(line.format(6_000_000).splitlines()[0] + f"\n{full}")
     (tmp_path / "memory.events").write_text("low 0\nhigh 3\nmax 50\noom 0\noom_kill 0\n")
     (tmp_path / "memory.stat").write_text(f"anon 4096\npgsteal 10\n{refaults.format(5, 5)}")
-    found = group_counters.since(before, group_counters.counted(str(tmp_path)))
+    found = group_counters.counters_since(before, group_counters.read_counters(str(tmp_path)))
     assert found["cpu_pressure_s"] == 2.5 and found["io_pressure_s"] is None
     assert found["swapped_in_bytes"] == 2 * group_counters._PAGE and found["reclaimed_bytes"] == 0
     assert found["memory_pressure_s"] == 1.0 and found["memory_full_s"] == 0.5
@@ -69,7 +69,9 @@ def test_what_a_group_counted_between_two_looks(tmp_path: Path) -> None:
 
 
 def test_a_group_without_the_memory_controller_counts_none_of_it(tmp_path: Path) -> None:
-    found = group_counters.since(group_counters.counted(str(tmp_path)), group_counters.counted(str(tmp_path)))
+    found = group_counters.counters_since(
+        group_counters.read_counters(str(tmp_path)), group_counters.read_counters(str(tmp_path))
+    )
     assert set(found.values()) == {None} and "limit_hits" in found
 
 

@@ -54,10 +54,10 @@ def difference(
     async def all_groups() -> None:
         for group in range(groups):
             for bench in (one, other):
-                await measured.measure("command", bench.variant, bench.block, group=group)
+                await measured.measure("command", bench.variant, bench.measure_block, group=group)
 
     asyncio.run(all_groups())
-    found = split(measured.counted("command"), one.variant, other.variant)
+    found = split(measured.counted_blocks("command"), one.variant, other.variant)
     assert found is not None
     return {part.name: part for part in found.parts}
 
@@ -263,4 +263,4 @@ def test_a_command_that_fails_half_the_time(tmp_path: Path) -> None:
     assert said and len(said) <= 6 and all("\n" not in text for text in said)
     found = [event.finding for event in run.of(ev.Found) if event.finding.id == "workload.failed"]
     assert len(found) == 1
-    assert not [v for v in run.of(ev.Verdict) if v.verdict in ("faster", "no material difference")]
+    assert not [v for v in run.of(ev.RunVerdict) if v.verdict in ("faster", "no material difference")]

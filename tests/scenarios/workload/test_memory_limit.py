@@ -56,8 +56,8 @@ def measured(one: dict[str, float], other: dict[str, float], noise: float = 0.02
     ]
 
 
-def verdict(word: str) -> ev.Verdict:
-    return ev.Verdict(t=0.0, workload="command", metric=WALL, baseline="A", variant="B", verdict=word)  # type: ignore[arg-type]
+def verdict(word: str) -> ev.RunVerdict:
+    return ev.RunVerdict(t=0.0, workload="command", metric=WALL, baseline="A", variant="B", verdict=word)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("swapped", "side"), [(False, "B"), (True, "A")])

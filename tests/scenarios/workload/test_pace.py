@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from probes.bench.measured import Measured
-from scenarios.experiment.load_schedule import compare
+from scenarios.experiment.load_schedule import measure_workload
 from scenarios.model import Options
 from scenarios.workload.request import request
 from scenarios.workload.variant_bench import CPU, WALL
@@ -18,13 +18,13 @@ class Lasting:
     def __init__(self, variant: str, seconds: float, clock: FakeClock) -> None:
         self.variant, self.seconds, self.clock = variant, seconds, clock
 
-    async def activate(self) -> None:
+    async def make_active(self) -> None:
         pass
 
-    async def quiesce(self) -> None:
+    async def wait_until_idle(self) -> None:
         pass
 
-    async def block(self, seconds: float) -> Measured:
+    async def measure_block(self, seconds: float) -> Measured:
         self.clock.advance(self.seconds)
         return Measured(seconds=self.seconds, values={WALL: self.seconds, CPU: 1.0}, operations=1)
 
@@ -36,7 +36,7 @@ def test_four_groups_of_unlike_runs_fit_where_they_do() -> None:
     run = FakeRun(clock=clock)
     benches = [Lasting("disk", 18.0, clock), Lasting("memory", 6.0, clock)]
     verdicts, _ = asyncio.run(
-        compare(run, wanted.load, benches, budget_s=220.0, family=1, pairs=wanted.pairs)
+        measure_workload(run, wanted.load, benches, budget_s=220.0, family=1, pairs=wanted.pairs)
     )
     assert {verdict.metric: (verdict.verdict, verdict.groups) for verdict in verdicts} == {
         WALL: ("faster", 4),

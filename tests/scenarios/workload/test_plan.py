@@ -10,7 +10,7 @@ import pytest
 from probes.host import Host
 from probes.secrecy.secrets import digest
 from probes.types import Absent
-from scenarios.model import Options, Usage
+from scenarios.model import Options, UsageError
 from scenarios.registry import load
 from scenarios.workload.plan import left_out
 from scenarios.workload.request import request
@@ -56,7 +56,7 @@ def test_private_tells_digests_of_values_and_commands(tmp_path: Path) -> None:
     assert [text[:7] for text in plan.commands] == ["sha256:"] * 3
     bad = tmp_path / "jobs.toml"
     bad.write_text('cmd = "/nonexistent/tiger7"\n[[variant]]\nname = "a"\n[[variant]]\nname = "b"\n')
-    with pytest.raises(Usage) as why:
+    with pytest.raises(UsageError) as why:
         scenario.prepare(Host(), Options({"file": str(bad), "private": True}, scenario.options))
     assert "tiger7" not in str(why.value) and "--private" in str(why.value)
 

@@ -59,7 +59,7 @@ class Treated(CommandVariantBench):
 
     order: list[str]
 
-    async def block(self, seconds: float = 0.0) -> Measured:
+    async def measure_block(self, seconds: float = 0.0) -> Measured:
         self.order.append("run")
         failed = len(self.order) == 5
         return Measured(seconds=1.0, values={} if failed else {WALL: 1.0}, operations=1)

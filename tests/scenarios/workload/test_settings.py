@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from probes.action import Action
-from scenarios.experiment.schedule.switch import setting
-from scenarios.model import Applied, Refused
+from scenarios.experiment.schedule.switch import attribute_change
+from scenarios.model import Applied, RunRefused
 from scenarios.workload.settings import Stay, _sysctl, read
 from tests.fakes.run import FakeRun
 
@@ -34,7 +34,7 @@ def test_each_variant_meets_its_own_and_the_others_the_hosts(tmp_path: Path) -> 
     one, other = tmp_path / "one", tmp_path / "other"
     one.write_text("1\n")
     other.write_text("none [bfq]\n")
-    a, b = setting(str(one), "1", "7", risk=""), setting(str(other), "bfq", "none", risk="")
+    a, b = attribute_change(str(one), "1", "7", risk=""), attribute_change(str(other), "bfq", "none", risk="")
 
     async def stays() -> list[tuple[str, str]]:
         seen = []
@@ -53,12 +53,12 @@ def test_what_somebody_else_changes_is_not_measured(tmp_path: Path) -> None:
     path.write_text("1\n")
 
     async def changed() -> None:
-        async with Stay(Writes(), (setting(str(path), "1", "7", risk=""),)) as stay:
+        async with Stay(Writes(), (attribute_change(str(path), "1", "7", risk=""),)) as stay:
             await stay.to(())
             path.write_text("3\n")
             stay.check()
 
-    with pytest.raises(Refused, match="is 3 where 1 was in force"):
+    with pytest.raises(RunRefused, match="is 3 where 1 was in force"):
         asyncio.run(changed())
 
 

@@ -58,7 +58,9 @@ def test_the_planted_part_is_named_with_its_interval() -> None:
     assert sum(part.difference_s for part in found.parts[1:]) == pytest.approx(parts[WALL].difference_s)
     assert len(sentences(found)) == 8
     for word, severity in (("inconclusive", "notice"), ("no material difference", "ok")):
-        verdict = ev.Verdict(t=1.0, workload="command", metric=WALL, baseline="A", variant="B", verdict=word)
+        verdict = ev.RunVerdict(
+            t=1.0, workload="command", metric=WALL, baseline="A", variant="B", verdict=word
+        )
         told = undecided(verdict, found)
         assert told.severity == severity and len(told.evidence) == 8, (
             "the parts are kept where the whole is open"

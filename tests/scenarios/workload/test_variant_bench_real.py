@@ -46,7 +46,7 @@ def competitors(cpu: int, count: int) -> Iterator[None]:
 
 def runs(bench: CommandVariantBench, count: int = 1) -> list[Measured]:
     async def all_of_them() -> list[Measured]:
-        return [await bench.block() for _ in range(count)]
+        return [await bench.measure_block() for _ in range(count)]
 
     return asyncio.run(all_of_them())
 
@@ -63,12 +63,12 @@ def test_a_competitor_shows_as_waiting_for_a_cpu(supervisors: Supervisors) -> No
 
     async def groups() -> None:
         for group in range(3):
-            await measured.measure("command", "free", free.block, group=group)
+            await measured.measure("command", "free", free.measure_block, group=group)
             with competitors(cpu, 4):
-                await measured.measure("command", "busy", busy.block, group=group)
+                await measured.measure("command", "busy", busy.measure_block, group=group)
 
     asyncio.run(groups())
-    found = split(measured.counted("command"), "free", "busy")
+    found = split(measured.counted_blocks("command"), "free", "busy")
     assert found is not None and WAITING not in found.unknown
     parts = {part.name: part for part in found.parts}
     assert max(found.parts[1:], key=lambda part: part.difference_s).name == WAITING

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.model import Options, Usage
+from scenarios.model import Options, UsageError
 from scenarios.workload.group import Score
 from scenarios.workload.request import request
 from scenarios.workload.variants import job
@@ -72,7 +72,7 @@ def test_all_words_of_a_variant(tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_variant_is_refused_in_one_line(text: str) -> None:
-    with pytest.raises(Usage) as why:
+    with pytest.raises(UsageError) as why:
         job(text, "true", "/")
     assert str(why.value) and "\n" not in str(why.value)
 
@@ -88,7 +88,7 @@ def test_a_file_says_the_same_as_the_command_line(tmp_path: Path) -> None:
         Options({"cmd": "true", "cwd": "/", "at-most": 5.0, "variant": ["a: TMPDIR=/x", "b: nice=3"]}), "/tmp"
     )
     assert from_file == typed and typed.pairs == [("a", "b")]
-    with pytest.raises(Usage, match="give it once"):
+    with pytest.raises(UsageError, match="give it once"):
         request(Options({"file": str(file), "cmd": "true"}), "/tmp")
 
 
@@ -115,7 +115,7 @@ def test_a_file_says_the_same_as_the_command_line(tmp_path: Path) -> None:
 def test_a_bad_file_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "jobs.toml"
     file.write_text(text)
-    with pytest.raises(Usage) as why:
+    with pytest.raises(UsageError) as why:
         request(Options({"file": str(file)}), "/")
     assert "\n" not in str(why.value)
 
@@ -151,7 +151,7 @@ def test_a_file_has_bytes_and_files_to_drop_in_the_words_of_the_command_line(tmp
     ],
 )
 def test_a_bad_request_is_refused(values: dict[str, str]) -> None:
-    with pytest.raises(Usage) as why:
+    with pytest.raises(UsageError) as why:
         request(Options(values), "/")
     assert "\n" not in str(why.value)
 

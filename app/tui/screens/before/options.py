@@ -16,14 +16,14 @@ from app.tui.screens.base import Base
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker, PickerRow
 from probes.types import Json
-from scenarios.events import Offer
+from scenarios.events import ScenarioOffer
 from scenarios.plan import Option
 
 
 class Asking(Protocol):
     """The plan whose options are listed; `ask_option` asks for a value of one."""
 
-    offer: Offer
+    offer: ScenarioOffer
     values: dict[str, Json]
 
     def ask_option(self, option: Option) -> None: ...

@@ -27,8 +27,8 @@ from app.tui.widgets.panel import Box, Panel
 from app.tui.widgets.reader import Reader
 from probes import units
 from probes.types import Json
-from scenarios.events import Offer
-from scenarios.option_value import arguments
+from scenarios.events import ScenarioOffer
+from scenarios.option_value import command_arguments
 from scenarios.plan import Option, Plan
 
 AROUND = 2  # lines of head and keys
@@ -100,7 +100,7 @@ class PlanScreen(Base):
     title_words = "plan"
 
     def __init__(
-        self, offer: Offer, values: dict[str, Json], *, propose: Proposal | None = None, ask: str = ""
+        self, offer: ScenarioOffer, values: dict[str, Json], *, propose: Proposal | None = None, ask: str = ""
     ) -> None:
         """`propose` gives the options anew for as long as the host is read and the user has set none; `ask`: the option
         that is asked for at once."""
@@ -200,7 +200,7 @@ class PlanScreen(Base):
     def _replan(self) -> None:
         if self._child is not None:
             self._child.close()
-        asked = [self.offer.id, *arguments(self.values, self.offer.options)]
+        asked = [self.offer.id, *command_arguments(self.values, self.offer.options)]
         self._child = None if self.missing else planner(asked)
         self.shell.draw()  # the list of options may be on top
 
@@ -245,7 +245,7 @@ class PlanScreen(Base):
             return planning_lines(self.offer, width)
         if self._exact:
             return exact_lines(plan, width)
-        chosen = " ".join(arguments(self.values, self.offer.options))
+        chosen = " ".join(command_arguments(self.values, self.offer.options))
         if self.has_class("-wide") and self.has_class("-high") and not self.has_class("-broad"):
             warned = [ALONE] if self.alone else []
             room = self.app.size.height - AROUND - (self.busy is not None)
@@ -271,7 +271,7 @@ class PlanScreen(Base):
 
     def _command(self) -> str:
         return pasted(
-            shlex.join(["hostdx", "run", self.offer.id, *arguments(self.values, self.offer.options)])
+            shlex.join(["hostdx", "run", self.offer.id, *command_arguments(self.values, self.offer.options)])
         )
 
     def action_copy(self) -> None:
@@ -314,7 +314,7 @@ class PlanScreen(Base):
                 f"{self.busy.scenario} is measuring; a follows it, this can start when it has ended"
             )
             return
-        self.shell.start_run(self.offer.id, arguments(self.values, self.offer.options), plan)
+        self.shell.start_run(self.offer.id, command_arguments(self.values, self.offer.options), plan)
 
     def set_option(self, option: Option, words: str) -> None:
         self._propose = None

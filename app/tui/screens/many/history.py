@@ -25,7 +25,7 @@ from probes.units import counted, percent
 from scenarios.compare.effects import of_metric
 from scenarios.nights.findings import changed, named, sized, suspects
 from scenarios.nights.history import History, LoadNights, Slowdown, Turn
-from scenarios.results.document import Axis, Document, Series
+from scenarios.results.document import Axis, ChartSeries, ReportDocument
 
 _CHANGED = "↓"
 _TAIL = 30  # cells right of the lines
@@ -156,7 +156,7 @@ class LoadCourse(Panel):
             nights["▲" if slow is not None and night >= slow else "●"].append(
                 (night - first + 1, 100 * ratio)
             )
-        series = [Series(mark, tuple(points)) for mark, points in nights.items() if points]
+        series = [ChartSeries(mark, tuple(points)) for mark, points in nights.items() if points]
         low, high = min(100 * ratio for _, ratio in ratios), max(100 * ratio for _, ratio in ratios)
         y = Axis(STEP * math.floor(min(low, 99) / STEP), STEP * math.ceil(max(high, 101) / STEP))
         rows = plot(series, width - 4, height - 2, Axis(0.0, last - first + 1.0), y)
@@ -207,7 +207,7 @@ class HistoryScreen(Base):
             if outcome.error:
                 self.shell.say(clean(outcome.error))
             elif self.in_use:
-                document = msgspec.json.decode(outcome.output, type=Document)
+                document = msgspec.json.decode(outcome.output, type=ReportDocument)
                 self.app.push_screen(ReportScreen(f"{clean(self._found.host)}-nights", document))
 
         hostdx(self, ["history", "--format", "document", "--", *self._of], show)

@@ -6,7 +6,7 @@ from app.lines import Line, crop, ruled, text, wrapped
 from app.recording.answers import items
 from app.recording.session import Session
 from app.report.results.checkup import sign_of
-from scenarios.finding import NextStep
+from scenarios.finding import SuggestedStep
 from scenarios.results.result import Item
 
 MOST_BRIEF = 2  # lines of an item where there is not room for all of them
@@ -31,7 +31,7 @@ def checkup_lines(session: Session, width: int, room: int = 1000, *, headed: boo
 
 def _item(one: Item, width: int, most: int, *, first: bool) -> list[Line]:
     """`most` lines of its words; where that is not all of them, only the first item says what is next, and shortly."""
-    rows = wrapped(one.line, width - 2, "text", hang=3)
+    rows = wrapped(one.ranked_line, width - 2, "text", hang=3)
     if len(rows) > most:
         first_of_rest, *others = rows[most - 1 :]
         rest = [*first_of_rest, *((f" {part.lstrip()}", role) for row in others for part, role in row)]
@@ -49,11 +49,11 @@ def _item(one: Item, width: int, most: int, *, first: bool) -> list[Line]:
     return out
 
 
-def _step(step: NextStep, width: int, indent: str) -> list[Line]:
-    words = f"next: {clean(step.priced)}"
-    if len(step.commands) == 1 and len(indent) + len(words) + len(pasted(step.command)) + 2 <= width:
+def _step(step: SuggestedStep, width: int, indent: str) -> list[Line]:
+    words = f"next: {clean(step.title_with_price)}"
+    if len(step.all_commands) == 1 and len(indent) + len(words) + len(pasted(step.command)) + 2 <= width:
         return [[(f"{indent}{words}  ", "dim"), (clean(pasted(step.command)), "accent")]]
     rows = wrapped(words, width, "dim", indent=len(indent), hang=2)
-    for command in step.commands:
+    for command in step.all_commands:
         rows += wrapped(pasted(command), width, "accent", indent=len(indent) + 2, hang=2)
     return rows

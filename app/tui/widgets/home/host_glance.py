@@ -83,7 +83,7 @@ def _counted(kinds: list[str], word: str) -> str:
 def _disks(session: Session) -> list[tuple[str, str]]:
     found = []
     for fact in session.facts.values():
-        kind, disk = fact.device
+        kind, disk = fact.subject_kind_and_name
         if kind == "disk" and fact.name == "transport":
             how = value_words(fact.value)
             if how in _NOT_DISKS or fact_words(session, fact.subject, "kind") not in ("", "disk"):
@@ -95,7 +95,11 @@ def _disks(session: Session) -> list[tuple[str, str]]:
 
 def _cards(session: Session) -> list[tuple[str, str]]:
     """With the speed, else the driver."""
-    cards = {f.subject: f.device[1] for f in session.facts.values() if f.device[0] == "nic"}
+    cards = {
+        f.subject: f.subject_kind_and_name[1]
+        for f in session.facts.values()
+        if f.subject_kind_and_name[0] == "nic"
+    }
     return [
         (clean(name), fact_words(session, subject, "speed") or fact_words(session, subject, "driver"))
         for subject, name in cards.items()

@@ -49,7 +49,7 @@ def _devices(session: Session, group: str) -> dict[str, list[str]]:
     """A group's devices, each with its facts in the order in which they are told."""
     found: dict[str, dict[str, str]] = {}
     for fact in session.facts.values():
-        kind, device = fact.device
+        kind, device = fact.subject_kind_and_name
         if kind != group or fact.name not in _TOLD[group] or (fact.value == "none" and group == "cgroup"):
             continue
         sold = fact.name == "size" and isinstance(fact.value, int)

@@ -12,7 +12,7 @@ from app.tui.questions import asked, card_for, questions
 from app.tui.widgets.picker import Picker, PickerRow
 from probes.units import counted
 from scenarios.card import Card, card_of
-from scenarios.events import Offer, Pulse
+from scenarios.events import Pulse, ScenarioOffer
 from scenarios.finding import LOUD, Finding
 
 ASKED = "?"  # begins the key of a question's row
@@ -33,7 +33,7 @@ class Seen(NamedTuple):
     """What is known of a complaint before anything is measured: findings of triage that its scenario would prove (all
     that is loud, for the one that looks at the whole host), how busy its disk is, and the last run's answer."""
 
-    offer: Offer
+    offer: ScenarioOffer
     found: tuple[Finding, ...]
     last: Example | None
     busy: str = ""
@@ -56,7 +56,7 @@ class Seen(NamedTuple):
         return (f"asks {', '.join(asked)}" if asked else "–"), "dim"
 
 
-def seen_of(card: Card, offer: Offer, session: Session, known: Known, pulse: Pulse | None) -> Seen:
+def seen_of(card: Card, offer: ScenarioOffer, session: Session, known: Known, pulse: Pulse | None) -> Seen:
     loud = [f for f in session.worst_first if f.severity != "ok"]
     whole = card.role == "whole"
     found = tuple(f for f in loud if (f.severity in LOUD if whole else f.prove == card.id))
@@ -130,7 +130,7 @@ class ScenarioList(Picker):
         out, answering = [], set()
         for question in questions(session.offers):
             card = card_for(question, session, pulse)
-            empty = Offer(t=0.0, id=card.id, title="", question="", takes_s=0.0)
+            empty = ScenarioOffer(t=0.0, id=card.id, title="", question="", takes_s=0.0)
             seen = seen_of(card, offers.get(card.id) or empty, session, known, pulse)
             ids = " ".join(card.id for card in question.cards)
             words = f"{question.key} {question.words} {ids} {_words(seen.offer)}"
@@ -153,5 +153,5 @@ def _row(key: str, digit: str, said: str, searched: str, seen: Seen) -> PickerRo
     return PickerRow(key, line, searched, partial(_question, seen), whole)
 
 
-def _words(offer: Offer) -> str:
+def _words(offer: ScenarioOffer) -> str:
     return f"{offer.id} {offer.title} {offer.answers} {offer.question} {offer.blocked}"

@@ -9,7 +9,7 @@ from app.recording.session import Session
 from app.recording.values import counts
 from app.report.figures.plot import nice_axis, plot
 from probes import units
-from scenarios.results.document import Axis, Series
+from scenarios.results.document import Axis, ChartSeries
 
 ROLES = ("a", "b", "c", "d")
 _WINDOWS = (10, 20, 40, 60, 90, 120, 180, 240, 360, 480, 720, 960, 1440, 1800, 3600, 7200, 14400, 86400)
@@ -120,7 +120,7 @@ def plot_lines(session: Session, width: int, height: int, workload: str) -> list
     now = session.ended is None and workload == session.workload
     unit = _unit(session, workload)
     last = {v: f" {units.amount(points[v][-1][1], unit)}" if now else "" for v in shown}
-    series = [Series(mark, tuple(points[v])) for v, (mark, _) in shown.items()]
+    series = [ChartSeries(mark, tuple(points[v])) for v, (mark, _) in shown.items()]
     y = nice_axis([value for some in points.values() for _, value in some])
     title: Line = [
         (clean(_title(session, what, workload)), "strong"),

@@ -14,7 +14,7 @@ def remark_lines(session: Session, width: int, most: int) -> list[Line]:
     rows: list[tuple[float, Line]] = []
     for guard in session.guards:
         role: str = guard.severity
-        rows.append((guard.t, [(f"{SIGNS[role]} ", role), (guard.sentence, "text")]))
+        rows.append((guard.t, [(f"{SIGNS[role]} ", role), (guard.guard_sentence, "text")]))
     for event in session.actions.values():
         changed = event.action.kind == "attribute"
         if not changed and event.state in ("applied", "reverted"):

@@ -6,7 +6,7 @@ from app.recording.session import Session
 from app.report.figures.plot import plot
 from app.report.results import command_timeline as timeline
 from app.tui.widgets.measuring.block_plot import label, seconds_below, variants
-from scenarios.results.document import Series
+from scenarios.results.document import ChartSeries
 
 _NAME, _FIRST, _CELL = 15, 12, 10
 _NOTHING = "no samples inside the runs: a run is sampled once a second, and has to take 3 s at least"
@@ -22,7 +22,7 @@ def inside_lines(session: Session, at: int, width: int, height: int) -> list[Lin
     shown = {v: mark for v, mark in marks.items() if v in found}
     middles = {v: timeline.middle(runs) for v, runs in found.items()}
     x, y = timeline.axes([points for runs in found.values() for points in runs])
-    series = [Series(mark, tuple(middles[v])) for v, (mark, _) in shown.items()]
+    series = [ChartSeries(mark, tuple(middles[v])) for v, (mark, _) in shown.items()]
     below = _figures(session, field, found, shown, width)
     room = max(5, height - len(below) - 2)
     rows = plot(series, width, room, x, y)

@@ -31,7 +31,7 @@ from app.tui.widgets.measuring.standing import Standing, pairs_of, planned_words
 from app.tui.widgets.measuring.times import Times
 from probes import units
 from probes.units import Quantity, brief
-from scenarios.experiment.wording import titled
+from scenarios.experiment.wording import title_of_workload
 from scenarios.plan import Workload
 
 LEAST, LEAST_WIDTH = 6, 36  # lines and cells of a card
@@ -47,7 +47,7 @@ DrawMore: TypeAlias = Callable[[int], list[Line]]
 
 
 def title(load: Workload) -> str:
-    return clean(titled(load.title, control=load.control))
+    return clean(title_of_workload(load.title, control=load.control))
 
 
 def state(session: Session, load: Workload, found: Sequence[Standing]) -> tuple[Line, bool]:
@@ -56,7 +56,7 @@ def state(session: Session, load: Workload, found: Sequence[Standing]) -> tuple[
     step = session.steps.get(load.id)
     open_ones = [one for one in found if one.verdict is None]
     if found and not open_ones:
-        sign = "✓" if all(one.verdict and one.verdict.decided for one in found) else "?"
+        sign = "✓" if all(one.verdict and one.verdict.is_decided for one in found) else "?"
         one = found[0]
         words = (
             short_size(one.verdict, one.words) if len(found) == 1 and one.verdict else f"{len(found)} pairs"
@@ -127,14 +127,14 @@ def briefer(session: Session, load: Workload) -> list[str]:
     others = [clean(one.title) for one in session.workloads if one.id != load.id]
     names = clauses(load.title)
     told = [one for n, one in enumerate(names) if not n or not any(other.startswith(one) for other in others)]
-    return [titled(one, control=load.control) for one in told]
+    return [title_of_workload(one, control=load.control) for one in told]
 
 
 def _brief(said: Line, found: Sequence[Standing]) -> Line:
     """`✓ 26.9 × ◂`: the mark, and of a difference its size and direction."""
     mark, role = said[0]
     verdict = found[0].verdict if len(found) == 1 else None
-    if verdict is not None and verdict.differs and verdict.ratio:
+    if verdict is not None and verdict.is_different and verdict.ratio:
         size = units.effect(verdict.ratio, ("◂", "▸"))
         return [(f"✓ {size}", role)]
     return [(mark[:1], role)] if mark[:1] in _MARKS else []
@@ -178,7 +178,7 @@ def _pairs(found: Sequence[Standing], width: int) -> list[Line]:
             whole: Line = [(f"{one.name}  ", "text"), (one.words, one.role), (f"  {one.figures}", "dim")]
             out.append(crop(whole if cells(whole) <= width else whole[:2], width))
         elif one.figures:
-            way = one.verdict is not None and one.verdict.differs and one.verdict.ratio
+            way = one.verdict is not None and one.verdict.is_different and one.verdict.ratio
             figures = f"{one.figures} {units.direction(way)}" if way else one.figures
             words = f"95 % CI {figures}" if one.bar else figures
             out.append(crop(text(words if len(words) <= width else one.figures, "dim"), width))

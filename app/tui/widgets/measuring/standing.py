@@ -9,7 +9,7 @@ from app.report.verdict_style import role_of
 from app.report.wording import load_title, measured, metric_title, too_few, workload_title
 from probes import units
 from scenarios import events as ev
-from scenarios.experiment.wording import effect_cells, titled
+from scenarios.experiment.wording import effect_cells, title_of_workload
 from scenarios.plan import Workload
 from scenarios.results.document import Bar
 from scenarios.verdict.verdict import OPEN, Word
@@ -26,7 +26,7 @@ class Standing(NamedTuple):
     figures: str
     role: str
     bar: Bar | None = None
-    verdict: ev.Verdict | None = None
+    verdict: ev.RunVerdict | None = None
 
 
 def margin_of(session: Session) -> float:
@@ -64,7 +64,7 @@ def standings(session: Session, workload: str) -> list[Standing]:
     return out
 
 
-def _judged(session: Session, verdict: ev.Verdict, name: str) -> Standing:
+def _judged(session: Session, verdict: ev.RunVerdict, name: str) -> Standing:
     if not measured(verdict):
         return Standing(name, str(verdict.verdict), clean(verdict.reason or ""), "unknown", None, verdict)
     if few := too_few(session, verdict):
@@ -77,7 +77,7 @@ def _judged(session: Session, verdict: ev.Verdict, name: str) -> Standing:
     return Standing(name, words, figures, role_of(verdict), bar, verdict)
 
 
-def _so_far(session: Session, estimate: ev.Estimate, name: str, furthest: int) -> Standing:
+def _so_far(session: Session, estimate: ev.RunningEstimate, name: str, furthest: int) -> Standing:
     """No direction before the interval allows one, and no interval before the first look at it."""
     load = session.load(estimate.workload)
     least = load.min_groups if load is not None else 1
@@ -97,7 +97,7 @@ def _so_far(session: Session, estimate: ev.Estimate, name: str, furthest: int) -
     )
     if decided:
         words = f"{units.effect(estimate.ratio)}, decided"
-    title = titled(title_of(session, estimate.workload), control=load is not None and load.control)
+    title = title_of_workload(title_of(session, estimate.workload), control=load is not None and load.control)
     bar = Bar(title + (f", {name}" if name else ""), estimate.ratio, interval, OPEN, words)
     return Standing(name, words, figures, "dim" if early else "strong", bar)
 

@@ -23,55 +23,55 @@ _MODE = 0o600
 STRETCH = 256  # names between two looks at the clock
 # Buffers that records are written from. ior has one, which stays in a core's cache; from 89 of them, 4 MiB, a record of
 # 47,008 bytes took 10 % more CPU. Of five a page's content comes again after 640 records.
-FEW = 5
+RECORD_BUFFERS = 5
 
 
-def prepared(
+def prepare_corner(
     spec: Spec, turns: Iterator[loops.Buffers], buffers: loops.Buffers
 ) -> tuple[
     Callable[[Iterator[int], int, loops.Note], int], Callable[[int], None], Callable[[int], Iterator[int]]
 ]:
     """As `operations.prepared`: the loop, what is done after it, and the numbers of the operations."""
-    what, counting = spec["corner"], itertools.count()
-    own = _opened(spec)
-    if what == "write":
-        turns = itertools.cycle(list(itertools.islice(turns, FEW)))
-    names = [os.fsencode(name) for name in names_of(spec)] if what not in ("write", "read", "find") else []
-    if what == "write" and spec["first"] == 0:
+    phase, counting = spec["corner"], itertools.count()
+    own = _open_targets(spec)
+    if phase == "write":
+        turns = itertools.cycle(list(itertools.islice(turns, RECORD_BUFFERS)))
+    names = [os.fsencode(name) for name in names_of(spec)] if phase not in ("write", "read", "find") else []
+    if phase == "write" and spec["first"] == 0:
         os.ftruncate(own[0], 0)  # every block writes a new file
 
-    def loop(offsets: Iterator[int], stop: int, note: loops.Note) -> int:
-        if what == "find":
+    def run_loop(offsets: Iterator[int], stop: int, note: loops.Note) -> int:
+        if phase == "find":
             return _find(spec, own, offsets, note)
         if names:
-            with _within(own[0]):
-                return _each_name(spec, _call(spec, turns, buffers), names, offsets, stop, note)
-        step = _step(spec, own[0], turns, buffers)
-        ended = loops.any_operation(step, offsets, stop, note, spec["stretch"])
-        if ended and what == "write":
+            with _inside_directory(own[0]):
+                return _each_name(spec, _name_call(spec, turns, buffers), names, offsets, stop, note)
+        step = _record_step(spec, own[0], turns, buffers)
+        ended = loops.run_operation(step, offsets, stop, note, spec["stretch"])
+        if ended and phase == "write":
             os.fsync(own[0])
             ended = time.perf_counter_ns()
         return ended
 
-    def finish(done: int) -> None:
+    def close_files(done: int) -> None:
         for fd in own:
             os.close(fd)
-        if what == "delete":
+        if phase == "delete":
             with contextlib.suppress(OSError):  # whoever comes last
                 os.rmdir(spec["folders"][0], dir_fd=spec["fds"][0])
 
-    return loop, finish, lambda count: itertools.islice(counting, count)
+    return run_loop, close_files, lambda count: itertools.islice(counting, count)
 
 
-def _opened(spec: Spec) -> list[int]:
+def _open_targets(spec: Spec) -> list[int]:
     """The file once more, or the directories below `fds[0]`."""
-    what, fd = spec["corner"], spec["fds"][0]
-    if what == "write":
+    phase, fd = spec["corner"], spec["fds"][0]
+    if phase == "write":
         return [os.dup(fd)]
-    if what == "read":
+    if phase == "read":
         direct = fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_DIRECT
         return [os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC | direct)]
-    if what == "create":
+    if phase == "create":
         with contextlib.suppress(FileExistsError):
             os.mkdir(spec["folders"][0], 0o700, dir_fd=fd)
     return [open_folder(name, fd) for name in spec["folders"]]
@@ -85,7 +85,7 @@ def names_of(spec: Spec) -> list[str]:
     return [f"{spec['stem']}.{number}" for number in range(spec["names"])]
 
 
-def _step(spec: Spec, fd: int, turns: Iterator[loops.Buffers], buffers: loops.Buffers) -> Step:
+def _record_step(spec: Spec, fd: int, turns: Iterator[loops.Buffers], buffers: loops.Buffers) -> Step:
     size, first, stride = spec["block_bytes"], spec["first"], spec["stride"]
 
     def write(number: int) -> None:
@@ -99,7 +99,7 @@ def _step(spec: Spec, fd: int, turns: Iterator[loops.Buffers], buffers: loops.Bu
     return write if spec["corner"] == "write" else read
 
 
-def _call(spec: Spec, turns: Iterator[loops.Buffers], buffers: loops.Buffers) -> Call:
+def _name_call(spec: Spec, turns: Iterator[loops.Buffers], buffers: loops.Buffers) -> Call:
     """What is done to a name in the current directory: with as little beside the system calls as Python has."""
     size, opened, close, writev, readv = spec["block_bytes"], os.open, os.close, os.writev, os.readv
 
@@ -120,13 +120,18 @@ def _call(spec: Spec, turns: Iterator[loops.Buffers], buffers: loops.Buffers) ->
         if moved != size:
             raise loops.Short(0)
 
-    made = write_whole if size else create
-    calls: dict[str, Call] = {"create": made, "stat": os.lstat, "open": read_whole, "delete": os.unlink}
+    create_call = write_whole if size else create
+    calls: dict[str, Call] = {
+        "create": create_call,
+        "stat": os.lstat,
+        "open": read_whole,
+        "delete": os.unlink,
+    }
     return calls[spec["corner"]]
 
 
 @contextlib.contextmanager
-def _within(directory: int) -> Iterator[None]:
+def _inside_directory(directory: int) -> Iterator[None]:
     """The directory is the current one: the shortest call."""
     before = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     os.fchdir(directory)
@@ -144,7 +149,7 @@ def _each_name(
     closure and a path of two parts take a microsecond more. What is noted of each is their mean.
     """
     if spec["stretch"]:
-        return loops.any_operation(
+        return loops.run_operation(
             lambda number: call(names[number % len(names)]), offsets, stop, note, spec["stretch"]
         )
     now, done = time.perf_counter_ns, 0
@@ -165,12 +170,12 @@ def _find(spec: Spec, directories: Sequence[int], passes: Iterator[int], note: l
     now = time.perf_counter_ns
     ended = 0
     for _ in passes:
-        began, found = now(), 0
+        began, match_count = now(), 0
         for fd in directories:
             for name in os.listdir(fd):  # noqa: PTH208 (a descriptor)
                 if wanted in name:
                     state = os.stat(name, dir_fd=fd, follow_symlinks=False)
-                    found += state.st_size == size and state.st_mtime_ns >= since
+                    match_count += state.st_size == size and state.st_mtime_ns >= since
         ended = now()
         note(ended - began)
     return ended

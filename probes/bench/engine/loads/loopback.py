@@ -7,7 +7,7 @@ import os
 import socket
 from collections.abc import Callable
 
-from probes.bench.engine.parent_death import partner
+from probes.bench.engine.parent_death import fork_partner
 from probes.bench.engine.spec import Spec
 
 MIB = 1 << 20
@@ -20,62 +20,62 @@ Operation = Callable[[int], None]
 _partners: dict[str, tuple[socket.socket, int]] = {}
 
 
-def streaming(spec: Spec) -> Operation:
+def make_stream(spec: Spec) -> Operation:
     """A mebibyte, and the partner's word that it has all of it."""
-    connection = _connected("stream", _take, spec)
+    connection = _connect_partner("stream", _receive_stream, spec)
     data = memoryview(os.urandom(PIECE))
 
-    def operation(_number: int) -> None:
+    def send_piece(_number: int) -> None:
         for _ in range(MIB // PIECE):
             connection.sendall(data)
         if not connection.recv(1):
             raise ConnectionError(32, "the partner on the loopback device is gone")
 
-    return operation
+    return send_piece
 
 
-def asking(spec: Spec) -> Operation:
+def make_request(spec: Spec) -> Operation:
     """A question of 64 bytes and its answer."""
-    connection = _connected("ask", _echo, spec)
+    connection = _connect_partner("ask", _echo_requests, spec)
     data = os.urandom(ASKED)
 
-    def operation(_number: int) -> None:
+    def send_request(_number: int) -> None:
         connection.sendall(data)
         if len(connection.recv(ASKED, socket.MSG_WAITALL)) < ASKED:
             raise ConnectionError(32, "the partner on the loopback device is gone")
 
-    return operation
+    return send_request
 
 
-def _connected(name: str, serve: Callable[[socket.socket], None], spec: Spec) -> socket.socket:
+def _connect_partner(name: str, serve: Callable[[socket.socket], None], spec: Spec) -> socket.socket:
     """Raises OSError where there is no loopback device, and where the partner may not run on those CPUs."""
     if name not in _partners:
         with socket.create_server(("127.0.0.1", 0)) as server:
-            ours = socket.create_connection(server.getsockname(), REPLY_S)
-            theirs, address = server.accept()
-        if address != ours.getsockname():
+            client = socket.create_connection(server.getsockname(), REPLY_S)
+            peer, address = server.accept()
+        if address != client.getsockname():
             raise ConnectionError(103, "another process took the connection on the loopback device")
-        for end in (ours, theirs):
+        for end in (client, peer):
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        theirs.settimeout(None)
-        pid = partner(lambda: serve(theirs), leave=(0, 1, ours.fileno()))
-        theirs.close()
-        _partners[name] = ours, pid
+        peer.settimeout(None)
+        pid = fork_partner(lambda: serve(peer), leave=(0, 1, client.fileno()))
+        peer.close()
+        _partners[name] = client, pid
     connection, pid = _partners[name]
     os.sched_setaffinity(pid, spec["peer"])
     return connection
 
 
-def _take(end: socket.socket) -> None:
-    buffer, taken = memoryview(bytearray(PIECE)), 0
-    while got := end.recv_into(buffer):
-        taken += got
-        if taken >= MIB:
-            taken -= MIB
+def _receive_stream(end: socket.socket) -> None:
+    buffer, received_bytes = memoryview(bytearray(PIECE)), 0
+    while size := end.recv_into(buffer):
+        received_bytes += size
+        if received_bytes >= MIB:
+            received_bytes -= MIB
             end.send(b"1")
 
 
-def _echo(end: socket.socket) -> None:
+def _echo_requests(end: socket.socket) -> None:
     buffer = memoryview(bytearray(ASKED))
-    while got := end.recv_into(buffer, ASKED, socket.MSG_WAITALL):
-        end.sendall(buffer[:got])
+    while size := end.recv_into(buffer, ASKED, socket.MSG_WAITALL):
+        end.sendall(buffer[:size])

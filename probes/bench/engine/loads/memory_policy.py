@@ -33,10 +33,10 @@ def bind(buffer: mmap.mmap, node: int) -> None:
     mask = (ctypes.c_ulong * (_BITS // (8 * ctypes.sizeof(ctypes.c_ulong))))()
     width = 8 * ctypes.sizeof(ctypes.c_ulong)
     mask[node // width] = 1 << node % width
-    number, _ = _numbers()
+    number, _ = _system_call_numbers()
     _call(
         number,
-        ctypes.c_void_p(address(buffer)),
+        ctypes.c_void_p(buffer_address(buffer)),
         ctypes.c_ulong(len(buffer)),
         ctypes.c_int(MPOL_BIND),
         mask,
@@ -62,22 +62,22 @@ def nodes_of(buffer: mmap.mmap) -> dict[int, int]:
     """
     pages = len(buffer) // mmap.PAGESIZE
     step = max(1, pages // _LOOKED_AT)
-    starts = [address(buffer) + page * mmap.PAGESIZE for page in range(0, pages, step)]
+    starts = [buffer_address(buffer) + page * mmap.PAGESIZE for page in range(0, pages, step)]
     wanted = (ctypes.c_void_p * len(starts))(*starts)
     status = (ctypes.c_int * len(starts))()
-    _, number = _numbers()
+    _, number = _system_call_numbers()
     _call(number, ctypes.c_int(0), ctypes.c_ulong(len(starts)), wanted, None, status, ctypes.c_int(0))
-    found: dict[int, int] = {}
+    pages_by_node: dict[int, int] = {}
     for node in status:
-        found[node] = found.get(node, 0) + 1
-    return found
+        pages_by_node[node] = pages_by_node.get(node, 0) + 1
+    return pages_by_node
 
 
-def address(buffer: mmap.mmap) -> int:
+def buffer_address(buffer: mmap.mmap) -> int:
     return ctypes.addressof(ctypes.c_char.from_buffer(buffer))
 
 
-def _numbers() -> tuple[int, int]:
+def _system_call_numbers() -> tuple[int, int]:
     try:
         return _NUMBERS[platform.machine()]
     except KeyError:

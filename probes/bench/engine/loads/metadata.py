@@ -5,7 +5,7 @@ import os
 LINKED = "hostdx-linked"  # the file in each place that names are made of, where no inode must be freed
 
 
-def linkable(directory: int) -> bool:
+def supports_links(directory: int) -> bool:
     """Makes `LINKED` in the directory of that descriptor and tries a link to it; False where there are none."""
     try:
         os.close(os.open(LINKED, os.O_CREAT | os.O_WRONLY, 0o600, dir_fd=directory))
@@ -16,7 +16,7 @@ def linkable(directory: int) -> bool:
     return True
 
 
-class Names:
+class NameCycle:
     """Works below a directory's fd in cycles: creates `count` names, stats them, deletes them, again.
 
     The files are empty: it is the file system's names and inodes that are measured, not its data. `place` is the
@@ -30,34 +30,34 @@ class Names:
         self.fd, self.count = directory_fd, count
         self.linked = f"{place}/{LINKED}" if links else ""
         self.names = [f"{place}/hostdx-{stem}-{number}" for number in range(count)]
-        self.made: set[str] = set()
+        self.created_names: set[str] = set()
 
     @property
-    def cycle(self) -> int:
+    def cycle_length(self) -> int:
         """Operations until everything begins anew: a measurement holds whole cycles, or other work than the next."""
         return 3 * self.count
 
-    def step(self, number: int) -> None:
+    def do_operation(self, number: int) -> None:
         """Operation `number` from 0 on; they must come in order."""
-        what, index = divmod(number % self.cycle, self.count)
+        phase, index = divmod(number % self.cycle_length, self.count)
         name = self.names[index]
-        if what == 0:
-            self.made.add(name)
+        if phase == 0:
+            self.created_names.add(name)
             if self.linked:
                 os.link(self.linked, name, src_dir_fd=self.fd, dst_dir_fd=self.fd)
             else:
                 os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600, dir_fd=self.fd))
-        elif what == 1:
+        elif phase == 1:
             os.stat(name, dir_fd=self.fd, follow_symlinks=False)
         else:
             os.unlink(name, dir_fd=self.fd)
-            self.made.discard(name)
+            self.created_names.discard(name)
 
     def clear(self) -> None:
         """Deletes what is left of an unfinished cycle."""
-        for name in sorted(self.made):
+        for name in sorted(self.created_names):
             try:
                 os.unlink(name, dir_fd=self.fd)
             except FileNotFoundError:
                 pass
-        self.made.clear()
+        self.created_names.clear()

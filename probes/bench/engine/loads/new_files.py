@@ -34,7 +34,7 @@ class NewFiles:
         self._at = 0
         self._count = 0
 
-    def step(self, _number: int) -> None:
+    def write_piece(self, _number: int) -> None:
         """Writes the next piece; with a file's first comes its making, with its last its fdatasync."""
         if self._open is None:
             self._open = os.open(f"{self.prefix}-{self._count}", self._flags, 0o600, dir_fd=self.fd)
@@ -44,9 +44,9 @@ class NewFiles:
             raise loops.Short(self._at)
         self._at += self.step_bytes
         if self._at >= self.file_bytes:
-            self.finish()
+            self.close_file()
 
-    def finish(self) -> None:
+    def close_file(self) -> None:
         """The last one stays as long as it got, and is on the disk."""
         if self._open is None:
             return

@@ -14,8 +14,8 @@ import time
 import zlib
 from collections.abc import Callable
 
-from probes.bench.engine.loads.chase import Chain
-from probes.bench.engine.loads.loopback import asking, streaming
+from probes.bench.engine.loads.chase import PointerChain
+from probes.bench.engine.loads.loopback import make_request, make_stream
 from probes.bench.engine.loads.memory_policy import bind, nodes_of
 from probes.bench.engine.spec import Spec
 from probes.process_stat import own_stat
@@ -31,10 +31,10 @@ NUMBER_BITS = 20_000
 Operation = Callable[[int], None]
 Key = tuple[int, int | None, str, int, str]
 _buffers: dict[Key, mmap.mmap] = {}
-_chains: dict[Key, Chain] = {}
+_chains: dict[Key, PointerChain] = {}
 
 
-def placed(spec: Spec) -> tuple[Operation, Callable[[int], None]]:
+def make_placed(spec: Spec) -> tuple[Operation, Callable[[int], None]]:
     """spec: work, cpus (affinity), node (of the memory; null: where the kernel likes), page (`small`, `huge`, ``),
     bytes, store (whose buffers), peer (CPUs of the loopback's other end).
 
@@ -44,12 +44,12 @@ def placed(spec: Spec) -> tuple[Operation, Callable[[int], None]]:
     os.sched_setaffinity(0, cpus)
     operation = WORKS[spec["work"]](spec)
 
-    def finish(_done: int) -> None:
+    def check_cpu(_done: int) -> None:
         at = current_cpu()
         if at not in cpus:
             raise OSError(5, f"the worker ran on CPU {at}, which is none of those that it was put on")
 
-    return operation, finish
+    return operation, check_cpu
 
 
 def current_cpu() -> int:
@@ -58,23 +58,23 @@ def current_cpu() -> int:
     return -1 if stat is None else stat.last_cpu
 
 
-def buffer(spec: Spec, which: int) -> mmap.mmap:
+def placed_buffer(spec: Spec, which: int) -> mmap.mmap:
     """Touched, and where it should be; kept from slice to slice. Raises OSError where the pages lie elsewhere."""
     key = _key(spec, which)
     _, node, page, size, _ = key
     if key not in _buffers:
-        made = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         with contextlib.suppress(OSError, AttributeError):  # a kernel without huge pages refuses the advice
             if page:
-                made.madvise(mmap.MADV_HUGEPAGE if page == "huge" else mmap.MADV_NOHUGEPAGE)
+                memory.madvise(mmap.MADV_HUGEPAGE if page == "huge" else mmap.MADV_NOHUGEPAGE)
         if node is not None:
-            bind(made, node)
+            bind(memory, node)
         filling = os.urandom(MIB)
         for at in range(0, size, MIB):
-            made[at : at + MIB] = filling[: min(MIB, size - at)]
-        if node is not None and (seen := nodes_of(made)).keys() != {node}:
-            raise OSError(5, f"memory for node {node} lies on {', '.join(map(str, sorted(seen)))}")
-        _buffers[key] = made
+            memory[at : at + MIB] = filling[: min(MIB, size - at)]
+        if node is not None and (nodes := nodes_of(memory)).keys() != {node}:
+            raise OSError(5, f"memory for node {node} lies on {', '.join(map(str, sorted(nodes)))}")
+        _buffers[key] = memory
     return _buffers[key]
 
 
@@ -82,41 +82,43 @@ def _key(spec: Spec, which: int) -> Key:
     return which, spec.get("node"), spec.get("page", ""), spec["bytes"], spec.get("store", "")
 
 
-def integer(_spec: Spec) -> Operation:
+def make_integer(_spec: Spec) -> Operation:
     """A linear congruential generator in the interpreter: branches, integer arithmetic, no system call."""
 
-    def operation(_number: int) -> None:
+    def compute_integers(_number: int) -> None:
         value = 1
         for step in range(STEPS):
             value = (value * 1103515245 + step) & 0xFFFFFFFF
 
-    return operation
+    return compute_integers
 
 
-def _floating(_spec: Spec) -> Operation:
+def _make_floating(_spec: Spec) -> Operation:
     here, there = ([math.sin(n * k) for n in range(STEPS)] for k in (1, 2))
     return lambda _number: (math.dist(here, there), None)[1]
 
 
-def _large_numbers(_spec: Spec) -> Operation:
-    one, other = (int.from_bytes(hashlib.shake_128(w).digest(NUMBER_BITS // 8), "big") for w in (b"a", b"b"))
-    return lambda _number: (one * other, None)[1]
+def _make_large_numbers(_spec: Spec) -> Operation:
+    first, second = (
+        int.from_bytes(hashlib.shake_128(w).digest(NUMBER_BITS // 8), "big") for w in (b"a", b"b")
+    )
+    return lambda _number: (first * second, None)[1]
 
 
-def hashing(_spec: Spec) -> Operation:
+def make_hash(_spec: Spec) -> Operation:
     """SHA-256 of 64 KiB in OpenSSL, which uses the CPU's SHA or vector instructions."""
     data = bytes(range(256)) * (BLOCK // 256)
     return lambda _number: (hashlib.sha256(data).digest(), None)[1]
 
 
-def compressing(_spec: Spec) -> Operation:
+def make_compress(_spec: Spec) -> Operation:
     """zlib of 64 KiB that are half repetition."""
     half = hashlib.shake_128(b"hostdx").digest(BLOCK // 2)
     data = b"".join(half[at : at + 512] + bytes(512) for at in range(0, len(half), 512))
     return lambda _number: (zlib.compress(data, 1), None)[1]
 
 
-def _matrix(_spec: Spec) -> Operation:
+def _make_matrix(_spec: Spec) -> Operation:
     """numpy's product of 128x128 doubles, on one thread: vector multiply-add. Only where numpy is installed."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
@@ -124,65 +126,65 @@ def _matrix(_spec: Spec) -> Operation:
         import numpy
     except ImportError as error:
         raise OSError(2, "numpy is not installed") from error
-    one = numpy.linspace(0.0, 1.0, 128 * 128).reshape(128, 128)
-    return lambda _number: (one @ one, None)[1]
+    matrix = numpy.linspace(0.0, 1.0, 128 * 128).reshape(128, 128)
+    return lambda _number: (matrix @ matrix, None)[1]
 
 
-def _copying(spec: Spec) -> Operation:
+def _make_copy(spec: Spec) -> Operation:
     """A mebibyte an operation, round and round through two buffers larger than the caches."""
-    source, target = (memoryview(buffer(spec, which)) for which in (0, 1))
+    source, target = (memoryview(placed_buffer(spec, which)) for which in (0, 1))
     pieces = spec["bytes"] // MIB
 
-    def operation(number: int) -> None:
+    def copy_piece(number: int) -> None:
         at = number % pieces * MIB
         target[at : at + MIB] = source[at : at + MIB]
 
-    return operation
+    return copy_piece
 
 
-def _chasing(spec: Spec) -> Operation:
+def _make_chase(spec: Spec) -> Operation:
     key = _key(spec, 2)
     if key not in _chains:
-        _chains[key] = Chain(buffer(spec, 2))
+        _chains[key] = PointerChain(placed_buffer(spec, 2))
     chain = _chains[key]
-    return lambda _number: chain.walk(CHASED)
+    return lambda _number: chain.walk_chain(CHASED)
 
 
-def _own_cache(_spec: Spec) -> Operation:
+def _make_own_cache(_spec: Spec) -> Operation:
     """Copies 256 KiB to and fro: in the second-level cache of a core that nobody shares."""
     data = bytearray(os.urandom(BLOCK * 4))
     view = memoryview(data)
     half = len(data) // 2
 
-    def operation(_number: int) -> None:
+    def copy_in_cache(_number: int) -> None:
         for _ in range(8):
             view[half:] = view[:half]
 
-    return operation
+    return copy_in_cache
 
 
-def _clock(_spec: Spec) -> Operation:
+def _make_clock(_spec: Spec) -> Operation:
     now, many = time.perf_counter_ns, range(READINGS)
 
-    def operation(_number: int) -> None:
+    def read_clock(_number: int) -> None:
         for _ in many:
             now()
 
-    return operation
+    return read_clock
 
 
-def system_call(_spec: Spec) -> Operation:
+def make_system_call(_spec: Spec) -> Operation:
     """getppid, which does nothing in the kernel: the way in and out."""
     getppid, many = os.getppid, range(SYSTEM_CALLS)
 
-    def operation(_number: int) -> None:
+    def call_getppid(_number: int) -> None:
         for _ in many:
             getppid()
 
-    return operation
+    return call_getppid
 
 
-def _forget(_spec: Spec) -> Operation:
+def _forget_buffers(_spec: Spec) -> Operation:
     """Gives all buffers back: the next pair of nodes needs the memory."""
     _chains.clear()
     _buffers.clear()
@@ -192,18 +194,18 @@ def _forget(_spec: Spec) -> Operation:
 
 
 WORKS: dict[str, Callable[[Spec], Operation]] = {
-    "integer": integer,
-    "floating": _floating,
-    "large-numbers": _large_numbers,
-    "hash": hashing,
-    "compress": compressing,
-    "matrix": _matrix,
-    "copy": _copying,
-    "chase": _chasing,
-    "own-cache": _own_cache,
-    "clock": _clock,
-    "system-call": system_call,
-    "loopback-stream": streaming,
-    "loopback-ask": asking,
-    "forget": _forget,
+    "integer": make_integer,
+    "floating": _make_floating,
+    "large-numbers": _make_large_numbers,
+    "hash": make_hash,
+    "compress": make_compress,
+    "matrix": _make_matrix,
+    "copy": _make_copy,
+    "chase": _make_chase,
+    "own-cache": _make_own_cache,
+    "clock": _make_clock,
+    "system-call": make_system_call,
+    "loopback-stream": make_stream,
+    "loopback-ask": make_request,
+    "forget": _forget_buffers,
 }

@@ -16,7 +16,7 @@ from scenarios.plan import Plan
 
 def plan(old: str | None = None, new: str = "bfq", *, consent: bool = True, target: str = "/sys/x") -> Plan:
     action = Action(kind="attribute", title="switch", target=target, old=old, new=new, consent=consent)
-    return Plan(scenario="iosched", title="", question="", actions=(action,)).sealed()
+    return Plan(scenario="iosched", title="", question="", actions=(action,)).with_digest()
 
 
 PLANS = {

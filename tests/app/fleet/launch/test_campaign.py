@@ -214,11 +214,11 @@ def test_a_stop_is_told_by_each_node_and_the_rest_is_taken_up_again(
     assert found.folder.answers()["slow1", 0].reason == "told-by-node", "the node says so itself"
     assert found.interrupted
     monkeypatch.setattr(Call, "line", line)
-    before = len(fleet.called())
+    before = len(fleet.vendor_names())
     again = campaign(fleet, "fake", "n1", "slow1", "n2", again=True)
     assert again.left(again.head.nodes, 0) == ["slow1", "n2"]
     again.measure(0, {node: plans[node] for node in ("n1", "n2")}, [])
-    assert fleet.called()[before:] == ["n2"] and states(again)["n2"] == "answered"
+    assert fleet.vendor_names()[before:] == ["n2"] and states(again)["n2"] == "answered"
 
 
 @pytest.mark.parametrize("text", ["n[1-3],x", "a.b-c_d"])

@@ -61,7 +61,7 @@ def test_by_srun(tmp_path: Path) -> None:
     assert {node: state for node, (state, _) in found.items()} == {
         "n1": "answered", "n2": "answered", "gone1": "refused",
     }  # fmt: skip
-    assert sorted(fleet.called()) == ["gone1", "n1", "n2"], "a step of its own a node"
+    assert sorted(fleet.vendor_names()) == ["gone1", "n1", "n2"], "a step of its own a node"
 
 
 def test_as_root_by_sudo(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_over_a_gateway(tmp_path: Path, shared: bool) -> None:
         "n1": "answered", "n2": "answered", "n3": "answered", "n4": "answered", "gone1": "unreachable",
         "rubbish1": "rubbish",
     }  # fmt: skip
-    assert fleet.called().count("gw1") == shared
+    assert fleet.vendor_names().count("gw1") == shared
 
 
 def test_plans_and_runs_over_a_gateway(

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.report.figures.plot import nice_axis, plot
-from scenarios.results.document import Axis, Series
+from scenarios.results.document import Axis, ChartSeries
 
 NUMBERS = st.one_of(
     st.floats(), st.floats(0, 1e6), st.sampled_from([0.0, -0.0, 5e-324, 1e308, math.inf, math.nan])
@@ -21,13 +21,13 @@ def test_always_the_size_that_was_asked_for(
     points: list[tuple[float, float]], width: int, height: int
 ) -> None:
     x, y = nice_axis([p[0] for p in points]), nice_axis([p[1] for p in points])
-    lines = plot([Series("A", tuple(points))], width, height, x, y)
+    lines = plot([ChartSeries("A", tuple(points))], width, height, x, y)
     assert len(lines) == height
     assert all(len(line) == width for line in lines)
 
 
 def test_every_point_is_drawn_where_it_is() -> None:
-    lines = plot([Series("A", ((0, 0), (10, 10)))], 40, 12, Axis(0, 10), Axis(0, 10))
+    lines = plot([ChartSeries("A", ((0, 0), (10, 10)))], 40, 12, Axis(0, 10), Axis(0, 10))
     first = next(n for n, line in enumerate(lines) if "A" in line)
     last = max(n for n, line in enumerate(lines) if "A" in line)
     assert (first, last) == (0, 9)  # the last two lines are the axis and its numbers

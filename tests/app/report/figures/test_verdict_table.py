@@ -26,9 +26,9 @@ from scenarios.results.document import Toned
 DEMOS = Path(__file__).parents[4] / "app" / "recording" / "demos"
 
 
-def verdict(workload: str, word: str, ratio: float | None, **more: object) -> ev.Verdict:
+def verdict(workload: str, word: str, ratio: float | None, **more: object) -> ev.RunVerdict:
     given = {"t": 9.0, "metric": "IOPS", "baseline": "A", "variant": "B", "groups": 6 if ratio else 0, **more}
-    return ev.Verdict(workload=workload, verdict=word, ratio=ratio, **given)  # type: ignore[arg-type]
+    return ev.RunVerdict(workload=workload, verdict=word, ratio=ratio, **given)  # type: ignore[arg-type]
 
 
 def session(*events: ev.AnyEvent) -> Session:

@@ -13,7 +13,17 @@ from app.printable import printable
 from app.report.forms import escape
 from app.report.forms.html import rendered as html
 from app.report.forms.markdown import rendered
-from scenarios.results.document import Bullets, Code, Document, Heading, Mono, Section, Strong, Table, say
+from scenarios.results.document import (
+    Bullets,
+    Code,
+    Heading,
+    Mono,
+    ReportDocument,
+    ReportSection,
+    Strong,
+    Table,
+    paragraph_of,
+)
 
 PARSER = MarkdownIt("gfm-like", {"html": True})
 assert PARSER.linkify is not None
@@ -68,15 +78,15 @@ def test_block_stays_one_block(value: str) -> None:
     assert [token.type for token in tokens] == ["fence", "paragraph_open", "inline", "paragraph_close"]
 
 
-def document(value: str) -> Document:
-    return Document(
+def document(value: str) -> ReportDocument:
+    return ReportDocument(
         value,
         (value,),
         (
-            Section(
+            ReportSection(
                 value,
                 (
-                    say(value, Mono(value), Strong(value)),
+                    paragraph_of(value, Mono(value), Strong(value)),
                     Bullets(((value,), (Mono(value), value))),
                     Table(("a", "b"), ((value, Mono(value)), (Mono(value), value))),
                     Heading(value),

@@ -12,14 +12,14 @@ from app.report.forms import html
 from app.report.full_report import report
 from app.report.results.comparison import comparison
 from scenarios.compare.comparison import compared
-from scenarios.results.document import Document
+from scenarios.results.document import ReportDocument
 from tests.needs import needs, one_always, some_always
 from tests.real.browser import BROWSER, overflowing, sheets
 
 pytestmark = [pytest.mark.real, needs(BROWSER)]
 
 
-def documents() -> dict[str, Document]:
+def documents() -> dict[str, ReportDocument]:
     made = {name: report(load(resolve(name)), name) for name in demos()}
     sides = (takes([resolve(name)]) for name in ("demo:kernel-5-10", "demo:kernel"))
     return made | {"compare": comparison(compared(*sides))}

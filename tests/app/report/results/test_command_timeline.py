@@ -16,7 +16,7 @@ from app.tui.screens.command_timeline import InsideScreen
 from app.tui.screens.live import LiveScreen
 from app.tui.screens.verdict import VerdictScreen
 from scenarios import events as ev
-from scenarios.results.document import Chart, Document, Section, Table
+from scenarios.results.document import Chart, ReportDocument, ReportSection, Table
 from tests.fakes.streams.stories import HOSTILE, write
 from tests.fakes.terminals.screen import grid, keys, opened
 
@@ -27,7 +27,7 @@ MIB = 1 << 20
 def run(t: float, variant: str, number: int, seconds: int, cpus: float) -> list[ev.AnyEvent]:
     """Samples of a run that began at `t`."""
     return [
-        ev.Inside(
+        ev.ProcessTreeSample(
             t=t + s,
             variant=variant,
             run=number,
@@ -121,21 +121,25 @@ def test_the_report_has_a_table_and_pictures(name: str) -> None:
     for chart in charts:
         root = ElementTree.fromstring(chart_svg(chart))
         assert len(root.findall("{*}polyline")) == 4
-    text = markdown.rendered(Document("t", ("",), (Section("Inside a run", tuple(parts)),)))
+    text = markdown.rendered(ReportDocument("t", ("",), (ReportSection("Inside a run", tuple(parts)),)))
     assert "| CPUs busy |" in text and "\x1b" not in text
 
 
 def test_nothing_without_samples() -> None:
     assert inside(Session()) == []
-    odd = [ev.Inside(t=1.0, variant="A", run=1, at_s=-1.0, values={"CPU": 1.0}),
-           ev.Inside(t=1.0, variant="A", run=2, at_s=1e300, values={"PSS": float("inf"), "CPU": 1e308})]  # fmt: skip
+    odd = [
+        ev.ProcessTreeSample(t=1.0, variant="A", run=1, at_s=-1.0, values={"CPU": 1.0}),
+        ev.ProcessTreeSample(
+            t=1.0, variant="A", run=2, at_s=1e300, values={"PSS": float("inf"), "CPU": 1e308}
+        ),
+    ]
     assert inside(session(list(odd)))  # drawn or not, it is survived
 
 
 @pytest.mark.parametrize("size", ["narrow", "wide"])
 async def test_the_curves_on_the_screen_live_and_after_the_end(size: str, tmp_path: Path) -> None:
     events = story()
-    feed = RunFeed(write(tmp_path / "r.jsonl", [*events, ev.Ended(t=40.0, status="done")]))
+    feed = RunFeed(write(tmp_path / "r.jsonl", [*events, ev.RunEnded(t=40.0, status="done")]))
     feed.playback.seek(30.0)
     async with opened(tmp_path, run=feed, size=size) as (app, pilot):
         assert isinstance(app.screen, LiveScreen)

@@ -118,7 +118,7 @@ def test_no_direction_is_named_before_the_interval_allows_it() -> None:
     rng = random.Random(3)
     found = compared(boots(rng, LOADS, 2, "a", deviation=0.3), boots(rng, LOADS, 2, "b", deviation=0.3))
     assert any(e.verdict == "inconclusive" and abs(e.ratio - 1) > 0.05 for e in found.effects)
-    assert not any(e.differs for e in found.effects)
+    assert not any(e.is_different for e in found.effects)
     parts = [
         part for section in comparison(found).sections if section.title == "Effects" for part in section.parts
     ]

@@ -182,7 +182,9 @@ async def test_what_is_too_long_even_then_says_where_the_rest_is(tmp_path: Path)
         offers = shown.offers
         long_offer = msgspec.structs.replace(offers[0], question="why " * 400, blocked=HOSTILE)
         shown.offers = [long_offer, *offers[1:]]
-        broken = ev.Offer(t=0.0, id="z", title="z", question="", takes_s=0.0, blocked="cannot be loaded: x")
+        broken = ev.ScenarioOffer(
+            t=0.0, id="z", title="z", question="", takes_s=0.0, blocked="cannot be loaded: x"
+        )
         shown.offers.append(broken)
         app.draw()
         await keys(pilot, *["down"] * len(asked()))

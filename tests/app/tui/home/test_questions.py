@@ -32,7 +32,7 @@ from scenarios import events as ev
 from scenarios import registry
 from scenarios.card import Card, Complaint, card_of
 from scenarios.checkup.results import CheckupAnswer
-from scenarios.finding import Finding, NextStep
+from scenarios.finding import Finding, SuggestedStep
 from scenarios.plan import Option, Plan, Variant
 from scenarios.results.result import Item
 from tests.fakes.terminals.screen import grid, keys, opened, planned, recorded, settled, until
@@ -42,7 +42,7 @@ def host(*mounts: str, blocked: str = "", finding: Finding | None = None) -> Ses
     session = Session()
     for name in (card.id for question in known() for card in question.cards):
         why = "needs root" if name == blocked else ""
-        session.apply(ev.Offer(t=0.0, id=name, title=name, question="?", takes_s=60.0, blocked=why))
+        session.apply(ev.ScenarioOffer(t=0.0, id=name, title=name, question="?", takes_s=60.0, blocked=why))
     for mount in mounts:
         path, kind, _, source, options = mount.split()
         for name, value in (("type", kind), ("source", source), ("options", options.strip("()"))):
@@ -60,14 +60,15 @@ def pulse(cpu: float = 0.0, io: float = 0.0, **devices: tuple[float, float, floa
 
 def test_every_question_leads_to_scenarios_that_there_are() -> None:
     assert [q.key for q in known()] == list("123456789")
-    assert {card.id for q in known() for card in q.cards} <= set(registry.names())
+    assert {card.id for q in known() for card in q.cards} <= set(registry.scenario_names())
 
 
 def test_another_packages_complaint_comes_after_ours_and_may_be_one_of_ours() -> None:
     new = Card(id="thp", complaint=Complaint("memory is slow"))
     same = Card(id="more", complaint=Complaint("packets, and a firewall", 4))
     offers = [
-        ev.Offer(t=0.0, id=card.id, title="t", question="?", takes_s=1.0, card=card) for card in (new, same)
+        ev.ScenarioOffer(t=0.0, id=card.id, title="t", question="?", takes_s=1.0, card=card)
+        for card in (new, same)
     ]
     asked = questions(offers)
     assert (asked[-1].id, asked[-1].key, asked[-1].cards) == ("memory is slow", "", (new,))
@@ -343,7 +344,7 @@ def test_a_plan_with_one_directory_says_that_there_is_nothing_to_compare_it_with
     sides: str, several: bool, alone: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     option = Option(name="dir", kind="path", help="", multiple=several)
-    offer = ev.Offer(t=0.0, id="storage", title="", question="", takes_s=1.0, options=(option,))
+    offer = ev.ScenarioOffer(t=0.0, id="storage", title="", question="", takes_s=1.0, options=(option,))
     variants = tuple(Variant(id=letter, label=f"/{letter}") for letter in sides)
     told = Session()
     told.apply(ev.Planned(t=0.0, plan=Plan(scenario="storage", title="t", question="q", variants=variants)))
@@ -377,7 +378,7 @@ async def test_the_plan_is_filled_in_while_the_host_is_read_until_the_user_sets_
 
 def test_a_checkups_list_fits_a_low_screen_and_tells_all_on_a_high_one() -> None:
     session = Session()
-    step = NextStep("compare it", "hostdx run storage --dir /a --dir /b")
+    step = SuggestedStep("compare it", "hostdx run storage --dir /a --dir /b")
     items = [
         Item(scenario="w", state="cause", severity="warning", rank=1, words="the firewall: " + "slow " * 30),
         Item(scenario="s", state="open", rank=2, words="the disk: no yardstick [red]x[/]", following=(step,)),

@@ -11,16 +11,16 @@ from app.tui.screens.command_timeline import CallPathsScreen
 from app.tui.screens.verdict import VerdictScreen
 from app.tui.widgets.icicle import Icicle
 from scenarios import events as ev
-from scenarios.where.results import CallPaths, Node, PathTree
+from scenarios.where.results import CallNode, CallPaths, PathTree
 from tests.app.report.results.test_command_timeline import story, write
 from tests.fakes.terminals.screen import grid, keys, opened
 
 HOSTILE = "[bold]x\x1b[31m"
 
 
-def node(name: str, up: int, one: float, other: float, differs: bool = False) -> Node:
+def node(name: str, up: int, one: float, other: float, differs: bool = False) -> CallNode:
     more = other - one
-    return Node(
+    return CallNode(
         name=name, up=up, baseline_s=one, variant_s=other, difference_s=more, ci95_s=(more - 0.1, more + 0.1),
         differs=differs,
     )  # fmt: skip
@@ -38,7 +38,7 @@ def tree(variant: str = "B") -> PathTree:
 @pytest.mark.parametrize("size", ["narrow", "wide"])
 async def test_the_icicle_is_walked_zoomed_and_searched(size: str, tmp_path: Path) -> None:
     calls = CallPaths(t=39.0, value=(tree(), tree("C")))
-    feed = RunFeed(write(tmp_path / "r.jsonl", [*story(), calls, ev.Ended(t=40.0, status="done")]))
+    feed = RunFeed(write(tmp_path / "r.jsonl", [*story(), calls, ev.RunEnded(t=40.0, status="done")]))
     async with opened(tmp_path, run=feed, size=size) as (app, pilot):
         await keys(pilot, "Z")
         assert isinstance(app.screen, VerdictScreen)
@@ -61,7 +61,7 @@ async def test_the_icicle_is_walked_zoomed_and_searched(size: str, tmp_path: Pat
 
 
 async def test_no_paths_have_no_key(tmp_path: Path) -> None:
-    feed = RunFeed(write(tmp_path / "r.jsonl", [*story(), ev.Ended(t=40.0, status="done")]))
+    feed = RunFeed(write(tmp_path / "r.jsonl", [*story(), ev.RunEnded(t=40.0, status="done")]))
     async with opened(tmp_path, run=feed, size="wide") as (app, pilot):
         await keys(pilot, "Z", "z")
         assert isinstance(app.screen, VerdictScreen)
@@ -70,7 +70,7 @@ async def test_no_paths_have_no_key(tmp_path: Path) -> None:
 async def test_a_foreign_tree_without_nodes_is_survived(tmp_path: Path) -> None:
     empty = PathTree(baseline="A", variant="B", groups=2, kernel=False, waits=False, lost=0, nodes=())
     calls = CallPaths(t=39.0, value=(empty,))
-    feed = RunFeed(write(tmp_path / "r.jsonl", [*story(), calls, ev.Ended(t=40.0, status="done")]))
+    feed = RunFeed(write(tmp_path / "r.jsonl", [*story(), calls, ev.RunEnded(t=40.0, status="done")]))
     async with opened(tmp_path, run=feed, size="narrow") as (app, pilot):
         await keys(pilot, "Z", "z", "down", "left", "enter", "backspace", "up")
         assert isinstance(app.screen, CallPathsScreen)

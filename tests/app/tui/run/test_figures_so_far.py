@@ -123,7 +123,7 @@ def test_a_legend_says_each_word_once() -> None:
 def test_what_comes_next_in_a_replay_is_named_as_the_plan_names_it() -> None:
     load_ = Workload(id="fsync-4k-qd1", title="synced write 4k QD1", metrics=())
     plan = Plan(scenario="s", title="t", question="q", workloads=(load_,))
-    verdict = ev.Verdict(t=1.0, workload=load_.id, metric="m", baseline="A", variant="B", verdict="slower")
+    verdict = ev.RunVerdict(t=1.0, workload=load_.id, metric="m", baseline="A", variant="B", verdict="slower")
     found = ev.Found(t=2.0, finding=Finding(id="dstate.frozen", severity="warning", title="it is frozen"))
     play = Playback([ev.Planned(t=0.0, plan=plan), verdict, found])
     play.seek(0.5)
@@ -183,7 +183,7 @@ def test_what_compares_no_sides_shows_its_own_figures_and_no_effect(state: str) 
                   scales_to=None, stops_after=None, usl=None, waits=())  # fmt: skip
     session = scaling(*([curve] if state != "begun" else []))
     if state == "ended":
-        session.apply(ev.Ended(t=14.0, status="done"))
+        session.apply(ev.RunEnded(t=14.0, status="done"))
     shown = "\n".join(words(LoadsPanel(lambda: session).made(session, 118, 20)))
     assert ("5.4 k" in shown) == (state != "begun")
     assert "not measured" not in shown and "to come" not in shown and not compares(session)
@@ -212,7 +212,7 @@ def stopped(*findings: Finding) -> Session:
     session = began("dstate")
     for finding in findings:
         session.apply(ev.Found(t=1.0, finding=finding))
-    session.apply(ev.Ended(t=14.0, status="interrupted", reason="stopped by request"))
+    session.apply(ev.RunEnded(t=14.0, status="interrupted", reason="stopped by request"))
     return session
 
 

@@ -198,7 +198,7 @@ def test_plot_title_estimate_and_time_left_are_of_the_same_load() -> None:
     session, changes = Session(), 0
     for event in one.playback.events:
         session.apply(event)
-        if isinstance(event, ev.Step) and event.state == "started" and event.id in planned:
+        if isinstance(event, ev.RunStep) and event.state == "started" and event.id in planned:
             changes += 1
             assert session.workload == event.id
             assert session.told is None or session.told.step == event.id  # no time left of the last one
@@ -226,7 +226,7 @@ def test_no_direction_before_the_interval_allows_one(
     session = Session()
     session.workload = "reads"
     session.apply(
-        ev.Estimate(
+        ev.RunningEstimate(
             t=1.0, workload="reads", metric="IOPS", baseline="A", variant="B", groups=5, ratio=0.81, ci95=interval
         )
     )  # fmt: skip

@@ -52,7 +52,7 @@ async def test_the_findings_of_an_import_stand_below_its_pictures(
 
 def test_a_difference_has_the_digits_of_the_values_beside_it() -> None:
     """`+1220 ns` stood over `3.46` and `4.65 µs`, and a finding said 1216."""
-    said = ev.Verdict(
+    said = ev.RunVerdict(
         t=0.0,
         workload="w",
         metric="m",

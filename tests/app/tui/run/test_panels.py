@@ -120,7 +120,7 @@ def test_a_decided_pair_has_no_open_interval_beside_that_word() -> None:
     session = Session()
     for variant, groups, low in (("B", 10, 0.6), ("C", 18, 0.95)):
         session.apply(
-            ev.Estimate(t=1.0, workload="w", metric="IOPS", baseline="A", variant=variant, ratio=0.8,
+            ev.RunningEstimate(t=1.0, workload="w", metric="IOPS", baseline="A", variant=variant, ratio=0.8,
                         ci95=(low, 1.02), groups=groups)
         )  # fmt: skip
     decided, still_open = standings(session, "w")

@@ -20,14 +20,14 @@ from app.tui.screens.before.options import OptionsScreen
 from app.tui.screens.before.plan import PlanScreen
 from app.tui.screens.explain import ExplainScreen, page_lines
 from probes.action import Action
-from scenarios.events import Offer
+from scenarios.events import ScenarioOffer
 from scenarios.plan import Option, Plan
 from tests.fakes.terminals.screen import grid, keys, opened, ready, recorded, settled, until
 from tests.syntax import ROOT
 
 both = pytest.mark.parametrize("size", ["narrow", "wide"])
 HELP = "a directory on the device whose schedulers are compared, on a file system that can be written to"
-OFFER = Offer(
+OFFER = ScenarioOffer(
     t=0.0,
     id="iosched",
     title="Which scheduler?",

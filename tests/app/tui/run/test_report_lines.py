@@ -16,25 +16,25 @@ from app.report.full_report import report
 from scenarios.results.document import (
     Bullets,
     Code,
-    Document,
     Heading,
     Mono,
     Paragraph,
-    Section,
+    ReportDocument,
+    ReportSection,
     Strong,
     Table,
 )
 
 DRAWN = ("Picture", "Chart", "Histogram", "Gallery", "Tiles")
 DEMOS = Path(__file__).parents[4] / "app" / "recording" / "demos"
-WIDE = Document(
+WIDE = ReportDocument(
     "漢字 " * 30,
     ("the answer", Mono("a-path-that-is-longer-than-any-line/" * 5)),
     (
-        Section(
+        ReportSection(
             "Table", (Table(("name", "value"), (("long " * 20, Mono("x" * 90)), ("", "1")), frozenset({1})),)
         ),
-        Section(
+        ReportSection(
             "Rest",
             (
                 Heading("h" * 70),
@@ -47,7 +47,7 @@ WIDE = Document(
 )
 
 
-def letters(document: Document) -> list[str]:
+def letters(document: ReportDocument) -> list[str]:
     """Every letter of every text in it, in any order; a drawing is cut at the edge, not folded."""
     found: list[str] = []
 
@@ -70,7 +70,7 @@ def letters(document: Document) -> list[str]:
 @pytest.mark.parametrize("demo", ["storage", "rpfilter", "dstate", ""])
 def test_words_survive_the_folding(demo: str, width: int) -> None:
     document = report(load(DEMOS / f"{demo}.jsonl"), demo) if demo else WIDE
-    again = msgspec.json.decode(msgspec.json.encode(document), type=Document)
+    again = msgspec.json.decode(msgspec.json.encode(document), type=ReportDocument)
     assert again == document
     lines = document_lines(document, width)
     assert max(cells(line) for line in lines) <= width
@@ -81,8 +81,8 @@ def test_words_survive_the_folding(demo: str, width: int) -> None:
 
 
 def test_numbers_stand_at_the_right_edge_of_their_column() -> None:
-    table = Document(
-        "t", (), (Section("s", (Table(("n", "v"), (("a", "1"), ("b", "100")), frozenset({1})),)),)
+    table = ReportDocument(
+        "t", (), (ReportSection("s", (Table(("n", "v"), (("a", "1"), ("b", "100")), frozenset({1})),)),)
     )
     lines = ["".join(part for part, _ in line) for line in document_lines(table, 60)]
     assert lines[-2:] == ["a    1", "b  100"]

@@ -21,7 +21,7 @@ from app.tui.screens.report import ReportScreen
 from app.tui.screens.undo import UndoScreen
 from app.tui.screens.verdict import VerdictScreen
 from app.tui.shell import Shell
-from scenarios.results.document import Document, Mono, Section, Table
+from scenarios.results.document import Mono, ReportDocument, ReportSection, Table
 from tests.fakes.streams.stories import write
 from tests.fakes.streams.story import storage
 from tests.fakes.terminals.screen import grid, keys, opened, ready, recorded, settled, until
@@ -29,7 +29,9 @@ from tests.fakes.terminals.screen import grid, keys, opened, ready, recorded, se
 both = pytest.mark.parametrize("size", ["narrow", "wide"])
 
 DOCUMENT = msgspec.json.encode(
-    Document("Is it the disk?", ("no",), (Section("Numbers", (Table(("a", "b"), (("1", Mono("2")),)),)),))
+    ReportDocument(
+        "Is it the disk?", ("no",), (ReportSection("Numbers", (Table(("a", "b"), (("1", Mono("2")),)),)),)
+    )
 ).decode()
 
 

@@ -143,8 +143,8 @@ def test_the_next_look_is_a_planned_one_and_decides_only_beyond_the_margin() -> 
     for n in range(4):
         session.apply(ev.Group(t=2.0 * (n + 1), workload="w", index=n, order="ABBA"))
 
-    def estimate(low: float, high: float) -> ev.Estimate:
-        return ev.Estimate(
+    def estimate(low: float, high: float) -> ev.RunningEstimate:
+        return ev.RunningEstimate(
             t=8.0, workload="w", metric="IOPS", baseline="A", variant="B", groups=4, ratio=(low + high) / 2,
             ci95=(low, high), planned_groups=30,
         )  # fmt: skip
@@ -203,7 +203,7 @@ def at(path: Path, seconds: float) -> Session:
 
 def test_estimates_of_one_pair_are_told_apart_by_their_metric() -> None:
     path = store.resolve("demo:workload")
-    first = min(event.t for event in events_of(path) if isinstance(event, ev.Verdict))
+    first = min(event.t for event in events_of(path) if isinstance(event, ev.RunVerdict))
     found = standings(at(path, first - 0.1), "command")
     assert len(found) > 1 and len({e.name for e in found}) == len(found)
 

@@ -21,7 +21,7 @@ from app.tui.widgets.measuring.group_plot import GroupPlot, ValuesPlot
 from app.tui.widgets.word_list import words as terms
 from probes.types import Json
 from scenarios import events as ev
-from scenarios.events import Offer
+from scenarios.events import ScenarioOffer
 from scenarios.finding import Finding, Remedy
 from scenarios.plan import Option
 from tests.fakes.terminals import screen as screens
@@ -113,7 +113,7 @@ async def test_a_digit_opens_the_plan_of_the_next_step_and_q_comes_back(
         assert app.screen is before
 
 
-OFFER = Offer(
+OFFER = ScenarioOffer(
     t=0.0,
     id="storage",
     title="",

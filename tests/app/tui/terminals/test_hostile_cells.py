@@ -132,7 +132,7 @@ async def test_plan_consent_and_undo(tmp_path: Path, monkeypatch: pytest.MonkeyP
     async with on(tmp_path, "tall", monkeypatch, triage="triage") as (app, pilot):
         home = app.home_session()
         home.offers[:] = [
-            ev.Offer(t=0.0, id="free", title=hostile.ATTACK, question=hostile.ATTACK, takes_s=1.0,
+            ev.ScenarioOffer(t=0.0, id="free", title=hostile.ATTACK, question=hostile.ATTACK, takes_s=1.0,
                      options=tuple(o for offer in home.offers for o in offer.options if not o.required)),
         ]  # fmt: skip
         app.open_plan("free")

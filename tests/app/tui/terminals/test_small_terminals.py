@@ -64,7 +64,9 @@ async def test_no_key_acts_on_what_is_not_shown(
         app.push_screen(UndoScreen([UndoneChange(title="set", state="open", would="write it back")]))
         await keys(pilot, key)
         assert done == [] and isinstance(app.screen, UndoScreen) and "60x20" in grid(app)
-        app.push_screen(PlanScreen(ev.Offer(t=0, id="null", title="t", question="q", takes_s=1.0), {}))
+        app.push_screen(
+            PlanScreen(ev.ScenarioOffer(t=0, id="null", title="t", question="q", takes_s=1.0), {})
+        )
         await keys(pilot, key)
         assert isinstance(app.screen, PlanScreen)
         await keys(pilot, "q", "q")

@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 from probes.bench.contention.bench import ContentionBench
-from probes.bench.contention.operations import MOST_BYTES, PRIVATE_BYTES, WRITE_BYTES, lay_out, prepared
+from probes.bench.contention.operations import (
+    MAX_SIDE_BYTES,
+    PRIVATE_BYTES,
+    WRITE_BYTES,
+    lay_out,
+    make_operation,
+)
 from scenarios.contention.plan import loads
 
 
@@ -29,31 +35,31 @@ def files(place: Path) -> dict[str, int]:
 def test_each_load_works_over_and_over_and_leaves_no_name_behind(
     load: str, folder: int, tmp_path: Path
 ) -> None:
-    operation = prepared(load, folder, 3, 4)
-    operation.once()
+    operation = make_operation(load, folder, 3, 4)
+    operation.run_once()
     before = set(files(tmp_path))
     for _ in range(3 * operation.batch):
-        operation.once()
+        operation.run_once()
     assert set(files(tmp_path)) == before and operation.each >= 1
 
 
 def test_a_load_that_there_is_not(folder: int) -> None:
     with pytest.raises(ValueError):
-        prepared("nothing", folder, 0, 1)
+        make_operation("nothing", folder, 0, 1)
 
 
 @pytest.mark.parametrize(
-    ("load", "workers", "most"), [("private", 64, MOST_BYTES), ("append", 4, PRIVATE_BYTES)]
+    ("load", "workers", "most"), [("private", 64, MAX_SIDE_BYTES), ("append", 4, PRIVATE_BYTES)]
 )
 def test_what_is_appended_stays_within_its_share(
     load: str, workers: int, most: int, folder: int, tmp_path: Path
 ) -> None:
-    operation = prepared(load, folder, 0, workers)
+    operation = make_operation(load, folder, 0, workers)
     assert operation.limit is not None
     largest = 0
     for _ in range(most // workers // WRITE_BYTES // operation.batch + 2):
         for _ in range(operation.batch):
-            operation.once()
+            operation.run_once()
         largest = max(largest, *files(tmp_path).values())
         operation.limit()
     assert most // workers // 2 < largest <= most // workers + operation.batch * WRITE_BYTES
@@ -67,7 +73,7 @@ async def test_short_points_leave_nothing_that_adds_up(load: str, tmp_path: Path
     side = os.open(tmp_path / "side", os.O_RDONLY | os.O_DIRECTORY)
     bench = await ContentionBench.in_directories([side], 2)
     try:
-        point = await bench.point(load, 0, 2, 0.01)
+        point = await bench.measure_point(load, 0, 2, 0.01)
     finally:
         await bench.close()
         os.close(side)

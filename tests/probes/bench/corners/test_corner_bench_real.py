@@ -44,7 +44,7 @@ async def prepared(
         Host(), private, (disk.device,), SIZE, WORKERS, 1, budget or WriteBudget(), stretch=stretch
     )
     try:
-        await bench.prepare(None)
+        await bench.prepare_files(None)
         yield bench
     finally:
         await bench.close()
@@ -56,10 +56,10 @@ async def cycles(bench: CornerBench, count: int) -> dict[str, list[float]]:
     for cycle in range(count):
         bench.begin(cycle, last_pilot=cycle == 1)
         for corner in CORNERS:
-            measured = await bench.block(corner)
-            rates.setdefault(corner.id, []).append(measured.values[corner.metric])
+            measured = await bench.measure_block(corner)
+            rates.setdefault(corner.id, []).append(measured.values[corner.metric_name])
             assert measured.seconds > 0 and measured.operations > 0
-            if corner.moves and corner.what == "read":
+            if corner.moves_bytes and corner.what == "read":
                 assert measured.device_bytes is not None
                 assert measured.device_bytes >= 0.95 * measured.bytes
     return rates
@@ -85,13 +85,13 @@ def test_a_file_that_was_just_read_is_dropped_and_one_that_is_held_is_refused(
     try:
         os.fsync(fd)
         os.pread(fd, HARD_BYTES * 40, 0)
-        assert residency.resident(fd) > 0.9
-        assert residency.drop(fd) < 0.01
+        assert residency.resident_share(fd) > 0.9
+        assert residency.drop_pages(fd) < 0.01
         with mmap.mmap(
             fd, 0, prot=mmap.PROT_READ
         ) as mapped:  # such pages stay; dirty ones somebody's sync may clean
             assert len(mapped[:]) == HARD_BYTES * 40
-            assert residency.drop(fd) > 0.9
+            assert residency.drop_pages(fd) > 0.9
     finally:
         os.close(fd)
 
@@ -100,18 +100,18 @@ def test_reads_of_pages_that_cannot_be_dropped_are_refused_ten_of_ten(disk: Trim
     async def conducted() -> None:
         async with prepared(disk) as bench:
             bench.begin(0, last_pilot=False)
-            [file] = bench._files.of("read hard")
+            [file] = bench._files.files_of_kind("read hard")
             refused = 0
             # what is mapped stays in memory (what is dirty only until the kernel has written it)
             with mmap.mmap(file.fd, os.fstat(file.fd).st_size, mmap.MAP_SHARED, mmap.PROT_READ) as held:
                 for _ in range(10):
                     assert sum(held[:: mmap.PAGESIZE]) > 0
                     try:
-                        await bench.block(BY_ID["ior-hard-read"])
+                        await bench.measure_block(BY_ID["ior-hard-read"])
                     except Cached:
                         refused += 1
             assert refused == 10
-            assert (await bench.block(BY_ID["ior-hard-read"])).operations > 0
+            assert (await bench.measure_block(BY_ID["ior-hard-read"])).operations > 0
 
     asyncio.run(conducted())
 
@@ -137,7 +137,7 @@ def test_no_block_is_written_that_the_budget_has_not(disk: TrimDisk) -> None:
             bench.begin(0, last_pilot=False)
             with pytest.raises(WriteBudgetSpent):
                 for _ in range(10):
-                    await bench.block(BY_ID["ior-easy-write"])
+                    await bench.measure_block(BY_ID["ior-easy-write"])
             assert budget.spent_bytes <= 2 * SIZE + (1 << 20)
 
     asyncio.run(conducted())

@@ -14,7 +14,7 @@ class _Pool:
     def __init__(self, share: float) -> None:
         self._share = share
 
-    async def dropped(self, _order: str, _specs: object) -> float:
+    async def drop_caches(self, _order: str, _specs: object) -> float:
         return self._share
 
 
@@ -23,7 +23,7 @@ def test_what_is_in_memory_is_no_reading_of_the_disk(share: float, refused: bool
     bench = CornerBench.__new__(CornerBench)
     bench._pool = _Pool(share)  # type: ignore[assignment]
     reads = next(corner for corner in CORNERS if corner.what == "read")
-    drop = bench._drop(reads, [{"fds": [3]}])  # type: ignore[typeddict-item]
+    drop = bench._drop_caches(reads, [{"fds": [3]}])  # type: ignore[typeddict-item]
     if refused:
         with pytest.raises(Cached):
             asyncio.run(drop)

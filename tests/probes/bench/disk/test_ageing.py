@@ -27,9 +27,9 @@ def test_files_are_new_and_complete(tmp_path: Path) -> None:
     try:
         files = NewFiles(fd, 7, 4 * STEP_BYTES, STEP_BYTES, turns(), False)
         for number in range(10):
-            files.step(number)
-        files.finish()
-        files.finish()
+            files.write_piece(number)
+        files.close_file()
+        files.close_file()
     finally:
         os.close(fd)
     sizes = sorted(path.stat().st_size for path in tmp_path.iterdir())
@@ -41,8 +41,8 @@ def test_two_blocks_never_write_into_the_same_file(tmp_path: Path) -> None:
     try:
         for mark in (1, 2):
             files = NewFiles(fd, mark, STEP_BYTES, STEP_BYTES, turns(), False)
-            files.step(0)
-            files.finish()
+            files.write_piece(0)
+            files.close_file()
     finally:
         os.close(fd)
     assert len(list(tmp_path.iterdir())) == 2
@@ -57,16 +57,16 @@ async def test_a_block_ends_with_its_bytes_and_leaves_files(bench_directory: Pat
     budget = WriteBudget(64 * MIB)
     bench = ChurnBench(Host(), held(bench_directory), (), 1, budget)
     try:
-        measured = await bench.block(5.0, 4 * MIB)
+        measured = await bench.measure_block(5.0, 4 * MIB)
         assert measured.bytes == 4 * MIB and measured.values["MB/s"] > 0
         there = list(bench_directory.iterdir())
         assert sum(path.stat().st_size for path in there) == 4 * MIB and len(there) == WORKERS
-        again = await bench.block(5.0, 4 * MIB)
+        again = await bench.measure_block(5.0, 4 * MIB)
         assert again.bytes == 4 * MIB
         assert sum(path.stat().st_size for path in bench_directory.iterdir()) == 8 * MIB
         assert budget.spent_bytes == 8 * MIB
         assert await bench.delete() == 8 * MIB
-        await bench.sync()
+        await bench.sync_until_free()
         assert list(bench_directory.iterdir()) == []
     finally:
         await bench.close()
@@ -77,7 +77,7 @@ async def test_a_spent_budget_writes_nothing_more(bench_directory: Path) -> None
     bench = ChurnBench(Host(), held(bench_directory), (), 1, WriteBudget(least_bytes() - 1))
     try:
         with pytest.raises(NotApplicable, match="write limit is reached"):
-            await bench.block(1.0, MIB)
+            await bench.measure_block(1.0, MIB)
         assert list(bench_directory.iterdir()) == []
     finally:
         await bench.close()

@@ -39,7 +39,7 @@ def watch(disk: Disk) -> ForeignWait:
     """Others usually write 100 requests of 2 ms and read 100 of 1 ms."""
     found = ForeignWait(disk, ["sda"])
     disk.moves(100, 1, 100, 2)
-    found.calm()
+    found.learn_usual_wait()
     return found
 
 
@@ -52,7 +52,7 @@ def test_three_seconds_in_a_row_stop_the_run(disk: Disk, watch: ForeignWait) -> 
     for _ in range(5):
         disk.moves(writes=20, write_ms=5)
         watch.sample(0.5, "read", 0, 0.0)
-        watch.calm()
+        watch.learn_usual_wait()
     assert watch.stopped == ""
     disk.moves(writes=20, write_ms=5)
     watch.sample(0.5, "read", 0, 0.0)
@@ -104,7 +104,7 @@ def test_without_knowing_what_is_usual_nothing_is_said(disk: Disk) -> None:
 def test_tenths_of_a_millisecond_stop_nobody(disk: Disk) -> None:
     watch = ForeignWait(disk, ["sda"])
     disk.moves(writes=1000, write_ms=0.1)
-    watch.calm()
+    watch.learn_usual_wait()
     disk.moves(writes=1000, write_ms=0.5)
     assert watch.sample(5.0, "read", 0, 0.0) == pytest.approx(5.0)
     assert watch.stopped == ""
@@ -112,7 +112,7 @@ def test_tenths_of_a_millisecond_stop_nobody(disk: Disk) -> None:
 
 def test_a_device_without_counters_is_never_judged(disk: Disk) -> None:
     watch = ForeignWait(disk, ["nvme9n1"])
-    watch.calm()
+    watch.learn_usual_wait()
     disk.moves(writes=50, write_ms=100)
     assert watch.sample(5.0, "read", 0, 0.0) is None
     assert ForeignWait(disk, []).sample(5.0, "read", 0, 0.0) is None

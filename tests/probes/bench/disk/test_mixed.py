@@ -12,7 +12,7 @@ import pytest
 from probes.bench.disk.budget import WriteBudget
 from probes.bench.disk.mixed import COARSE, MixedBench
 from probes.bench.disk.mixes import MIXES, Mix, files_bytes
-from probes.bench.engine.histogram import coarser
+from probes.bench.engine.histogram import coarser_buckets
 from probes.bench.measured import BenchRefused, NotApplicable
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
@@ -31,8 +31,8 @@ async def test_every_role_gives_its_metric_and_the_onset_stands_apart(tmp_path: 
     made = bench(tmp_path)
     mix = MIX["writers-reader"]
     try:
-        await made.prepare([mix])
-        measured = await made.block(mix, 0.9, 0.3)
+        await made.prepare_files([mix])
+        measured = await made.measure_block(mix, 0.9, 0.3)
     finally:
         await made.close()
     assert set(measured.values) == {"reader IOPS", "direct write", "buffered write"}
@@ -46,9 +46,9 @@ async def test_writers_keep_their_rate_and_the_budget_is_charged(tmp_path: Path)
     made = bench(tmp_path, rate=8 * MIB)
     mix = MIX["writers-reader"]
     try:
-        await made.prepare([mix])
+        await made.prepare_files([mix])
         filled = made.budget.spent_bytes
-        measured = await made.block(mix, 1.0)
+        measured = await made.measure_block(mix, 1.0)
     finally:
         await made.close()
     # A rate is a bound: a busy machine may stay below it. One operation of 1 MiB comes at once.
@@ -63,9 +63,9 @@ async def test_a_spent_budget_refuses_the_block(tmp_path: Path) -> None:
     files = sum(files_bytes(32 * MIB, [mix]).values())
     made = bench(tmp_path, most=files + 4 * MIB)
     try:
-        await made.prepare([mix])
+        await made.prepare_files([mix])
         with pytest.raises(NotApplicable, match="write limit"):
-            await made.block(mix, 1.0)
+            await made.measure_block(mix, 1.0)
     finally:
         await made.close()
 
@@ -73,7 +73,7 @@ async def test_a_spent_budget_refuses_the_block(tmp_path: Path) -> None:
 async def test_files_that_do_not_fit_the_budget_are_not_written(tmp_path: Path) -> None:
     made = bench(tmp_path, most=MIB)
     with pytest.raises(BenchRefused):
-        await made.prepare([MIX["readers"]])
+        await made.prepare_files([MIX["readers"]])
     assert made.budget.spent_bytes == 0
 
 
@@ -82,8 +82,10 @@ async def test_loads_without_writers(tmp_path: Path, name: str) -> None:
     made = bench(tmp_path)
     mix: Mix = msgspec.structs.replace(MIX[name], block_s=0.6)
     try:
-        await made.prepare([mix])
-        measured = await made.block(mix, 0.6)  # on a busy machine a role may not get a turn within 0.2 s
+        await made.prepare_files([mix])
+        measured = await made.measure_block(
+            mix, 0.6
+        )  # on a busy machine a role may not get a turn within 0.2 s
     finally:
         await made.close()
     assert measured.operations > 0 and measured.onset is None
@@ -96,14 +98,14 @@ async def test_a_cancelled_block_ends_its_workers_and_the_next_one_works(tmp_pat
     made = bench(tmp_path)
     mix = MIX["writers-reader"]
     try:
-        await made.prepare([mix])
-        task = asyncio.ensure_future(made.block(mix, 30.0, 5.0))
+        await made.prepare_files([mix])
+        task = asyncio.ensure_future(made.measure_block(mix, 30.0, 5.0))
         await asyncio.sleep(0.3)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         assert made._pool.workers == []
-        measured = await made.block(mix, 0.6)
+        measured = await made.measure_block(mix, 0.6)
         assert measured.values["reader IOPS"] > 0
     finally:
         await made.close()
@@ -130,7 +132,7 @@ class Busy(MixedBench):
 
 async def test_settling_waits_for_a_moment_without_io(monkeypatch: pytest.MonkeyPatch) -> None:
     busy = Busy(monkeypatch, 1000, moving=True)
-    await busy.settle()
+    await busy.wait_until_settled()
     assert busy.looked == 1001
 
 
@@ -141,7 +143,7 @@ async def test_nothing_goes_on_where_that_moment_does_not_come(
     monkeypatch: pytest.MonkeyPatch, moving: bool, says: str
 ) -> None:
     with pytest.raises(BenchRefused, match=f"^loop7: .*{says}"):
-        await Busy(monkeypatch, float("inf"), moving).settle()
+        await Busy(monkeypatch, float("inf"), moving).wait_until_settled()
 
 
 async def test_nothing_goes_on_where_what_was_written_does_not_arrive(
@@ -153,17 +155,17 @@ async def test_nothing_goes_on_where_what_was_written_does_not_arrive(
         return False
 
     try:
-        await made.prepare([MIX["writers-reader"]])
-        monkeypatch.setattr(made._pool, "sync", slow)
+        await made.prepare_files([MIX["writers-reader"]])
+        monkeypatch.setattr(made._pool, "sync_files", slow)
         with pytest.raises(BenchRefused, match="did not reach the device within 30 s"):
-            await made.block(MIX["writers-reader"], 0.3)
+            await made.measure_block(MIX["writers-reader"], 0.3)
     finally:
         await made.close()
 
 
 def test_a_coarser_histogram_counts_the_same() -> None:
     fine = [(int(100 * 1.03**n), n + 1) for n in range(200)]
-    coarse = coarser(fine, COARSE)
+    coarse = coarser_buckets(fine, COARSE)
     assert sum(c for _, c in coarse) == sum(c for _, c in fine)
     assert coarse[-1][0] == fine[-1][0] and len(coarse) < len(fine) / 3
     assert [b for b, _ in coarse] == sorted({b for b, _ in coarse})
@@ -171,4 +173,4 @@ def test_a_coarser_histogram_counts_the_same() -> None:
 
 def test_the_mixes_are_told_apart() -> None:
     assert len({m.id for m in MIXES}) == len(MIXES)
-    assert [m.id for m in MIXES if m.writes] == ["writers-reader", "write-streams"]
+    assert [m.id for m in MIXES if m.has_writers] == ["writers-reader", "write-streams"]

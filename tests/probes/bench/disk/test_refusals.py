@@ -11,14 +11,14 @@ import pytest
 
 from probes.bench.disk import refusals
 from probes.bench.disk.refusals import (
-    indirect,
-    notes,
+    check_suitability,
+    indirect_kind,
     refused_directory,
     refused_file_system,
     refused_health,
     refused_stack,
     smart_failing,
-    suitability,
+    suitability_notes,
 )
 from probes.bench.workloads import IDS
 from probes.host import Host
@@ -72,15 +72,15 @@ def test_compressed_memory_is_memory() -> None:
 )
 def test_what_is_no_disk_of_ours_only_when_named_and_then_noted(kind: str) -> None:
     line = refused_file_system(placed(kind), False)
-    assert f"/data/x is on {kind}, {indirect(kind)}: measured only when it is named" in line
+    assert f"/data/x is on {kind}, {indirect_kind(kind)}: measured only when it is named" in line
     assert refused_file_system(placed(kind), True) == ""
-    (note,) = notes(Host("/nonexistent"), placed(kind))
-    assert indirect(kind) in note
+    (note,) = suitability_notes(Host("/nonexistent"), placed(kind))
+    assert indirect_kind(kind) in note
 
 
 def test_a_container_s_root_is_measured_without_being_named_and_noted() -> None:
     assert refused_file_system(placed("overlay"), False) == ""
-    assert len(list(notes(Host("/nonexistent"), placed("overlay")))) == 1
+    assert len(list(suitability_notes(Host("/nonexistent"), placed("overlay")))) == 1
 
 
 @pytest.mark.parametrize("explicit", [True, False])
@@ -92,7 +92,7 @@ def test_an_overlay_over_memory_is_memory(explicit: bool) -> None:
 @pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs", "f2fs", "zfs", "ext3"])
 def test_file_systems_on_disks_pass(kind: str) -> None:
     assert refused_file_system(placed(kind), False) == ""
-    assert list(notes(Host("/nonexistent"), placed(kind))) == []
+    assert list(suitability_notes(Host("/nonexistent"), placed(kind))) == []
 
 
 def test_a_read_only_mount_is_refused() -> None:
@@ -184,14 +184,14 @@ def test_a_failing_disk_is_refused_to_root(tree: Tree, monkeypatch: pytest.Monke
 def test_a_directory_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     host = Host()
-    missing = suitability(host, str(tmp_path / "nope"), explicit=True)
+    missing = check_suitability(host, str(tmp_path / "nope"), explicit=True)
     assert missing.refusal == f"{tmp_path}/nope does not exist; name one that exists"
-    assert suitability(host, str(tmp_path / "file"), explicit=True).refusal
-    assert suitability(host, "/proc", explicit=True).refusal
+    assert check_suitability(host, str(tmp_path / "file"), explicit=True).refusal
+    assert check_suitability(host, "/proc", explicit=True).refusal
 
 
 def test_a_captured_tree_cannot_be_measured(tree: Tree) -> None:
-    assert suitability(tree.host(), "/data", explicit=True).refusal
+    assert check_suitability(tree.host(), "/data", explicit=True).refusal
 
 
 def test_without_the_right_it_says_whose_and_which(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,7 +217,7 @@ def test_somebody_else_s_directory_is_refused_for_real() -> None:
 
 def test_notes_tell_recorded_errors(tree: Tree) -> None:
     tree.files("/sys/fs/ext4/sda", errors_count=3)
-    (note,) = notes(tree.host(), placed("ext4"))
+    (note,) = suitability_notes(tree.host(), placed("ext4"))
     assert note.startswith("ext4 on sda has recorded 3 errors")
 
 
@@ -228,13 +228,13 @@ def test_notes_tell_an_ext4_without_a_journal(
     tree: Tree, task: str, workloads: tuple[str, ...], count: int
 ) -> None:
     tree.files("/sys/fs/ext4/sda", journal_task=task)
-    assert len(list(notes(tree.host(), placed("ext4"), workloads))) == count
+    assert len(list(suitability_notes(tree.host(), placed("ext4"), workloads))) == count
 
 
 @pytest.mark.parametrize(("dio", "count"), [(0, 1), (1, 0)])
 def test_notes_tell_a_loop_device_behind_the_page_cache(tree: Tree, dio: int, count: int) -> None:
     tree.files("/sys/block/loop3/loop", dio=dio)
-    found = list(notes(tree.host(), placed("ext4", "loop3")))
+    found = list(suitability_notes(tree.host(), placed("ext4", "loop3")))
     assert len(found) == count
     assert all("loop3" in note for note in found)
 
@@ -242,7 +242,7 @@ def test_notes_tell_a_loop_device_behind_the_page_cache(tree: Tree, dio: int, co
 def test_a_good_place_gives_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(refusals, "placement", lambda _h, d: msg(placed("ext4"), d))
     monkeypatch.setattr(refusals, "refused_health", lambda *_: "")
-    found = suitability(Host(), str(tmp_path), explicit=False, size_bytes=64 << 20)
+    found = check_suitability(Host(), str(tmp_path), explicit=False, size_bytes=64 << 20)
     assert found.refusal == "" and found.size_bytes == 64 << 20
     assert found.placement is not None and found.placement.leaves == ("sda",)
 

@@ -13,9 +13,9 @@ import pytest
 
 from probes.bench.disk.budget import WriteBudget
 from probes.bench.disk.storage import StorageBench
-from probes.bench.disk.trains import StorageTrains
+from probes.bench.disk.trains import StorageBatches
 from probes.bench.engine.files import FileSet, TestFile, part_of
-from probes.bench.engine.pool import Crew, Pool
+from probes.bench.engine.pool import SharedWorkers, WorkerPool
 from probes.bench.measured import BenchRefused, WriteBudgetSpent
 from probes.bench.workloads import MIB, load_of, place_bytes
 from probes.host import Host
@@ -29,7 +29,7 @@ ABBA = (0, 1, 1, 0)
 @pytest.fixture
 async def sides(tmp_path: Path) -> AsyncIterator[dict[str, StorageBench]]:
     """Two directories under one budget, with the files for streamed writes."""
-    crew, budget = Crew(), WriteBudget(2 << 30)
+    crew, budget = SharedWorkers(), WriteBudget(2 << 30)
     made = {}
     for variant in "AB":
         (tmp_path / variant).mkdir()
@@ -47,8 +47,8 @@ async def sides(tmp_path: Path) -> AsyncIterator[dict[str, StorageBench]]:
 
 async def test_a_train_is_begun_only_where_its_clock_ends_the_slices(sides: dict[str, StorageBench]) -> None:
     """Near the write limit slices of two operations a worker, where the clock gave six, scattered twice as much."""
-    trains = StorageTrains(sides, STREAM)
-    await trains.ready()
+    trains = StorageBatches(sides, STREAM)
+    await trains.start_workers()
     expected = trains._bytes_per_s * 0.02 * len(ABBA)
     budget, room, begun, refused = next(iter(sides.values())).budget, [0], 0, 0
     budget.left_for = lambda load: room[0]  # type: ignore[method-assign]
@@ -66,11 +66,11 @@ async def test_a_train_is_begun_only_where_its_clock_ends_the_slices(sides: dict
 
 
 async def test_what_is_done_and_not_counted_is_paid_for(sides: dict[str, StorageBench]) -> None:
-    trains = StorageTrains(sides, STREAM)
-    await trains.ready()
+    trains = StorageBatches(sides, STREAM)
+    await trains.start_workers()
     bench = next(iter(sides.values()))
     before = bench.budget.spent_bytes
-    train = await trains.train(ABBA, 0.01)
+    train = await trains.measure_batch(ABBA, 0.01)
     uncounted = trains.load.workers * len(ABBA) * trains.load.block_bytes
     assert bench.budget.spent_bytes - before == sum(train.operations) * trains.load.block_bytes + uncounted
 
@@ -78,21 +78,21 @@ async def test_what_is_done_and_not_counted_is_paid_for(sides: dict[str, Storage
 async def test_a_group_stays_in_one_pair_of_places(
     sides: dict[str, StorageBench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trains = StorageTrains(sides, STREAM)
+    trains = StorageBatches(sides, STREAM)
     assert trains.places == 16  # of four files each, which streams go through at once
-    original, sent = trains._crew.pool.together, []
+    original, sent = trains._crew.pool.run_together, []
 
     async def recorded(do: str, specs: Any, *more: Any) -> Any:
         sent.append(specs)
         return await original(do, specs, *more)
 
-    monkeypatch.setattr(trains._crew.pool, "together", recorded)
+    monkeypatch.setattr(trains._crew.pool, "run_together", recorded)
     order, visited = ABBA * 5, [7, 3, 7, 0, 15]
-    train = await trains.train(order, 0.005, places=[place for place in visited for _ in ABBA])
+    train = await trains.measure_batch(order, 0.005, places=[place for place in visited for _ in ABBA])
     numbers = {
         (variant, file.fd): number
         for variant, bench in sides.items()
-        for number, file in enumerate(bench._files.of("write"))
+        for number, file in enumerate(bench._files.files_of_kind("write"))
     }
     for spec in sent[-1]:
         assert len(spec["sides"]) == 2 * len(set(visited))  # a place that comes again is the same one
@@ -111,15 +111,15 @@ async def test_a_group_stays_in_one_pair_of_places(
 async def test_without_places_each_round_is_in_another_one_and_both_sides_in_the_same(
     sides: dict[str, StorageBench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trains, seen = StorageTrains(sides, STREAM), []
-    original = trains._sides
+    trains, seen = StorageBatches(sides, STREAM), []
+    original = trains._side_specs
 
     def spied(worker: int, visited: Sequence[tuple[int, int]]) -> Any:
         seen.append(visited)
         return original(worker, visited)
 
-    monkeypatch.setattr(trains, "_sides", spied)
-    await trains.train([0, 1] * 6, 0.005)
+    monkeypatch.setattr(trains, "_side_specs", spied)
+    await trains.measure_batch([0, 1] * 6, 0.005)
     places = Counter(place for _, place in seen[-1])
     assert len(places) == 6 and set(places.values()) == {2}
 
@@ -131,7 +131,7 @@ async def test_places_are_made_and_filled_in_an_order_drawn_over_all_sides(
     laid: list[tuple[str, str]] = []
     filled: list[int] = []
     fd_of: dict[int, str] = {}
-    original = FileSet.lay
+    original = FileSet.lay_file
 
     def lay(self: FileSet, kind: str, directory: int, shown: str, size_bytes: int) -> TestFile | None:
         place = Path(f"/proc/self/fd/{directory}").readlink()
@@ -141,17 +141,17 @@ async def test_places_are_made_and_filled_in_an_order_drawn_over_all_sides(
             fd_of[file.fd] = Path(shown).name
         return file
 
-    async def fill(self: Pool, do: str, progress: Any, **what: Any) -> None:
+    async def fill(self: WorkerPool, do: str, progress: Any, **what: Any) -> None:
         assert do == "fill"
         filled.append(what["fd"])
 
-    monkeypatch.setattr(FileSet, "lay", lay)
-    monkeypatch.setattr(Pool, "long", fill)
+    monkeypatch.setattr(FileSet, "lay_file", lay)
+    monkeypatch.setattr(WorkerPool, "run_long", fill)
 
     async def order(seed: int) -> tuple[list[tuple[str, str]], list[str]]:
         laid.clear()
         filled.clear()
-        crew, budget, benches = Crew(), WriteBudget(8 << 30), []
+        crew, budget, benches = SharedWorkers(), WriteBudget(8 << 30), []
         for variant in "AB":
             (tmp_path / f"{seed}" / variant).mkdir(parents=True, exist_ok=True)
             directory = tmp_path / f"{seed}" / variant
@@ -194,12 +194,12 @@ async def test_places_are_made_and_filled_in_an_order_drawn_over_all_sides(
 async def test_what_is_asked_for_beyond_the_bytes_lays_nothing(tmp_path: Path) -> None:
     bench = StorageBench(Host(), str(tmp_path), held(tmp_path), SIZE, 1, [], budget=WriteBudget(SIZE - 1))
     with pytest.raises(BenchRefused):
-        await bench.prepare(workloads=["randread-4k-qd1"])
+        await bench.prepare_files(workloads=["randread-4k-qd1"])
     assert not list(bench._files) and not list(tmp_path.iterdir())
 
 
 async def test_nothing_is_laid_where_the_bytes_hold_for_one_side_only(tmp_path: Path) -> None:
-    budget, crew, benches = WriteBudget(SIZE + SIZE // 2), Crew(), []
+    budget, crew, benches = WriteBudget(SIZE + SIZE // 2), SharedWorkers(), []
     for variant in "AB":
         (tmp_path / variant).mkdir()
         place = held(tmp_path / variant)
@@ -215,7 +215,7 @@ async def test_nothing_is_laid_where_the_bytes_hold_for_one_side_only(tmp_path: 
 def test_workers_of_a_stream_are_spread_over_the_files_of_a_place(mib: int, tmp_path: Path) -> None:
     bench = StorageBench(Host(), str(tmp_path), None, mib * MIB, 1, [])
     for load in map(load_of, ("read-1m-qd8", STREAM)):
-        trains = StorageTrains({"A": bench, "B": bench}, load)
+        trains = StorageBatches({"A": bench, "B": bench}, load)
         size = place_bytes(bench.size_bytes, bench.places)[load.kind == "write"]
         files = [TestFile(fd=n, bytes=size, direct=True, unnamed=True) for n in range(trains._together)]
         parts = [part_of(files, n, load.workers, MIB, sequential=True) for n in range(load.workers)]
@@ -247,9 +247,9 @@ def test_in_sequence_no_two_workers_share_a_block_where_there_are_enough(count: 
 def test_what_is_closed_lays_nothing(tmp_path: Path) -> None:
     place = held(tmp_path)
     files = FileSet()
-    assert files.lay("read", place.fd, str(tmp_path), MIB) is not None
+    assert files.lay_file("read", place.fd, str(tmp_path), MIB) is not None
     files.close()
-    assert files.lay("read", place.fd, str(tmp_path), MIB) is None
+    assert files.lay_file("read", place.fd, str(tmp_path), MIB) is None
     assert not list(files) and not list(tmp_path.iterdir())
     place.close()
 
@@ -259,7 +259,7 @@ async def test_a_preparation_that_is_cancelled_makes_no_further_place(
 ) -> None:
     """Its thread goes on for a while; the directory may be gone by then, and its descriptor another one."""
     made, resume, ended = threading.Event(), threading.Event(), threading.Event()
-    original, began = StorageBench._lay, [0]
+    original, began = StorageBench._lay_place, [0]
 
     def lay(self: StorageBench, number: int, kinds: set[str]) -> list[TestFile]:
         began[0] += 1
@@ -272,9 +272,9 @@ async def test_a_preparation_that_is_cancelled_makes_no_further_place(
             if began[0] >= 3:
                 ended.set()
 
-    monkeypatch.setattr(StorageBench, "_lay", lay)
+    monkeypatch.setattr(StorageBench, "_lay_place", lay)
     bench = StorageBench(Host(), str(tmp_path), held(tmp_path), SIZE, 1, [])
-    task = asyncio.create_task(bench.prepare(workloads=[STREAM]))
+    task = asyncio.create_task(bench.prepare_files(workloads=[STREAM]))
     await asyncio.to_thread(made.wait, 20)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -19,46 +19,48 @@ def begun(budget: WriteBudget, load: str = "fsync", share: float = 0.5) -> Write
 
 def test_what_a_file_system_adds_is_charged_also_for_what_was_written_before_it_was_known() -> None:
     budget = begun(WriteBudget(8 * GIB))
-    budget.spend(4 * MIB, 148 * MIB, "fsync")
-    assert budget.amplification("fsync") == PRESUMED_SYNCED  # one stretch alone may hold a neighbour's writes
+    budget.charge(4 * MIB, 148 * MIB, "fsync")
+    assert (
+        budget.write_amplification("fsync") == PRESUMED_SYNCED
+    )  # one stretch alone may hold a neighbour's writes
     for _ in range(SEVERAL):
-        budget.spend(4 * MIB, 148 * MIB, "fsync")
-    assert budget.amplification("fsync") == 37.0
+        budget.charge(4 * MIB, 148 * MIB, "fsync")
+    assert budget.write_amplification("fsync") == 37.0
     assert budget.spent_bytes == (1 + SEVERAL) * 148 * MIB
 
 
 def test_a_neighbours_burst_is_forgotten_and_what_it_was_charged_is_given_back() -> None:
     budget = begun(WriteBudget(8 * GIB))
     for _ in range(SEVERAL):
-        budget.spend(4 * MIB, 900 * MIB, "fsync")  # a neighbour wrote meanwhile
-    assert budget.refusal(64 * MIB, "fsync")
-    budget.spend(4 * MIB, 8 * MIB, "fsync")  # and here it did not
-    assert budget.amplification("fsync") == 2.0
+        budget.charge(4 * MIB, 900 * MIB, "fsync")  # a neighbour wrote meanwhile
+    assert budget.refusal_text(64 * MIB, "fsync")
+    budget.charge(4 * MIB, 8 * MIB, "fsync")  # and here it did not
+    assert budget.write_amplification("fsync") == 2.0
     assert budget.spent_bytes == (1 + SEVERAL) * 8 * MIB
-    assert budget.refusal(64 * MIB, "fsync") == ""
+    assert budget.refusal_text(64 * MIB, "fsync") == ""
 
 
 def test_too_little_to_tell_is_put_together_until_it_tells() -> None:
     budget = begun(WriteBudget(8 * GIB))
     for _ in range(8):
-        budget.spend(MIB // 8, 90 * MIB, "fsync")
-    assert budget.amplification("fsync") == PRESUMED_SYNCED
+        budget.charge(MIB // 8, 90 * MIB, "fsync")
+    assert budget.write_amplification("fsync") == PRESUMED_SYNCED
     for _ in range(SEVERAL * 8):
-        budget.spend(MIB // 8, MIB // 4, "fsync")
-    assert budget.amplification("fsync") == 2.0
+        budget.charge(MIB // 8, MIB // 4, "fsync")
+    assert budget.write_amplification("fsync") == 2.0
 
 
 def test_never_less_than_what_we_wrote_and_without_counters_just_that() -> None:
     budget = WriteBudget(8 * GIB)
-    budget.spend(10 * MIB, 0, "x")
-    budget.spend(10 * MIB, None, "y")
+    budget.charge(10 * MIB, 0, "x")
+    budget.charge(10 * MIB, None, "y")
     assert budget.spent_bytes == 20 * MIB
 
 
 def test_a_load_has_its_share_and_the_next_one_the_rest() -> None:
     budget = begun(WriteBudget(GIB))
     for _ in range(8):
-        budget.spend(64 * MIB, 64 * MIB, "fsync")
+        budget.charge(64 * MIB, 64 * MIB, "fsync")
     with pytest.raises(WriteBudgetSpent) as said:
         budget.check(MIB, "fsync")
     assert (said.value.most_bytes, said.value.load_bytes, said.value.share) == (GIB, GIB // 2, 0.5)
@@ -73,11 +75,11 @@ def test_a_load_has_its_share_and_the_next_one_the_rest() -> None:
 @given(st.integers(1, 64), st.floats(1, 40), st.floats(0.1, 1))
 def test_what_is_not_refused_stays_within_the_share(mib: int, amplified: float, share: float) -> None:
     budget = WriteBudget(8 * GIB)
-    budget.spend(2 * GIB, None)
+    budget.charge(2 * GIB, None)
     budget.begin("fsync", share, PRESUMED_SYNCED)
     for _ in range(2000):
-        if budget.refusal(mib * MIB, "fsync"):
+        if budget.refusal_text(mib * MIB, "fsync"):
             break
-        budget.spend(mib * MIB, int(mib * MIB * amplified), "fsync")
+        budget.charge(mib * MIB, int(mib * MIB * amplified), "fsync")
     # the first stretches are written on trust
     assert budget.spent_bytes <= 2 * GIB + share * 6 * GIB + SEVERAL * mib * MIB * amplified

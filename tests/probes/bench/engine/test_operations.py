@@ -15,8 +15,8 @@ import pytest
 
 from probes.bench.engine import loops, operations
 from probes.bench.engine.loads import metadata
-from probes.bench.engine.operations import POOL_BYTES, Source, run_block
-from probes.bench.engine.worker import fill
+from probes.bench.engine.operations import POOL_BYTES, WorkerState, run_block
+from probes.bench.engine.worker import fill_file
 
 PAGE = 4096
 PAGES = 64
@@ -70,7 +70,7 @@ def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("direct", [True, False])
 @pytest.mark.parametrize(("kind", "sync"), [("read", False), ("write", False), ("write", True)])
 def test_each_kind_does_operations_and_counts_them(fd: int, kind: str, sync: bool, direct: bool) -> None:
-    found = run_block(spec(fd, kind, sync=sync, direct=direct), Source(), now)
+    found = run_block(spec(fd, kind, sync=sync, direct=direct), WorkerState(), now)
     (only,) = found["slices"]
     assert only["n"] == found["n"] > 0
     assert sum(count for _, count in only["h"]) == only["n"]
@@ -80,33 +80,33 @@ def test_each_kind_does_operations_and_counts_them(fd: int, kind: str, sync: boo
 
 @pytest.mark.parametrize("most", [1, 7, 3000])
 def test_no_more_operations_than_allowed(fd: int, most: int) -> None:
-    found = run_block(spec(fd, most=most, slices=[60.0, 120.0], at_most_s=240.0), Source(), now)
+    found = run_block(spec(fd, most=most, slices=[60.0, 120.0], at_most_s=240.0), WorkerState(), now)
     assert found["n"] == most
 
 
 def test_a_short_block_goes_on_until_its_least_operations(fd: int) -> None:
-    found = run_block(spec(fd, slices=[0.0], least=5000, at_most_s=60.0), Source(), now)
+    found = run_block(spec(fd, slices=[0.0], least=5000, at_most_s=60.0), WorkerState(), now)
     assert found["n"] == 5000
     assert len(found["slices"]) == 2
 
 
 @pytest.mark.usefixtures("ticking")
 def test_but_not_beyond_its_longest_time(fd: int) -> None:
-    found = run_block(spec(fd, slices=[0.0], least=10**9, at_most_s=0.05), Source(), now)
+    found = run_block(spec(fd, slices=[0.0], least=10**9, at_most_s=0.05), WorkerState(), now)
     assert 0 < found["n"] < 10**9
     assert found["ns"] == pytest.approx(50e6, abs=1e5)
 
 
 def test_offsets_are_drawn_again_where_they_run_out(fd: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operations, "MOST_OFFSETS", 10)
-    source = Source()
+    monkeypatch.setattr(operations, "MAX_OFFSETS", 10)
+    source = WorkerState()
     source.rate = 0.0
     assert run_block(spec(fd, most=5000, slices=[60.0]), source, now)["n"] == 5000
 
 
 @pytest.mark.usefixtures("ticking")
 def test_slices_share_the_block(fd: int) -> None:
-    found = run_block(spec(fd, slices=[0.01, 0.02, 0.03]), Source(), now)
+    found = run_block(spec(fd, slices=[0.01, 0.02, 0.03]), WorkerState(), now)
     assert [s["n"] > 0 for s in found["slices"]] == [True] * 3
     assert [s["ns"] for s in found["slices"]] == pytest.approx([10e6] * 3, abs=1e5)
     assert sum(s["n"] for s in found["slices"]) == found["n"]
@@ -115,18 +115,18 @@ def test_slices_share_the_block(fd: int) -> None:
 def test_a_file_that_ends_too_early_is_an_error(fd: int) -> None:
     os.ftruncate(fd, PAGE)
     with pytest.raises(loops.Short):
-        run_block(spec(fd, sequential=True, most=5, slices=[60.0]), Source(), now)
+        run_block(spec(fd, sequential=True, most=5, slices=[60.0]), WorkerState(), now)
 
 
 def test_random_offsets_are_whole_blocks_of_the_whole_range() -> None:
-    drawn = list(Source().random_offsets(8 * PAGE, 16 * PAGE, PAGE, 2000))
+    drawn = list(WorkerState().random_offsets(8 * PAGE, 16 * PAGE, PAGE, 2000))
     assert len(drawn) == 2000
     assert set(drawn) == {(8 + n) * PAGE for n in range(16)}
 
 
 def test_the_seed_repeats_the_offsets() -> None:
     def draw(seed: int) -> list[int]:
-        source = Source()
+        source = WorkerState()
         source.rng.seed(seed)
         return list(source.random_offsets(0, 1 << 30, PAGE, 50))
 
@@ -142,21 +142,21 @@ def test_sequential_blocks_go_on_where_the_last_one_stopped(fd: int, monkeypatch
         return real(fd, buffers, offset)
 
     monkeypatch.setattr(os, "preadv", preadv)
-    source = Source()
+    source = WorkerState()
     for _ in range(3):
         run_block(spec(fd, sequential=True, most=30, slices=[60.0]), source, now)
     assert seen == [n % PAGES for n in range(90)]
 
 
 def test_what_is_written_neither_compresses_nor_repeats() -> None:
-    source = Source()
-    data = b"".join(bytes(source.pool()) for _ in range(2))
+    source = WorkerState()
+    data = b"".join(bytes(source.random_pool()) for _ in range(2))
     assert len(zlib.compress(data[: 1 << 20], 1)) > 0.99 * (1 << 20)
     assert len({data[at : at + PAGE] for at in range(0, 2 * POOL_BYTES, PAGE)}) == 2 * POOL_BYTES // PAGE
 
 
 def test_writes_take_turns_through_the_pool_in_aligned_windows() -> None:
-    turns = Source().turns(1 << 20)
+    turns = WorkerState().write_windows(1 << 20)
     first = [bytes(next(turns)[0][:64]) for _ in range(8)]
     assert len(set(first)) == 8
 
@@ -166,7 +166,7 @@ def test_filling_writes_every_byte_and_tells_how_far_it_is(tmp_path: Path) -> No
     fd = os.open(tmp_path / "file", os.O_RDWR | os.O_CREAT)
     told: list[int] = []
     try:
-        fill(fd, size, Source(), told.append)
+        fill_file(fd, size, WorkerState(), told.append)
         data = os.pread(fd, 2 * size, 0)
     finally:
         os.close(fd)
@@ -179,13 +179,13 @@ def test_metadata_creates_stats_deletes_and_leaves_nothing(tmp_path: Path) -> No
     fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         (tmp_path / "3").mkdir()
-        names = metadata.Names(fd, "3", "one", 4)
+        names = metadata.NameCycle(fd, "3", "one", 4)
         counts = []
-        for number in range(2 * names.cycle):
-            names.step(number)
+        for number in range(2 * names.cycle_length):
+            names.do_operation(number)
             counts.append(len(list((tmp_path / "3").iterdir())))
         assert counts == [1, 2, 3, 4, 4, 4, 4, 4, 3, 2, 1, 0] * 2
-        found = run_block(names_spec(fd, most=30, slices=[60.0]), Source(), now)
+        found = run_block(names_spec(fd, most=30, slices=[60.0]), WorkerState(), now)
         assert found["n"] == 30
         assert list(tmp_path.rglob("*")) == [tmp_path / "3"]
     finally:
@@ -196,10 +196,10 @@ def test_workers_in_one_place_do_not_take_each_others_names(tmp_path: Path) -> N
     (tmp_path / "3").mkdir()
     fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        sides = [metadata.Names(fd, "3", stem, 4) for stem in ("one", "other")]
+        sides = [metadata.NameCycle(fd, "3", stem, 4) for stem in ("one", "other")]
         for number in range(6):
             for side in sides:
-                side.step(number)
+                side.do_operation(number)
         assert len(list((tmp_path / "3").iterdir())) == 8
         sides[0].clear()
         assert len(list((tmp_path / "3").iterdir())) == 4
@@ -216,20 +216,20 @@ def test_where_names_are_links_no_inode_is_freed_and_the_file_stays(tmp_path: Pa
     fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
     held = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        assert metadata.linkable(held)
+        assert metadata.supports_links(held)
         assert [path.name for path in place.iterdir()] == [metadata.LINKED]
         inode = (place / metadata.LINKED).stat().st_ino
-        names = metadata.Names(fd, "3", "one", 4, links=True)
+        names = metadata.NameCycle(fd, "3", "one", 4, links=True)
         links = []
-        for number in range(2 * names.cycle):
-            names.step(number)
+        for number in range(2 * names.cycle_length):
+            names.do_operation(number)
             links.append((place / metadata.LINKED).stat().st_nlink)
             assert {path.stat().st_ino for path in place.iterdir()} == {inode}
         assert links == [2, 3, 4, 5, 5, 5, 5, 5, 4, 3, 2, 1] * 2
-        names.step(0)
+        names.do_operation(0)
         names.clear()
         assert (place / metadata.LINKED).stat().st_nlink == 1
-        assert run_block(names_spec(fd, links=True, most=30, slices=[60.0]), Source(), now)["n"] == 30
+        assert run_block(names_spec(fd, links=True, most=30, slices=[60.0]), WorkerState(), now)["n"] == 30
         assert [path.name for path in place.iterdir()] == [metadata.LINKED]
     finally:
         os.close(held)
@@ -246,7 +246,7 @@ def test_a_file_system_without_links_is_told(
     monkeypatch.setattr(os, "link", refused)
     fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        assert not metadata.linkable(fd)
+        assert not metadata.supports_links(fd)
     finally:
         os.close(fd)
 
@@ -260,7 +260,7 @@ def test_blocks_at_random_go_round_all_files(tmp_path: Path, sync: bool) -> None
             os.ftruncate(fd, PAGE * PAGES)
         count = 2 * 3 * operations.ROTATED
         files = spec(-1, "write", fds=fds, sync=sync, direct=False, most=count, slices=[60.0])
-        assert run_block(files, Source(), now)["n"] == count
+        assert run_block(files, WorkerState(), now)["n"] == count
         written = [sum(any(page) for page in pages_of(fd)) for fd in fds]
     finally:
         for fd in fds:
@@ -284,7 +284,7 @@ def test_a_stream_goes_through_the_files_of_its_own_one_after_the_other(
         for fd in fds:
             os.ftruncate(fd, PAGE * 4)
         stream = spec(-1, fds=fds, sequential=True, length=PAGE * 4, most=24, slices=[60.0])
-        run_block(stream, Source(), now)
+        run_block(stream, WorkerState(), now)
     finally:
         for fd in fds:
             os.close(fd)
@@ -304,13 +304,13 @@ def test_a_planted_latency_makes_each_operation_longer() -> None:
         done.append((began, time.perf_counter_ns()))
 
     latencies: list[int] = []
-    last = loops.any_operation(operation, iter(range(20)), 1 << 62, latencies.append, 0.5)
+    last = loops.run_operation(operation, iter(range(20)), 1 << 62, latencies.append, 0.5)
     assert last >= done[-1][1]
     for (began, ended), latency in zip(done, latencies, strict=True):
         assert latency >= 1.5 * (ended - began)
 
 
-@pytest.mark.parametrize("kind", ["reads", "writes", "synced_writes"])
+@pytest.mark.parametrize("kind", ["run_reads", "run_writes", "run_synced_writes"])
 def test_an_operation_begins_where_the_one_before_ended(
     fd: int, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -319,7 +319,7 @@ def test_an_operation_begins_where_the_one_before_ended(
     buffers = [memoryview(bytearray(PAGE))]
     latencies: list[int] = []
     loop: Any = getattr(loops, kind)
-    source = buffers if kind == "reads" else itertools.repeat(buffers)
+    source = buffers if kind == "run_reads" else itertools.repeat(buffers)
     assert loop(fd, source, PAGE, iter(range(0, PAGE * PAGES, PAGE)), 1100, latencies.append) == 1100
     assert latencies == [100] * 10
 
@@ -338,15 +338,15 @@ def test_what_the_loop_costs_is_measured_around_nothing(monkeypatch: pytest.Monk
 
 
 def test_the_cpu_load_needs_no_file() -> None:
-    assert run_block(spec(-1, "cpu", most=3, slices=[60.0]), Source(), now)["n"] == 3
+    assert run_block(spec(-1, "cpu", most=3, slices=[60.0]), WorkerState(), now)["n"] == 3
 
 
 def test_no_page_is_written_twice() -> None:
-    source = Source()
+    source = WorkerState()
     count = 40
     pages = set()
     for _ in range(count):
-        pool = bytes(source.pool())
+        pool = bytes(source.random_pool())
         pages |= {hash(pool[at : at + PAGE]) for at in range(0, POOL_BYTES, PAGE)}
     assert len(pages) == count * POOL_BYTES // PAGE
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from probes.bench.engine.loads import pinned_loads as engine
-from probes.bench.engine.loads.chase import LINE, Chain, _successors
+from probes.bench.engine.loads.chase import LINE, PointerChain, _successor_addresses
 from probes.bench.engine.loads.memory_policy import NoPolicy, bind, nodes_of
 from probes.bench.engine.pool import WorkerFailed
-from probes.bench.placement import Placement, PlacementBench, Seat
+from probes.bench.placement import PlacementBench, Seat, WorkerPlacement
 from probes.process_stat import is_running
 from tests.needs import not_here
 from tests.real.polled import within
@@ -25,41 +25,41 @@ def _map(size: int) -> mmap.mmap:
 
 
 def test_a_chain_goes_through_every_line_once() -> None:
-    chain = Chain(_map(1 << 16))
+    chain = PointerChain(_map(1 << 16))
     lines = (1 << 16) // LINE
-    seen = {chain._jump(0, steps) for steps in range(lines)}
-    assert len(seen) == lines and chain._jump(0, lines) == 0
-    assert chain._jump(chain._jump(5, 12), 30) == chain._jump(5, 42)
+    seen = {chain._line_after(0, steps) for steps in range(lines)}
+    assert len(seen) == lines and chain._line_after(0, lines) == 0
+    assert chain._line_after(chain._line_after(5, 12), 30) == chain._line_after(5, 42)
 
 
 def test_successors_are_those_of_the_formula() -> None:
     for lines in (4, 256, 4096):
-        found = memoryview(_successors(lines, 0x7F0000001000)).cast("Q")
+        found = memoryview(_successor_addresses(lines, 0x7F0000001000)).cast("Q")
         assert [(a - 0x7F0000001000) // LINE for a in found] == [
             (line * 0x5851F42D + 0x2545F491) % lines for line in range(lines)
         ]
 
 
 def test_a_walk_ends_where_the_chain_says_and_leaves_no_mark() -> None:
-    chain = Chain(_map(1 << 14))
+    chain = PointerChain(_map(1 << 14))
     before = chain._at
-    chain.walk(77)
-    assert chain._at == chain._jump(before, 77)
+    chain.walk_chain(77)
+    assert chain._at == chain._line_after(before, 77)
     assert set(chain._words[0::8]) == {chain._key}
 
 
 def test_another_layout_of_the_tree_is_refused() -> None:
-    chain = Chain(_map(1 << 14))
+    chain = PointerChain(_map(1 << 14))
     chain._words[2::8] = memoryview(bytes(8 * chain.lines)).cast("Q")  # no right child anywhere
     with pytest.raises(OSError, match="does not walk a chain"):
-        chain.walk(3)
+        chain.walk_chain(3)
 
 
 def test_each_store_has_buffers_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "_buffers", {})
     near, far = ({"node": None, "bytes": engine.MIB, "store": store} for store in ("near", "far"))
-    assert engine.buffer(near, 0) is engine.buffer(near, 0)
-    assert engine.buffer(near, 0) is not engine.buffer(far, 0)
+    assert engine.placed_buffer(near, 0) is engine.placed_buffer(near, 0)
+    assert engine.placed_buffer(near, 0) is not engine.placed_buffer(far, 0)
 
 
 def test_memory_on_a_node_that_is_there_and_on_one_that_is_not() -> None:
@@ -84,11 +84,11 @@ def test_memory_on_a_node_that_is_there_and_on_one_that_is_not() -> None:
 async def test_every_load_runs_where_it_is_put(work: str) -> None:
     bench = PlacementBench(1)
     try:
-        seat = Placement("one", "", (Seat((ALLOWED[-1],)),))
-        found = await bench.slice(work, seat, 0.005, size_bytes=1 << 20)
+        seat = WorkerPlacement("one", "", (Seat((ALLOWED[-1],)),))
+        found = await bench.measure_slice(work, seat, 0.005, size_bytes=1 << 20)
         assert found.rate > 0 and found.calm_rate > 0 and found.cpu_per_operation_s is not None
-        assert os.sched_getaffinity(bench.pids[-1]) == {ALLOWED[-1]}
-        await bench.forget()
+        assert os.sched_getaffinity(bench.all_pids[-1]) == {ALLOWED[-1]}
+        await bench.forget_buffers()
     finally:
         await bench.close()
 
@@ -99,14 +99,18 @@ async def test_both_ends_of_a_connection_are_where_they_are_put(work: str) -> No
     bench = PlacementBench(1)
     try:
         for peer in (ALLOWED[0], ALLOWED[-1], ALLOWED[0]):
-            found = await bench.slice(work, Placement("one", "", (Seat((ALLOWED[0],), peer=(peer,)),)), 0.005)
+            found = await bench.measure_slice(
+                work, WorkerPlacement("one", "", (Seat((ALLOWED[0],), peer=(peer,)),)), 0.005
+            )
             assert found.rate > 0
-            worker = bench.pids[-1]
+            worker = bench.all_pids[-1]
             (partner,) = Path(f"/proc/{worker}/task/{worker}/children").read_text().split()
             assert os.sched_getaffinity(int(partner)) == {peer}
             assert os.sched_getaffinity(worker) == {ALLOWED[0]}
         with pytest.raises(WorkerFailed):
-            await bench.slice(work, Placement("gone", "", (Seat((ALLOWED[0],), peer=(100_000,)),)), 0.005)
+            await bench.measure_slice(
+                work, WorkerPlacement("gone", "", (Seat((ALLOWED[0],), peer=(100_000,)),)), 0.005
+            )
     finally:
         await bench.close()
     assert within(lambda: not is_running(int(partner)))
@@ -117,7 +121,7 @@ async def test_a_placement_that_cannot_be_is_refused() -> None:
     bench = PlacementBench(1)
     try:
         with pytest.raises(WorkerFailed):
-            await bench.slice("integer", Placement("gone", "", (Seat((100_000,)),)), 0.005)
+            await bench.measure_slice("integer", WorkerPlacement("gone", "", (Seat((100_000,)),)), 0.005)
     finally:
         await bench.close()
 
@@ -125,7 +129,7 @@ async def test_a_placement_that_cannot_be_is_refused() -> None:
 def test_a_worker_that_ran_elsewhere_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     before = os.sched_getaffinity(0)
     try:
-        _, finish = engine.placed({"work": "integer", "cpus": [ALLOWED[0]]})
+        _, finish = engine.make_placed({"work": "integer", "cpus": [ALLOWED[0]]})
         monkeypatch.setattr(engine, "current_cpu", lambda: 77_777)
         with pytest.raises(OSError, match="ran on CPU 77777"):
             finish(1)

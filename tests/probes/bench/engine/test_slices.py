@@ -17,8 +17,8 @@ import pytest
 from probes.bench.engine import histogram
 from probes.bench.engine.barrier import Meeting
 from probes.bench.engine.loads.metadata import LINKED
-from probes.bench.engine.operations import Source
-from probes.bench.engine.slices import quarters, run_train
+from probes.bench.engine.operations import WorkerState
+from probes.bench.engine.slices import operations_by_quarter, run_train
 
 CPU = {"kind": "cpu", "stretch": 0.0}
 
@@ -39,7 +39,7 @@ def spec(**change: Any) -> dict[str, Any]:
 
 
 def train(**change: Any) -> dict[str, Any]:
-    return run_train(spec(**change), Source(), Meeting(), time.perf_counter_ns)
+    return run_train(spec(**change), WorkerState(), Meeting(), time.perf_counter_ns)
 
 
 def test_every_slice_is_counted_with_the_time_that_its_operations_took() -> None:
@@ -65,7 +65,7 @@ def test_a_planted_latency_is_exact_in_the_account(monkeypatch: pytest.MonkeyPat
     assert reply["n"] == [3] * 4
     assert reply["ns"] == [plain, round(plain * 1.1), round(plain * 1.1), plain]
     latency = [[number for number, _ in each] for each in reply["h"]]
-    assert latency == [list(histogram.fold([ns])) for ns in (1000, 1100)]
+    assert latency == [list(histogram.fold_latencies([ns])) for ns in (1000, 1100)]
 
 
 def test_what_comes_before_the_onsets_end_does_not_count() -> None:
@@ -132,7 +132,7 @@ def blocks_of(path: Path) -> Iterator[bytes]:
     ],
 )
 def test_operations_in_each_fourth_of_a_slice(latencies: list[int], expected: list[float]) -> None:
-    assert quarters(array("q", latencies)) == pytest.approx(expected)
+    assert operations_by_quarter(array("q", latencies)) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("links", [False, True])

@@ -14,20 +14,20 @@ from pathlib import Path
 import pytest
 
 from probes.bench.disk.cache import cache_check
-from probes.bench.disk.refusals import keeps_inodes, suitability
+from probes.bench.disk.refusals import check_suitability, keeps_inodes
 from probes.bench.disk.storage import StorageBench
-from probes.bench.disk.trains import StorageTrains
+from probes.bench.disk.trains import StorageBatches
 from probes.bench.engine import histogram
-from probes.bench.engine.pool import Crew
+from probes.bench.engine.pool import SharedWorkers
 from probes.bench.measured import BenchRefused
 from probes.bench.workloads import load_of
 from probes.host import Host
 from probes.process_stat import own_stat
 from probes.system.disk.topology import placement
 from probes.types import present
-from scenarios.experiment.places import Visits
-from scenarios.experiment.schedule.trains import groups_of
-from scenarios.experiment.sequential import Comparison, orders
+from scenarios.experiment.places import PlaceVisits
+from scenarios.experiment.schedule.trains import batch_groups
+from scenarios.experiment.sequential import SequentialComparison, draw_orders
 from scenarios.plan import Metric
 from scenarios.verdict.verdict import GroupVerdict
 from tests.fakes.held import held
@@ -94,22 +94,22 @@ async def test_reads_reach_the_loop_device_and_nothing_is_left(ext4: Make) -> No
     private = held(place / "own")
     bench = StorageBench(host, str(place), private, 64 * MIB, 1, found.leaves)
     try:
-        await bench.prepare()
+        await bench.prepare_files()
         assert before - free_mib(place) >= 79
-        assert bench.notes == ()
+        assert bench.result_notes == ()
         assert bench.budget.spent_bytes >= 80 * MIB
         for name in ("randread-4k-qd1", "randread-4k-qd16", "read-1m-qd8"):
-            measured = await bench.block(name, 0.1)
+            measured = await bench.measure_block(name, 0.1)
             assert measured.device_bytes is not None
             assert measured.device_bytes >= 0.95 * measured.bytes
             assert cache_check(measured) == ""
         spent = bench.budget.spent_bytes
-        written = await bench.block("fsync-4k-qd1", 0.1, min_operations=20)
+        written = await bench.measure_block("fsync-4k-qd1", 0.1, min_operations=20)
         assert written.device_bytes is not None
         assert written.device_bytes >= written.bytes
         assert bench.budget.spent_bytes - spent >= written.bytes
-        await bench.block("metadata", 0.1)
-        await bench.quiesce()
+        await bench.measure_block("metadata", 0.1)
+        await bench.wait_until_idle()
         assert {p.name for p in place.iterdir()} == {"lost+found", "own"}
         assert {p.name for p in (place / "own").rglob("*")} == {str(n) for n in range(16)}
     finally:
@@ -122,7 +122,7 @@ async def test_reads_reach_the_loop_device_and_nothing_is_left(ext4: Make) -> No
 async def test_places_on_xfs_spread_over_its_allocation_groups(ext4: Make) -> None:
     """It puts every new directory into the next one, so the places of each side lie in all of them."""
     place = ext4(600, ("mkfs.xfs", "-q", "-d", "agcount=4"))
-    crew, owned, benches = Crew(), [], []
+    crew, owned, benches = SharedWorkers(), [], []
     for variant in "AB":
         (place / variant).mkdir()
         owned.append(held(place / variant))
@@ -143,7 +143,7 @@ async def test_places_on_xfs_spread_over_its_allocation_groups(ext4: Make) -> No
 
 async def names_compared(first: Path, second: Path, seed: int, *, links: bool) -> GroupVerdict:
     """create/stat/delete in both, in groups of slices that are drawn as an experiment draws them."""
-    rng, crew, benches = random.Random(seed), Crew(), {}
+    rng, crew, benches = random.Random(seed), SharedWorkers(), {}
     owned = [held(directory) for directory in (first, second)]
     load = load_of("metadata")
     metric = Metric(load.metric, load.unit)
@@ -151,16 +151,20 @@ async def names_compared(first: Path, second: Path, seed: int, *, links: bool) -
         benches[variant] = StorageBench(Host(), one.path, one, 256 * MIB, seed, [], crew=crew, links=links)
     try:
         await StorageBench.prepare_all(list(benches.values()), workloads=[load.id])
-        trains = StorageTrains(benches, load)
-        await trains.ready()
-        comparison = Comparison("A", "B", load.metric, planned_groups=GROUPS, all_pairs=trains.places)
-        visits, draw = Visits(trains.places, rng), orders("AB", rng)
+        trains = StorageBatches(benches, load)
+        await trains.start_workers()
+        comparison = SequentialComparison(
+            "A", "B", load.metric, planned_groups=GROUPS, all_pairs=trains.places
+        )
+        visits, draw = PlaceVisits(trains.places, rng), draw_orders("AB", rng)
         while len(comparison.log_ratios) < GROUPS:
             places = visits.next(12)
             order = ["AB".index(v) for _ in places for v in next(draw)]
-            train = await trains.train(order, 0.02, places=[place for place in places for _ in range(4)])
-            visits.counted(places)
-            for group in groups_of(train, trains.variants, 0, places):
+            train = await trains.measure_batch(
+                order, 0.02, places=[place for place in places for _ in range(4)]
+            )
+            visits.count_visits(places)
+            for group in batch_groups(train, trains.variant_names, 0, places):
                 value = group.value(metric, ("A", "B"))
                 if value is not None:
                     comparison.add(*value, place=group.place)
@@ -170,7 +174,7 @@ async def names_compared(first: Path, second: Path, seed: int, *, links: bool) -
         for one in owned:
             assert all(size == 0 for size in one.emptied())  # names of empty files
             one.close()
-    return comparison.final()
+    return comparison.final_verdict()
 
 
 @pytest.mark.soak("orders of a side are exchanged in a fake engine")
@@ -210,15 +214,15 @@ async def test_what_a_cache_serves_is_found_out(ext4: Make) -> None:
     assert present(found)
     bench = StorageBench(Host(), str(place), None, 64 * MIB, 1, found.leaves)
     try:
-        await bench.prepare(workloads=["randread-4k-qd1"])
-        file = bench.file("read")
+        await bench.prepare_files(workloads=["randread-4k-qd1"])
+        file = bench.test_file("read")
         plain = os.open(f"/proc/self/fd/{file.fd}", os.O_RDWR)
         os.dup2(plain, file.fd)
         os.close(plain)
         for at in range(0, file.bytes, MIB):
             os.pread(file.fd, MIB, at)
-        bench._pool.kill()
-        assert "served by a cache" in cache_check(await bench.block("randread-4k-qd1", 0.2))
+        bench._worker_pool.kill()
+        assert "served by a cache" in cache_check(await bench.measure_block("randread-4k-qd1", 0.2))
     finally:
         await bench.close()
 
@@ -245,16 +249,18 @@ async def test_a_neighbour_who_writes_shortens_no_block_and_is_forgotten(ext4: M
     try:
         with foreign.stdout:
             foreign.stdout.readline()
-        await bench.prepare(workloads=["fsync-4k-qd1"])
-        await bench.ready("fsync-4k-qd1")
+        await bench.prepare_files(workloads=["fsync-4k-qd1"])
+        await bench.start_workers("fsync-4k-qd1")
         for number in range(9):
             if number == 3:
                 foreign.kill()
                 foreign.wait()
-            measured = await bench.block("fsync-4k-qd1", 0.3)
+            measured = await bench.measure_block("fsync-4k-qd1", 0.3)
             assert measured.seconds >= 0.299
             assert measured.operations >= 200 or measured.seconds >= 5.0
-        assert bench.budget.amplification("fsync-4k-qd1") < 20  # it was hundreds while the neighbour wrote
+        assert (
+            bench.budget.write_amplification("fsync-4k-qd1") < 20
+        )  # it was hundreds while the neighbour wrote
     finally:
         foreign.kill()
         foreign.wait()
@@ -264,11 +270,11 @@ async def test_a_neighbour_who_writes_shortens_no_block_and_is_forgotten(ext4: M
 async def test_a_full_file_system_is_one_line_and_is_given_back(ext4: Make) -> None:
     place = ext4(60)
     before = free_mib(place)
-    refused = suitability(Host(), str(place), explicit=True).refusal
+    refused = check_suitability(Host(), str(place), explicit=True).refusal
     assert refused.startswith(f"{place}: ") and "1.56 GiB" in refused
     bench = StorageBench(Host(), str(place), None, 64 * MIB, 1, [])
     with pytest.raises(BenchRefused) as caught:
-        await bench.prepare()
+        await bench.prepare_files()
     line = (
         "cannot make a test file of {} MiB: No space left on device; "
         "free some space there, or name another directory"
@@ -282,7 +288,7 @@ async def test_a_full_file_system_is_one_line_and_is_given_back(ext4: Make) -> N
 def test_memory_is_refused() -> None:
     if not Path("/dev/shm").is_mount():
         not_here("no tmpfs at /dev/shm here")
-    assert "tmpfs" in suitability(Host(), "/dev/shm", explicit=True).refusal
+    assert "tmpfs" in check_suitability(Host(), "/dev/shm", explicit=True).refusal
 
 
 @pytest.mark.noisy("a fifth of a latency, beside whatever else uses the disk", false_failures="0 of 4")
@@ -292,12 +298,12 @@ async def test_a_latency_20_percent_longer_is_measured_as_such(tmp_path: Path) -
     found: dict[float, dict[int, int]] = {0.2: {}, 0.0: {}}
     try:
         for bench in benches:
-            await bench.prepare(workloads=["randread-4k-qd1"])
-            await bench.block("randread-4k-qd1", 0.1)
+            await bench.prepare_files(workloads=["randread-4k-qd1"])
+            await bench.measure_block("randread-4k-qd1", 0.1)
         for turn in range(20):
             for bench in benches if turn % 2 else benches[::-1]:
-                for bound, count in (await bench.block("randread-4k-qd1", 0.15)).histogram:
-                    [number] = histogram.fold([bound])
+                for bound, count in (await bench.measure_block("randread-4k-qd1", 0.15)).histogram:
+                    [number] = histogram.fold_latencies([bound])
                     found[bench.stretch][number] = found[bench.stretch].get(number, 0) + count
     finally:
         for bench in benches:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from probes.bench.disk.cache import cache_check
 from probes.bench.engine import histogram
-from probes.bench.engine.summary import engine_bound, slice_ends, summed
+from probes.bench.engine.summary import combine_replies, engine_bound, slice_ends
 from probes.bench.measured import Measured
 from probes.bench.workloads import load_of
 
@@ -20,7 +20,7 @@ MS = 1_000_000
 
 
 def piece(count: int, each_ns: int, cpu_s: float = 0.0) -> dict[str, Any]:
-    counts = histogram.fold([each_ns] * count)
+    counts = histogram.fold_latencies([each_ns] * count)
     return {"ns": count * each_ns, "n": count, "cpu": cpu_s, "h": sorted(counts.items())}
 
 
@@ -30,7 +30,7 @@ def reply(*pieces: dict[str, Any]) -> dict[str, Any]:
 
 def test_a_block_is_the_sum_of_its_workers_each_over_its_own_time() -> None:
     fast, slow = reply(piece(500, MS)), reply(piece(100, 6 * MS))
-    measured = summed(READ, [fast, slow], [0.5], False, 600 * 4096)
+    measured = combine_replies(READ, [fast, slow], [0.5], False, 600 * 4096)
     assert measured.operations == 600
     assert measured.bytes == 600 * 4096
     assert measured.seconds == pytest.approx(0.6)
@@ -44,13 +44,13 @@ def test_a_block_is_the_sum_of_its_workers_each_over_its_own_time() -> None:
 
 
 def test_streams_are_in_megabytes_a_second() -> None:
-    measured = summed(STREAM, [reply(piece(50, 10 * MS))] * 8, [0.5], False, None)
+    measured = combine_replies(STREAM, [reply(piece(50, 10 * MS))] * 8, [0.5], False, None)
     assert measured.values["MB/s"] == pytest.approx(8 * 100 * (1 << 20) / 1e6)
     assert measured.device_bytes is None
 
 
 def test_longer_blocks_tell_their_inside_twice_a_second() -> None:
-    measured = summed(
+    measured = combine_replies(
         READ, [reply(piece(500, MS, 0.1), piece(250, 2 * MS, 0.1))] * 2, [0.5, 1.0], False, None
     )
     rates = [(w.offset_s, w.value) for w in measured.within if w.series == "IOPS"]
@@ -67,7 +67,7 @@ def test_longer_blocks_tell_their_inside_twice_a_second() -> None:
 
 def test_the_onset_stands_apart() -> None:
     replies = [reply(piece(100, 10 * MS, 0.5), piece(1000, MS, 0.25))]
-    measured = summed(load_of("randread-4k-qd1"), replies, [1.0, 2.0], True, 1100 * 4096)
+    measured = combine_replies(load_of("randread-4k-qd1"), replies, [1.0, 2.0], True, 1100 * 4096)
     assert measured.values["IOPS"] == pytest.approx(1000)
     assert measured.operations == 1000
     assert measured.cpu_s == 0.25
@@ -78,7 +78,7 @@ def test_the_onset_stands_apart() -> None:
 
 
 def test_nothing_done_is_nothing_measured() -> None:
-    measured = summed(READ, [reply(piece(0, MS))], [0.5], False, 0)
+    measured = combine_replies(READ, [reply(piece(0, MS))], [0.5], False, 0)
     assert measured.values["IOPS"] == 0
     assert measured.p50_ns is None
 

@@ -55,10 +55,10 @@ async def test_the_check_costs_and_the_live_system_is_as_before() -> None:
         await network.set_up(ROUTES, ipv6=True)
         costs: dict[str, list[float]] = {"none": [], "check": []}
         for treatment in (NONE, CHECK, CHECK, NONE) * 2:
-            await network.activate(treatment)
+            await network.make_active(treatment)
             measured = await network.measure("udp", "IPv6", 0.3)
             costs[treatment.what].append(measured.values["ns/packet"])
-        await network.activate(
+        await network.make_active(
             Treatment(what="none", protocol="IPv4", rp_filter=1, ends="input")
         )  # writes a setting
     finally:
@@ -82,7 +82,7 @@ async def test_the_check_costs_and_the_live_system_is_as_before() -> None:
     ids=lambda t: f"{t.what}-{t.protocol}-{t.hook}-{t.priority}-{len(t.flags)}-{t.rp_filter}",
 )
 async def test_every_variant_is_proved(network: Network, treatment: Treatment) -> None:
-    ready = await network.activate(treatment)
+    ready = await network.make_active(treatment)
     assert ready.spoofed == (20 if treatment.catches else 0)
     measured = await network.measure("udp", treatment.protocol, 0.05)
     assert measured.operations > 0
@@ -95,18 +95,18 @@ async def test_the_forms_of_iptables_and_no_trace_of_them_afterwards(network: Ne
     need(program(command))
     treatment = Treatment(what="check", protocol="IPv6", loader=loader, table="raw")  # type: ignore[arg-type]
     try:
-        assert (await network.activate(treatment)).spoofed == 20
+        assert (await network.make_active(treatment)).spoofed == 20
     except NotApplicable as why:
         not_here(f"this kernel has no {loader} rpfilter: {why}")
-    assert (await network.activate(NONE)).spoofed == 0
+    assert (await network.make_active(NONE)).spoofed == 0
 
 
 async def test_a_variant_that_is_not_what_it_says_is_not_applicable(network: Network) -> None:
     with pytest.raises(NotApplicable, match="spoofed packets arrived"):
-        await network.activate(Treatment(what="none", protocol="IPv6", catches=True))
+        await network.make_active(Treatment(what="none", protocol="IPv6", catches=True))
     with pytest.raises(NotApplicable, match="not active"):
         await network.measure("udp", "IPv6", 0.05)
-    await network.activate(NONE)  # and it goes on
+    await network.make_active(NONE)  # and it goes on
 
 
 @needs(program("nft"))
@@ -117,24 +117,24 @@ async def test_without_ipv6_the_ipv4_variants_work_and_the_others_say_why() -> N
         not_here(f"no network namespace can be made here: {why}")
     try:
         assert (await network.set_up(ROUTES, ipv6=False)).ipv6_routes == 0
-        assert (await network.activate(Treatment(what="check", protocol="IPv4"))).spoofed == 20
+        assert (await network.make_active(Treatment(what="check", protocol="IPv4"))).spoofed == 20
         with pytest.raises(NotApplicable, match="no IPv6"):
-            await network.activate(CHECK)
+            await network.make_active(CHECK)
     finally:
         await network.close()
 
 
 async def test_tcp_with_and_without_offloads(network: Network) -> None:
     for offload in (False, True):
-        await network.activate(CHECK, offload=offload)
+        await network.make_active(CHECK, offload=offload)
         measured = await network.measure("tcp", "IPv6", 0.2)
         assert measured.values["MB/s"] > 1
 
 
 async def test_a_cancelled_block_stops_at_once_and_the_next_one_works(network: Network) -> None:
-    await network.activate(NONE)
+    await network.make_active(NONE)
     block = asyncio.ensure_future(network.measure("udp", "IPv6", 60.0))
-    while not cpu_ticks(network.pid):
+    while not cpu_ticks(network.process_id):
         await asyncio.sleep(0.01)
     block.cancel()
     assert (await asyncio.wait({block}, timeout=20))[0] == {block} and block.cancelled()
@@ -151,7 +151,7 @@ async def test_two_at_once_do_not_collide(network: Network) -> None:
     other = await Network.start(f"hostdx-other-{os.getpid()}")
     try:
         await other.set_up(ROUTES, ipv6=True)
-        await asyncio.gather(network.activate(CHECK), other.activate(NONE))
+        await asyncio.gather(network.make_active(CHECK), other.make_active(NONE))
         first, second = await asyncio.gather(
             network.measure("udp", "IPv6", 0.2), other.measure("udp", "IPv6", 0.2)
         )

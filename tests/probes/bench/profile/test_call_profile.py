@@ -14,13 +14,13 @@ from probes.bench.profile.perf_records import (
     Fork,
     Lost,
     Mapping,
-    Program,
+    ProgramStart,
     Record,
     Sample,
-    counted,
-    records,
+    count_samples,
+    parse_records,
 )
-from probes.bench.profile.perf_ring import Ring, window
+from probes.bench.profile.perf_ring import Ring, ring_window
 from probes.bench.profile.takings import Takings, Window, Windows
 
 TAIL = struct.Struct("=IIQ")
@@ -59,19 +59,19 @@ def test_each_record_is_read_as_what_it_is() -> None:
             record(77, 0, bytes(16)),
         )
     )
-    assert list(records(ring)) == [
+    assert list(parse_records(ring)) == [
         Mapping(5, 1, 0x1000, 0x2000, 0x40, "/usr/lib/libfoo.so"),
-        Program(5, 2),
+        ProgramStart(5, 2),
         Fork(6, 3, 5),
         Sample(5, 7, 4, (0xFFFFFFFF81000010, 0x1010), b""),
         Exit(7, 5),
         Lost(9, 12),
     ]
-    assert counted(ring + sample(5, 7, 8, 0x1010)) == (2, 8)
+    assert count_samples(ring + sample(5, 7, 8, 0x1010)) == (2, 8)
 
 
 def test_a_tracepoints_data_comes_with_its_sample() -> None:
-    (found,) = records(sample(5, 7, 4, 0x1010, data=b"lock\0\0\0\0"), with_data=True)
+    (found,) = parse_records(sample(5, 7, 4, 0x1010, data=b"lock\0\0\0\0"), with_data=True)
     assert isinstance(found, Sample) and found.data == b"lock\0\0\0\0" and found.chain == (0x1010,)
 
 
@@ -82,22 +82,27 @@ def test_bytes_of_any_kind_are_read_to_an_end(seed: int) -> None:
     broken = bytearray(good * 3)
     for _ in range(12):
         broken[rng.randrange(len(broken))] = rng.randrange(256)
-    list(records(bytes(broken), with_data=bool(seed % 2)))
-    list(records(junk := rng.randbytes(4096)))
-    counted(bytes(broken)), counted(junk)
+    list(parse_records(bytes(broken), with_data=bool(seed % 2)))
+    list(parse_records(junk := rng.randbytes(4096)))
+    count_samples(bytes(broken)), count_samples(junk)
 
 
 def test_a_window_goes_over_the_rings_end_and_is_nothing_where_the_ends_do_not_fit() -> None:
     ring = b"head" + bytes(range(16))
-    assert window(ring, 4, 16, 14, 18) == bytes((14, 15, 0, 1))
-    assert window(ring, 4, 16, 32, 48) == bytes(range(16))
-    assert window(ring, 4, 16, 5, 5) == b"" == window(ring, 4, 16, 0, 17) == window(ring, 4, 16, 9, 3)
+    assert ring_window(ring, 4, 16, 14, 18) == bytes((14, 15, 0, 1))
+    assert ring_window(ring, 4, 16, 32, 48) == bytes(range(16))
+    assert (
+        ring_window(ring, 4, 16, 5, 5)
+        == b""
+        == ring_window(ring, 4, 16, 0, 17)
+        == ring_window(ring, 4, 16, 9, 3)
+    )
 
 
-def maps(*found: Mapping | Program | Fork) -> Maps:
+def maps(*found: Mapping | ProgramStart | Fork) -> Maps:
     made = Maps()
     for one in found:
-        made.hear(one)
+        made.take_record(one)
     return made
 
 
@@ -105,27 +110,30 @@ def test_a_frame_is_a_place_in_the_file_that_lies_there_last() -> None:
     made = maps(
         Mapping(5, 1, 0x1000, 0x1000, 0x40, "/a"), Mapping(5, 2, 0x1800, 0x100, 0, "/b"), Fork(6, 3, 5)
     )
-    assert made.frame(5, 0x1010) == (0, 0x50) and made.frame(6, 0x1810) == (1, 0x10)
-    assert made.frame(5, 0x5000) is None and made.frame(5, 0xFFFFFFFF81000000) == (KERNEL, 0xFFFFFFFF81000000)
-    made.hear(Program(6, 4))
-    assert made.frame(6, 0x1010) is None and made.frame(5, 0x1010) == (0, 0x50)
+    assert made.frame_at(5, 0x1010) == (0, 0x50) and made.frame_at(6, 0x1810) == (1, 0x10)
+    assert made.frame_at(5, 0x5000) is None and made.frame_at(5, 0xFFFFFFFF81000000) == (
+        KERNEL,
+        0xFFFFFFFF81000000,
+    )
+    made.take_record(ProgramStart(6, 4))
+    assert made.frame_at(6, 0x1010) is None and made.frame_at(5, 0x1010) == (0, 0x50)
     ours = Maps({6})
     for one in (
         Fork(7, 1, 6),
         Fork(8, 1, 5),
         Fork(9, 1, os.getpid()),
         Fork(10, 1, os.getpid()),
-        Program(9, 2),
+        ProgramStart(9, 2),
     ):
-        ours.hear(one)
-    assert [ours.has(pid) for pid in (5, 6, 7, 8, 9, 10)] == [False, True, True, False, True, False]
+        ours.take_record(one)
+    assert [ours.is_of_command(pid) for pid in (5, 6, 7, 8, 9, 10)] == [False, True, True, False, True, False]
     jitted = maps(Mapping(9, 1, 0x1000, 0x1000, 0, "//anon"))
-    assert jitted.frame(9, 0x1234) is not None and list(jitted.files) == ["pid:9"]
+    assert jitted.frame_at(9, 0x1234) is not None and list(jitted.files) == ["pid:9"]
 
 
 def test_a_callers_place_is_in_the_call_and_the_outermost_stands_first() -> None:
     made = maps(Mapping(5, 1, 0x1000, 0x1000, 0, "/a"))
-    assert made.stack(Sample(5, 5, 1, (0x1010, 0x1020, 0x77), b"")) == ((0, 0x1F), (0, 0x10))
+    assert made.stack_of(Sample(5, 5, 1, (0x1010, 0x1020, 0x77), b"")) == ((0, 0x1F), (0, 0x10))
 
 
 SECOND = 1_000_000_000
@@ -144,13 +152,13 @@ def back(at_s: float, tid: int = 7) -> Sample:
 
 
 def folded(*windows: tuple[float, float, list[Record]]) -> dict[tuple[str, int], float]:
-    fold = Fold(ours={5})
-    fold.maps.hear(Mapping(5, 0, 0x1000, 0x1000, 0x10, "/a"))
+    fold = Fold(command_pids={5})
+    fold.maps.take_record(Mapping(5, 0, 0x1000, 0x1000, 0x10, "/a"))
     for began, ended, found in windows:
         clock = [one for one in found if isinstance(one, Exit) or (isinstance(one, Sample) and not one.data)]
-        fold.clock(clock)
+        fold.fold_clock(clock)
         switches = [one for one in found if one not in clock]
-        fold.switches(Window(switches, int(began * SECOND), int(ended * SECOND)))
+        fold.fold_switches(Window(switches, int(began * SECOND), int(ended * SECOND)))
     return {(kind, stack[-1][1]): pytest.approx(s) for (kind, stack), s in fold.seconds.items() if stack}
 
 
@@ -188,7 +196,7 @@ class FakeRing(Ring):
     def __init__(self, *parts: bytes) -> None:
         self.parts, self.refreshed = list(parts), list[int]()
 
-    def taken(self) -> bytes:
+    def take_bytes(self) -> bytes:
         return self.parts.pop(0) if self.parts else b""
 
     def refresh(self, samples: int) -> None:
@@ -206,11 +214,11 @@ def test_a_window_ends_where_the_first_ring_stopped_by_itself(monkeypatch: pytes
     )
     windows.rings, windows._left = [one, other], [0, 0]
     windows.start()  # at 100
-    windows.take()
-    windows.take()  # the window goes on until 250; the next one begins at 400
-    windows.take(last=True)
+    windows.take_records()
+    windows.take_records()  # the window goes on until 250; the next one begins at 400
+    windows.take_records(last=True)
     assert one.refreshed == [160, 3, 160, 0] and other.refreshed == [160, 0, 1, 2]
-    found = [windows.oldest() for _ in range(3)]
+    found = [windows.oldest_window() for _ in range(3)]
     assert [(len(w.records), w.began_ns, w.ended_ns) for w in found] == [
         (3, 100, 0),
         (160, 0, 250),
@@ -223,15 +231,18 @@ def test_what_is_younger_than_a_taking_waits_for_the_next_one(monkeypatch: pytes
     now = iter((100, 200))
     monkeypatch.setattr("probes.bench.profile.takings.time.monotonic_ns", lambda: next(now))
     takings = Takings([FakeRing(sample(5, 7, 90)), FakeRing(sample(5, 8, 110) + sample(5, 8, 80))])
-    takings.take(), takings.take()
-    assert [[record.at_ns for record in takings.oldest().records] for _ in range(2)] == [[80, 90], [110]]
+    takings.take_records(), takings.take_records()
+    assert [[record.at_ns for record in takings.oldest_window().records] for _ in range(2)] == [
+        [80, 90],
+        [110],
+    ]
 
 
 def test_samples_count_for_their_period_and_stacks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("probes.bench.profile.call_profile.MOST_STACKS", 1)
-    fold = Fold(ours={5})
-    fold.clock([Mapping(5, 0, 0x1000, 0x1000, 0, "/a")])
-    fold.clock([Sample(6, 6, 1, (0x1010,), b"")])
-    fold.clock([Sample(5, 5, 1, (0x1010,), b"")] * 99 + [Sample(5, 5, 1, (0x1020,), b"")])
+    monkeypatch.setattr("probes.bench.profile.call_profile.MAX_STACKS", 1)
+    fold = Fold(command_pids={5})
+    fold.fold_clock([Mapping(5, 0, 0x1000, 0x1000, 0, "/a")])
+    fold.fold_clock([Sample(6, 6, 1, (0x1010,), b"")])
+    fold.fold_clock([Sample(5, 5, 1, (0x1010,), b"")] * 99 + [Sample(5, 5, 1, (0x1020,), b"")])
     assert fold.seconds == {(ON, ((0, 0x10),)): pytest.approx(1.0)}
     assert fold.dropped_s == pytest.approx(1 / 99)

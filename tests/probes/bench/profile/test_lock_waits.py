@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from probes.bench.profile.lock_waits import BEGIN, END, LockProfile, Waiting
-from probes.bench.profile.perf_records import records
+from probes.bench.profile.lock_waits import BEGIN, END, LockProfile, LockWaitFold
+from probes.bench.profile.perf_records import parse_records
 from probes.bench.profile.takings import Window
-from probes.bench.profile.tracepoints import tracepoints
+from probes.bench.profile.tracepoints import tracepoint_numbers
 from tests.needs import ROOT, needs
 from tests.probes.bench.profile.test_call_profile import record, sample
 
@@ -28,14 +28,14 @@ def told(
     return sample(tid, tid, int(at_ms * MS), *chain, data=data)
 
 
-def heard(*parts: bytes) -> Waiting:
-    waiting = Waiting(408, 407, {1, 2})
-    waiting.hear(window(*parts))
+def heard(*parts: bytes) -> LockWaitFold:
+    waiting = LockWaitFold(408, 407, {1, 2})
+    waiting.take_window(window(*parts))
     return waiting
 
 
 def window(*parts: bytes, ended_ms: float = 0) -> Window:
-    return Window(list(records(b"".join(parts), with_data=True)), 0, int(ended_ms * MS))
+    return Window(list(parse_records(b"".join(parts), with_data=True)), 0, int(ended_ms * MS))
 
 
 def test_a_wait_is_as_long_as_from_its_begin_to_its_end_and_who_had_it_before_is_named() -> None:
@@ -57,8 +57,8 @@ def test_one_thread_waits_for_two_locks_at_once() -> None:
 
 def test_what_a_window_ends_in_counts_until_there_and_what_may_be_lost_does_not() -> None:
     found = heard()
-    found.hear(window(told(True, 1, 0, (A,)), told(True, 9, 0, (A,)), ended_ms=3))
-    found.hear(window(told(False, 1, 9, (A,))))
+    found.take_window(window(told(True, 1, 0, (A,)), told(True, 9, 0, (A,)), ended_ms=3))
+    found.take_window(window(told(False, 1, 9, (A,))))
     assert found.seconds == {(WRITE, (A,), ()): [0.003, 1]}
     lost = heard(
         told(True, 1, 0, (A,)), record(2, 0, struct.pack("=QQIIQ", 1, 7, 1, 1, 5)), told(False, 1, 9, (A,))
@@ -67,11 +67,11 @@ def test_what_a_window_ends_in_counts_until_there_and_what_may_be_lost_does_not(
 
 
 def test_a_kernel_without_them_and_a_folder_that_is_no_tracefs_have_none(tmp_path: Path) -> None:
-    assert tracepoints((BEGIN,), (str(tmp_path),)) == {}
+    assert tracepoint_numbers((BEGIN,), (str(tmp_path),)) == {}
     event = tmp_path / "events/lock/contention_begin"
     event.mkdir(parents=True)
     (event / "id").write_text("no number")
-    assert tracepoints((BEGIN,), (str(tmp_path),)) == {}
+    assert tracepoint_numbers((BEGIN,), (str(tmp_path),)) == {}
     (event / "id").write_text("408\n")
     for at, known in ((12, {}), (8, {BEGIN: 408})):
         fields = (("void * lock_addr", at, 8), ("unsigned int flags", 16, 4))
@@ -79,13 +79,13 @@ def test_a_kernel_without_them_and_a_folder_that_is_no_tracefs_have_none(tmp_pat
             f"\tfield:{name};\toffset:{n};\tsize:{size};\tsigned:0;\n" for name, n, size in fields
         )
         (event / "format").write_text(layout)
-        assert tracepoints((BEGIN,), (str(tmp_path),)) == known
-    assert tracepoints((BEGIN, END), (str(tmp_path),)) == {}
+        assert tracepoint_numbers((BEGIN,), (str(tmp_path),)) == known
+    assert tracepoint_numbers((BEGIN, END), (str(tmp_path),)) == {}
 
 
 def contention_events() -> str:
     profile = LockProfile(sorted(os.sched_getaffinity(0)), set())
-    found = profile.result()
+    found = profile.lock_result()
     profile.close()
     return "" if found is not None else "this kernel tells of no locks"
 
@@ -114,8 +114,8 @@ def test_writers_in_one_directory_are_seen_to_wait_for_it(tmp_path: Path) -> Non
     while living:
         time.sleep(0.05)
         living -= {pid for pid in living if os.waitpid(pid, os.WNOHANG)[0]}
-        profile.look()
-    found = profile.result()
+        profile.take_samples()
+    found = profile.lock_result()
     profile.close()
     assert found is not None
     ways = found["ways"]

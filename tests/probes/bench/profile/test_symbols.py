@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from probes.bench.profile.call_profile import KERNEL
-from probes.bench.profile.elf_symbols import MOST_NAME, ElfSymbols
-from probes.bench.profile.symbols import Symbols, clean, kernel_symbols
+from probes.bench.profile.elf_symbols import MAX_NAME_BYTES, ElfSymbols
+from probes.bench.profile.symbols import Symbols, clean_name, kernel_symbols
 
 
 def elf(
@@ -80,7 +80,7 @@ def test_a_hostile_elf_file_is_read_to_an_end_or_refused(tmp_path: Path, seed: i
 def test_a_long_name_is_cut_and_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(elf([(b"n" * 5000, 0x401000, 16)]))
-    assert ElfSymbols(str(path)).name(0x1001) == "n" * MOST_NAME
+    assert ElfSymbols(str(path)).name(0x1001) == "n" * MAX_NAME_BYTES
     os.mkfifo(tmp_path / "fifo")
     with pytest.raises(OSError):
         ElfSymbols(str(tmp_path / "fifo"))
@@ -107,7 +107,7 @@ def test_each_frame_has_a_name_or_says_where_it_lies(tmp_path: Path) -> None:
     library = tmp_path / "libfoo.so"
     library.write_bytes(elf([(b"first", 0x401000, 0x40)]))
     (tmp_path / "perf-12.map").write_text("7f00 20 py::main script.py\nzz 1 x\n")
-    names = Symbols(str(tmp_path / "kallsyms"), str(tmp_path)).names
+    names = Symbols(str(tmp_path / "kallsyms"), str(tmp_path)).frame_names
     files = [str(library), "pid:12", "pid:13", str(tmp_path / "gone")]
     stack = [
         (0, 0x1001),
@@ -135,8 +135,12 @@ def test_hidden_kernel_addresses_name_nothing() -> None:
 def test_a_map_of_another_user_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "perf-12.map").write_text("7f00 20 mine\n")
     monkeypatch.setattr("probes.bench.profile.symbols.os.geteuid", lambda: 4242)
-    assert Symbols(maps=str(tmp_path)).names([(0, 0x7F01)], ["pid:12"]) == ("[jit+0x7f01]",)
+    assert Symbols(maps=str(tmp_path)).frame_names([(0, 0x7F01)], ["pid:12"]) == ("[jit+0x7f01]",)
 
 
 def test_a_name_is_one_printable_word_of_a_folded_stack() -> None:
-    assert clean("a;b\x1b[2J\n") == "a?b?[2J?" and len(clean("x" * 900)) == 200 and clean("") == "?"
+    assert (
+        clean_name("a;b\x1b[2J\n") == "a?b?[2J?"
+        and len(clean_name("x" * 900)) == 200
+        and clean_name("") == "?"
+    )

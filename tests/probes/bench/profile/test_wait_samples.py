@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from probes.bench.profile import wait_samples
-from probes.bench.profile.syscall_names import call_name, names
+from probes.bench.profile.syscall_names import call_name, system_call_names
 from probes.bench.profile.wait_samples import (
     UNKNOWN,
-    Wait,
+    WaitSample,
     WaitSamples,
     call_number,
-    completed,
+    complete_waits,
     place_name,
-    scaled,
+    scale_waits,
     wants_mutex,
 )
 
@@ -37,13 +37,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-def looked(proc: Path, pids: list[int], clock: list[float], looks: int = 10) -> dict[str, Wait]:
+def looked(proc: Path, pids: list[int], clock: list[float], looks: int = 10) -> dict[str, WaitSample]:
     samples = WaitSamples(str(proc))
-    samples.follow(pids)
+    samples.follow_pids(pids)
     for _ in range(looks):
         clock[0] += 0.01
-        samples.look()
-    found = {wait.place: wait for wait in samples.rows(None)}
+        samples.take_samples()
+    found = {wait.place: wait for wait in samples.wait_rows(None)}
     samples.close()
     return found
 
@@ -56,7 +56,7 @@ def test_threads_in_d_count_each_and_who_waits_for_a_child_does_not_stand_alone(
         thread(tmp_path, tid, tid, "D", "87 0x0 0x1", "do_unlinkat")
     thread(tmp_path, 10, 10, "R", "running", "0")
     found = looked(tmp_path, [7, 8, 9, 10], clock)
-    assert found["do_unlinkat"] == Wait("D", 87, "do_unlinkat", pytest.approx(0.2), 0.0)  # type: ignore[arg-type]
+    assert found["do_unlinkat"] == WaitSample("D", 87, "do_unlinkat", pytest.approx(0.2), 0.0)  # type: ignore[arg-type]
     assert found["do_wait"].thread_s == pytest.approx(0.1) and found["do_wait"].alone_s == 0.0
     assert len(found) == 2, "who runs waits for nothing"
 
@@ -78,17 +78,17 @@ def test_where_all_sleep_the_time_is_divided_among_those_that_wait_for_no_child(
 def test_of_many_threads_some_are_looked_at_in_turn_and_stand_for_all(
     tmp_path: Path, clock: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wait_samples, "MOST_THREADS", 4)
+    monkeypatch.setattr(wait_samples, "MAX_THREADS", 4)
     for tid in range(20, 28):
         thread(tmp_path, 5, tid, "D", "1 0", "a_place" if tid < 24 else "b_place")
     samples = WaitSamples(str(tmp_path))
-    monkeypatch.setattr(wait_samples, "MOST_THREADS", 8)
-    samples.follow([5])
-    monkeypatch.setattr(wait_samples, "MOST_THREADS", 4)
+    monkeypatch.setattr(wait_samples, "MAX_THREADS", 8)
+    samples.follow_pids([5])
+    monkeypatch.setattr(wait_samples, "MAX_THREADS", 4)
     for _ in range(20):
         clock[0] += 0.01
-        samples.look()
-    found = {wait.place: wait.thread_s for wait in samples.rows(None)}
+        samples.take_samples()
+    found = {wait.place: wait.thread_s for wait in samples.wait_rows(None)}
     samples.close()
     assert found == {"a_place": pytest.approx(0.8), "b_place": pytest.approx(0.8)}
 
@@ -98,12 +98,12 @@ def test_a_look_after_a_stop_stands_for_little_and_a_dear_look_is_taken_seldom(
 ) -> None:
     thread(tmp_path, 5, 5, "D", "1 0", "a_place")
     samples = WaitSamples(str(tmp_path))
-    samples.follow([5])
+    samples.follow_pids([5])
     clock[0] += 60.0
     cpu = [5.0]  # spent before the command began: nobody's look
     monkeypatch.setattr(wait_samples.time, "process_time", lambda: cpu[0])
-    samples.look()
-    (row,) = samples.rows(None)
+    samples.take_samples()
+    (row,) = samples.wait_rows(None)
     assert row.thread_s == pytest.approx(wait_samples.LONGEST_S)
     assert samples.due - clock[0] == pytest.approx(wait_samples.EVERY_S)
     taken = 0
@@ -111,7 +111,7 @@ def test_a_look_after_a_stop_stands_for_little_and_a_dear_look_is_taken_seldom(
     while samples.due < until:
         clock[0] = samples.due
         cpu[0] += 0.0005
-        samples.look()
+        samples.take_samples()
         taken += 1
     samples.close()
     assert taken * 0.0005 <= 60.0 * wait_samples.SHARE + 0.01, "of a core, and what was left at the start"
@@ -125,22 +125,22 @@ def test_looks_that_cost_too_much_at_their_rarest_are_at_fewer_threads(
     for tid in range(10, 42):
         thread(tmp_path, 5, tid, "D", "1 0", "a_place")
     samples = WaitSamples(str(tmp_path))
-    samples.follow([5])
+    samples.follow_pids([5])
     cpu = [0.0]
     monkeypatch.setattr(wait_samples.time, "process_time", lambda: cpu[0])
-    one, looked_at = samples._one, [0]
+    one, looked_at = samples._sample_thread, [0]
 
     def costly(key: tuple[int, str]) -> tuple[str, int, str, tuple[str, ...]]:
         cpu[0] += 0.0001
         looked_at[0] += 1
         return one(key)
 
-    monkeypatch.setattr(samples, "_one", costly)
+    monkeypatch.setattr(samples, "_sample_thread", costly)
     began = clock[0]
     while clock[0] < began + 60.0:
         clock[0] = samples.due
-        samples.look()
-    (row,) = samples.rows(None)
+        samples.take_samples()
+    (row,) = samples.wait_rows(None)
     samples.close()
     assert 0.5 <= looked_at[0] * 0.0001 / (60.0 * wait_samples.SHARE) <= 1.1
     assert row.thread_s == pytest.approx(32 * 60.0, rel=0.02), "those looked at stand for all"
@@ -151,32 +151,40 @@ def test_the_kernels_functions_are_read_where_they_are_wanted(tmp_path: Path, cl
     (tmp_path / "5/task/5/stack").write_text("[<0>] xfs_ilock+0x1/0x9\n[<0>] xfs_create+0x2/0x9 [xfs]\n")
     for stacks in (False, True):
         samples = WaitSamples(str(tmp_path), stacks=stacks)
-        samples.follow([5])
+        samples.follow_pids([5])
         clock[0] += 0.01
-        samples.look()
-        (row,) = samples.rows(None)
+        samples.take_samples()
+        (row,) = samples.wait_rows(None)
         samples.close()
         assert row.stack == (("xfs_ilock", "xfs_create") if stacks else ())
 
 
 def test_who_woke_up_while_it_was_looked_at_counts_as_those_that_told() -> None:
     rows = [
-        Wait("D", 74, "a", 3.0, 0.0), Wait("D", 1, "b", 1.0, 0.5), Wait("S", 0, "c", 5.0, 5.0),
-        Wait("D", UNKNOWN, "", 0.4, 0.0), Wait("D", UNKNOWN, "b", 0.2, 0.0), Wait("D", 74, "", 0.1, 0.0),
-        Wait("S", 7, "", 1.0, 1.0),
-    ]  # fmt: skip
-    found = {(row.state, row.call): (row.thread_s, row.alone_s) for row in completed(rows)}
+        WaitSample("D", 74, "a", 3.0, 0.0),
+        WaitSample("D", 1, "b", 1.0, 0.5),
+        WaitSample("S", 0, "c", 5.0, 5.0),
+        WaitSample("D", UNKNOWN, "", 0.4, 0.0),
+        WaitSample("D", UNKNOWN, "b", 0.2, 0.0),
+        WaitSample("D", 74, "", 0.1, 0.0),
+        WaitSample("S", 7, "", 1.0, 1.0),
+    ]
+    found = {(row.state, row.call): (row.thread_s, row.alone_s) for row in complete_waits(rows)}
     assert found["D", 74] == pytest.approx((3.4, 0.0)) and found["D", 1] == pytest.approx((1.3, 0.5))
     assert found["S", 0] == (5.0, 5.0) and found["S", 7] == (1.0, 1.0), "of another call: it stays unknown"
-    assert completed(rows[3:4]) == rows[3:4]
+    assert complete_waits(rows[3:4]) == rows[3:4]
 
 
 def test_samples_divide_what_is_exact_and_leave_the_wait_for_children_as_it_is() -> None:
-    rows = [Wait("S", 61, "do_wait", 2.0, 0.0), Wait("D", 74, "a", 0.3, 0.0), Wait("D", 1, "b", 0.1, 0.0)]
-    assert [row.thread_s for row in scaled(rows, 2.8)] == pytest.approx([2.0, 0.6, 0.2])
-    assert scaled(rows, None) == rows
-    assert scaled(rows, 1.9) == rows, "less than the sampled wait for children: of other threads"
-    assert scaled(rows, 9.0) == rows, "a factor that no bias of sampling makes"
+    rows = [
+        WaitSample("S", 61, "do_wait", 2.0, 0.0),
+        WaitSample("D", 74, "a", 0.3, 0.0),
+        WaitSample("D", 1, "b", 0.1, 0.0),
+    ]
+    assert [row.thread_s for row in scale_waits(rows, 2.8)] == pytest.approx([2.0, 0.6, 0.2])
+    assert scale_waits(rows, None) == rows
+    assert scale_waits(rows, 1.9) == rows, "less than the sampled wait for children: of other threads"
+    assert scale_waits(rows, 9.0) == rows, "a factor that no bias of sampling makes"
 
 
 @pytest.mark.parametrize(
@@ -200,10 +208,10 @@ def test_a_place_is_a_symbol_or_nothing() -> None:
 
 
 def test_calls_have_the_names_of_their_machine() -> None:
-    assert (names("x86_64")[87], names("x86_64")[74]) == ("unlink", "fsync")
-    assert (names("aarch64")[35], names("aarch64")[82]) == ("unlinkat", "fsync")
-    assert names("vax") == {}
-    assert call_name(9999, names("x86_64")) == "call 9999" and call_name(-1, {}) == "no call"
+    assert (system_call_names("x86_64")[87], system_call_names("x86_64")[74]) == ("unlink", "fsync")
+    assert (system_call_names("aarch64")[35], system_call_names("aarch64")[82]) == ("unlinkat", "fsync")
+    assert system_call_names("vax") == {}
+    assert call_name(9999, system_call_names("x86_64")) == "call 9999" and call_name(-1, {}) == "no call"
     assert call_name(UNKNOWN, {}) == ""
 
 

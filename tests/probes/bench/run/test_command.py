@@ -26,24 +26,24 @@ def python(code: str) -> str:
 
 
 async def test_a_run_is_timed_from_its_own_start(tmp_path: Path) -> None:
-    measured = await bench(python("import time; time.sleep(0.2)"), tmp_path).block()
+    measured = await bench(python("import time; time.sleep(0.2)"), tmp_path).measure_block()
     assert measured.values["seconds"] == measured.seconds >= 0.2
     assert measured.operations == 1
 
 
 async def test_its_cpu_time_holds_its_children_s(tmp_path: Path) -> None:
     code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'sum(range(3_000_000))'])"
-    assert (await bench(python(code), tmp_path).block()).cpu_s > 0.02
+    assert (await bench(python(code), tmp_path).measure_block()).cpu_s > 0.02
 
 
 async def test_it_runs_in_the_directory_and_is_given_it_as_tmpdir(tmp_path: Path) -> None:
     code = "import os, tempfile; open('here', 'w').write(os.path.realpath(os.environ['TMPDIR']) + os.environ['LC_ALL'])"
-    await bench(python(code), tmp_path).block()
+    await bench(python(code), tmp_path).measure_block()
     assert (tmp_path / "here").read_text() == f"{tmp_path}C"
 
 
 async def test_words_are_split_but_no_shell_sees_them(tmp_path: Path) -> None:
-    await bench("touch 'a b' $(id) *", tmp_path).block()
+    await bench("touch 'a b' $(id) *", tmp_path).measure_block()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["$(id)", "*", "a b"]
 
 
@@ -60,7 +60,7 @@ async def test_words_are_split_but_no_shell_sees_them(tmp_path: Path) -> None:
 )
 async def test_a_failure_is_one_line(tmp_path: Path, command: str, says: str) -> None:
     with pytest.raises(BenchRefused) as caught:
-        await bench(command, tmp_path).block()
+        await bench(command, tmp_path).measure_block()
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -107,7 +107,7 @@ async def gone(pids: list[int], seconds: float = 5.0) -> bool:
 
 
 async def test_cancelling_ends_it_and_its_children(tmp_path: Path) -> None:
-    task = asyncio.create_task(bench(python(STUBBORN), tmp_path).block())
+    task = asyncio.create_task(bench(python(STUBBORN), tmp_path).measure_block())
     pids = await started(tmp_path)
     assert all(map(running, pids))
     task.cancel()
@@ -118,17 +118,17 @@ async def test_cancelling_ends_it_and_its_children(tmp_path: Path) -> None:
 
 async def test_one_that_hangs_is_ended(tmp_path: Path) -> None:
     with pytest.raises(BenchRefused, match="did not end within 1 s"):
-        await bench("sleep 300", tmp_path, at_most_s=1.0).block()
+        await bench("sleep 300", tmp_path, at_most_s=1.0).measure_block()
 
 
 async def test_a_chatty_one_is_not_held_up_by_its_stderr(tmp_path: Path) -> None:
     code = "import sys; sys.stderr.write('x' * 5_000_000 + '\\nthe end'); sys.exit(3)"
     with pytest.raises(BenchRefused, match="status 3: the end"):
-        await bench(python(code), tmp_path).block()
+        await bench(python(code), tmp_path).measure_block()
 
 
 async def test_quiescing_ends(tmp_path: Path) -> None:
-    await bench("true", tmp_path).quiesce()
+    await bench("true", tmp_path).wait_until_idle()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -141,7 +141,7 @@ MIB = 1 << 20
 async def test_a_command_is_killed_before_it_passes_its_bound(tmp_path: Path, how: str) -> None:
     need(on_disk(tmp_path))
     with pytest.raises(NotApplicable, match="was stopped before more than the 64 MiB"):
-        await bench(how, tmp_path).block(most_bytes=64 * MIB)
+        await bench(how, tmp_path).measure_block(most_bytes=64 * MIB)
     made = sum(path.stat().st_size for path in tmp_path.iterdir())
     print(f"{made / MIB:.0f} MiB made")
     assert 0 < made < 500 * MIB  # between two looks it writes at the speed of memory
@@ -151,5 +151,7 @@ async def test_a_command_is_killed_before_it_passes_its_bound(tmp_path: Path, ho
 
 
 async def test_below_its_bound_it_ends_by_itself(tmp_path: Path) -> None:
-    measured = await bench("dd if=/dev/zero of=made bs=1M count=8", tmp_path).block(most_bytes=64 * MIB)
+    measured = await bench("dd if=/dev/zero of=made bs=1M count=8", tmp_path).measure_block(
+        most_bytes=64 * MIB
+    )
     assert measured.values["seconds"] > 0 and (tmp_path / "made").stat().st_size == 8 * MIB

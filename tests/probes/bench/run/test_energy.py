@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.bench.run.energy import Energy, reach
+from probes.bench.run.energy import Energy, counter_access
 
 
 def zone(root: Path, name: str, kind: str, energy: int) -> None:
@@ -23,18 +23,18 @@ def test_packages_and_memory_with_wrap_around(tmp_path: Path) -> None:
     energy = Energy(str(tmp_path))
     zone(tmp_path, "intel-rapl:0", "package-0", 2_000_000)
     zone(tmp_path, "intel-rapl:1", "package-1", 8_000_000)
-    energy.look()
+    energy.add_energy()
     zone(tmp_path, "intel-rapl:1", "package-1", 9_000_000)
-    energy.look()
-    found = energy.joules()
+    energy.add_energy()
+    found = energy.joules_by_name()
     assert found["energy_package_j"] == pytest.approx(2.0 + 0.32885 + 4.0)
     assert found["energy_dram_j"] == 0.0
 
 
 def test_without_it_nothing_is_told(tmp_path: Path) -> None:
     energy = Energy(str(tmp_path))
-    energy.look()
-    assert energy.joules() == {"energy_package_j": None, "energy_dram_j": None}
+    energy.add_energy()
+    assert energy.joules_by_name() == {"energy_package_j": None, "energy_dram_j": None}
 
 
 @pytest.mark.parametrize(
@@ -74,4 +74,4 @@ def test_rights_that_lack_are_told_from_counters_that_are_not_there(
 
     monkeypatch.setattr(Path, "read_bytes", bytes_of)
     monkeypatch.setattr(Path, "read_text", text_of)
-    assert reach(str(tmp_path)) == found
+    assert counter_access(str(tmp_path)) == found

@@ -10,22 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from probes.bench.run.perf_events import EVENTS, SOFTWARE, Clocks, Counters
-from probes.bench.run.topdown import Event
+from probes.bench.run.perf_events import EVENTS, SOFTWARE, Clocks, PerfCounters
+from probes.bench.run.topdown import PerfEvent
 from tests.needs import not_here
 
 pytestmark = pytest.mark.real("cpu")
 
-TASK_CLOCK = Event(SOFTWARE, 1)  # nanoseconds
+TASK_CLOCK = PerfEvent(SOFTWARE, 1)  # nanoseconds
 
 
 def test_a_command_and_its_children_are_counted() -> None:
-    counters = Counters(
+    counters = PerfCounters(
         {
             "task": TASK_CLOCK,
-            "none": Event(99, 99),
-            "led": Event(SOFTWARE, 1, "task"),
-            "alone": Event(SOFTWARE, 1, "none"),
+            "none": PerfEvent(99, 99),
+            "led": PerfEvent(SOFTWARE, 1, "task"),
+            "alone": PerfEvent(SOFTWARE, 1, "none"),
         }
     )
     sum(range(5_000_000))  # not the command's
@@ -42,7 +42,7 @@ def test_a_command_and_its_children_are_counted() -> None:
 
 
 def test_what_is_not_there_is_none() -> None:
-    assert set(Counters().end()) <= set(EVENTS)
+    assert set(PerfCounters().end()) <= set(EVENTS)
 
 
 def test_the_clock_of_running_processes() -> None:
@@ -65,7 +65,7 @@ def test_the_clock_of_running_processes() -> None:
 
 
 def test_a_clock_that_nobody_counts_is_none() -> None:
-    assert Clocks((os.getpid(),), Event(99, 99)).end() == (None, 0)
+    assert Clocks((os.getpid(),), PerfEvent(99, 99)).end() == (None, 0)
 
 
 def _cpu_s(pid: int) -> float:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.bench.run.group_counters import Quota
+from probes.bench.run.group_counters import TreeQuota
 
 
 def lay(path: Path, text: str) -> None:
@@ -29,11 +29,11 @@ def test_what_a_group_was_held_back_since_it_was_seen(
     lay(tmp_path / "proc" / "7" / "cgroup", f"3:memory:/b\n{line}\n")
     counters = tmp_path / "groups" / folder / "a" / "cpu.stat"
     lay(counters, stat.format(5 * unit))
-    quota = Quota(str(tmp_path / "proc"), str(tmp_path / "groups"))
+    quota = TreeQuota(str(tmp_path / "proc"), str(tmp_path / "groups"))
     assert quota.held_s() is None
-    quota.look([7])
+    quota.look_at_groups([7])
     counters.write_text(stat.format(7 * unit))
-    quota.look([7])
+    quota.look_at_groups([7])
     assert quota.held_s() == 2.0
 
 
@@ -41,15 +41,15 @@ def test_a_wrapper_may_enter_a_group_after_the_first_look(tmp_path: Path) -> Non
     for name in "ab":
         lay(tmp_path / "groups" / name / "cpu.stat", "throttled_usec 0")
     lay(tmp_path / "proc" / "7" / "cgroup", "0::/a")
-    quota = Quota(str(tmp_path / "proc"), str(tmp_path / "groups"))
-    quota.look([7])
+    quota = TreeQuota(str(tmp_path / "proc"), str(tmp_path / "groups"))
+    quota.look_at_groups([7])
     lay(tmp_path / "proc" / "7" / "cgroup", "0::/b")
-    quota.look([7])
+    quota.look_at_groups([7])
     lay(tmp_path / "groups" / "b" / "cpu.stat", "throttled_usec 500000")
     assert quota.held_s() == 0.5
 
 
 def test_a_group_that_tells_nothing_is_not_known(tmp_path: Path) -> None:
-    quota = Quota(str(tmp_path / "proc"), str(tmp_path / "groups"))
-    quota.look([1, 2])
+    quota = TreeQuota(str(tmp_path / "proc"), str(tmp_path / "groups"))
+    quota.look_at_groups([1, 2])
     assert quota.held_s() is None

@@ -15,8 +15,8 @@ import pytest
 
 from probes.bench.measured import BenchRefused
 from probes.bench.run import group_counters
-from probes.bench.run.process_tree import children, descendants, state
-from probes.bench.run.supervised import JobRun, Order, Supervisors
+from probes.bench.run.process_tree import list_children, list_descendants, process_state
+from probes.bench.run.supervised import JobRun, RunOrder, Supervisors
 from tests.real.polled import within
 
 pytestmark = pytest.mark.real("cpu")
@@ -40,8 +40,8 @@ renice -n 9 $PPID $$; cd /tmp; setsid sleep 600 & exit 3
 """
 
 
-def order(*argv: str, env: dict[str, str] | None = None, **rest: object) -> Order:
-    return Order(argv=argv, env=dict(os.environ) if env is None else env, **({"cwd": "/"} | rest))  # type: ignore[arg-type]
+def order(*argv: str, env: dict[str, str] | None = None, **rest: object) -> RunOrder:
+    return RunOrder(argv=argv, env=dict(os.environ) if env is None else env, **({"cwd": "/"} | rest))  # type: ignore[arg-type]
 
 
 def test_a_run_gets_nothing_of_the_one_before(supervisors: Supervisors, tmp_path: Path) -> None:
@@ -69,9 +69,9 @@ def test_neither_its_words_nor_its_environment_are_in_the_process_list(superviso
         running = asyncio.ensure_future(
             supervisors.run(order("sleep", "600", env=dict(os.environ) | {"PASSWORD": secret}))
         )
-        server = await _one(lambda: children(os.getpid()), before)
-        supervisor = await _one(lambda: children(server), set())
-        command = await _one(lambda: children(supervisor), set())
+        server = await _one(lambda: list_children(os.getpid()), before)
+        supervisor = await _one(lambda: list_children(server), set())
+        command = await _one(lambda: list_children(supervisor), set())
         while Path(f"/proc/{command}/comm").read_text() != "sleep\n":
             await asyncio.sleep(0.01)
         for pid in (server, supervisor):
@@ -79,7 +79,7 @@ def test_neither_its_words_nor_its_environment_are_in_the_process_list(superviso
         running.cancel()
         await asyncio.wait({running})
 
-    before = set(children(os.getpid()))
+    before = set(list_children(os.getpid()))
     asyncio.run(looked())
     assert len(seen) == 4 and b"probes.bench.run.run_server" in seen[0]
     assert not [text for text in seen if secret.encode() in text or b"600" in text.split(b"\0")]
@@ -99,22 +99,22 @@ def test_after_kill_9_nothing_is_left_and_the_next_run_is_one(
 ) -> None:
     pid = tmp_path / "pid"
     script = f"setsid sleep 600 & echo $! > {pid}.new; mv {pid}.new {pid}; trap '' TERM; sleep 600"
-    before = set(children(os.getpid()))
+    before = set(list_children(os.getpid()))
 
     async def killing() -> JobRun:
         running = asyncio.ensure_future(supervisors.run(order("sh", "-c", script)))
         while not pid.exists():
             await asyncio.wait({running}, timeout=0.01)
             assert not running.done()
-        server = await _one(lambda: children(os.getpid()), before)
-        (supervisor,) = children(server)
-        all_of_them = descendants(server)
+        server = await _one(lambda: list_children(os.getpid()), before)
+        (supervisor,) = list_children(server)
+        all_of_them = list_descendants(server)
         os.kill(server if killed == "server" else supervisor, signal.SIGKILL)
         try:
             assert (await running).stopped == "told" and killed == "server"
         except BenchRefused as why:
             assert "supervisor was killed" in str(why) and killed == "supervisor"
-        gone = lambda: not [one for one in all_of_them if state(one) not in ("", "Z", "X")]  # noqa: E731
+        gone = lambda: not [one for one in all_of_them if process_state(one) not in ("", "Z", "X")]  # noqa: E731
         assert within(gone)
         return await supervisors.run(order("true"))
 

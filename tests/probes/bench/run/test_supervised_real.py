@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from probes.bench.measured import BenchRefused
-from probes.bench.run.process_tree import descendants, state
-from probes.bench.run.supervised import JobRun, Order, Supervisors, TreeSample
+from probes.bench.run.process_tree import list_descendants, process_state
+from probes.bench.run.supervised import JobRun, RunOrder, Supervisors, TreeSample
 from tests.needs import TASKSTATS, need, needs, on_disk
 from tests.real.polled import within
 
@@ -25,11 +25,11 @@ pytestmark = pytest.mark.real("cpu")
 SPIN = "import time\nuntil = {cpu_s}\nwhile time.process_time() < until: pass\n"
 
 
-def order(*argv: str, **rest: object) -> Order:
-    return Order(argv=argv, cwd="/", env=dict(os.environ), **rest)  # type: ignore[arg-type]
+def order(*argv: str, **rest: object) -> RunOrder:
+    return RunOrder(argv=argv, cwd="/", env=dict(os.environ), **rest)  # type: ignore[arg-type]
 
 
-async def runs(*orders: Order, hear: Callable[[TreeSample], None] | None = None) -> list[JobRun]:
+async def runs(*orders: RunOrder, hear: Callable[[TreeSample], None] | None = None) -> list[JobRun]:
     """One after the other, of one server."""
     async with Supervisors() as supervisors:
         return [await supervisors.run(one, hear) for one in orders]
@@ -41,7 +41,7 @@ def measured(*argv: str, **rest: object) -> JobRun:
 
 def gone(path: Path) -> bool:
     """Whether the process whose number the file holds is no longer alive."""
-    return state(int(path.read_text())) in ("", "Z", "X")
+    return process_state(int(path.read_text())) in ("", "Z", "X")
 
 
 def test_cpu_time_equals_the_kernels_own_account() -> None:
@@ -132,11 +132,11 @@ def test_cancelling_leaves_nothing(tmp_path: Path) -> None:
         with pytest.raises(asyncio.CancelledError):
             await running
 
-    before = set(descendants(os.getpid()))  # an earlier test's, that may end later
+    before = set(list_descendants(os.getpid()))  # an earlier test's, that may end later
     asyncio.run(stopped())
     assert within(lambda: gone(tmp_path / "pid"))
-    ours = lambda: set(descendants(os.getpid())) - before  # noqa: E731
-    assert within(lambda: not [pid for pid in ours() if state(pid) not in ("Z", "")])
+    ours = lambda: set(list_descendants(os.getpid())) - before  # noqa: E731
+    assert within(lambda: not [pid for pid in ours() if process_state(pid) not in ("Z", "")])
 
 
 def test_after_kill_9_of_who_ordered_it_nothing_is_left(tmp_path: Path) -> None:

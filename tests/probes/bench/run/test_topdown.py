@@ -56,8 +56,8 @@ def test_intels_metrics_count_in_a_group_that_slots_lead(tmp_path: Path) -> None
     assert told is not None and next(iter(told.events)) == "slots"
     assert told.events["topdown-be-bound"] == (4, 0x8300, "slots") and told.events["slots"].leader == ""
     counts = {"slots": 100.0, "topdown-retiring": 40.0, "topdown-bad-spec": 10.0, "topdown-fe-bound": 20.0}
-    assert told.shares(counts) == {}, "one count is missing"
-    shares = told.shares(counts | {"topdown-be-bound": 30.0})
+    assert told.slot_shares(counts) == {}, "one count is missing"
+    shares = told.slot_shares(counts | {"topdown-be-bound": 30.0})
     assert shares == {RETIRING: 0.4, BAD: 0.1, FRONT: 0.2, BACK: 0.3}
 
 
@@ -65,9 +65,9 @@ def test_older_intels_with_their_scales_and_without_any_recovery(tmp_path: Path)
     told = found(tmp_path, "cpu", X86 | OLD)
     assert told is not None and told.events["topdown-recovery-bubbles"].config == 0x100030D
     counts = {"topdown-total-slots": 25.0, "topdown-slots-retired": 40.0, "topdown-slots-issued": 46.0}
-    shares = told.shares(counts | {"topdown-fetch-bubbles": 20.0, "topdown-recovery-bubbles": 1.0})
+    shares = told.slot_shares(counts | {"topdown-fetch-bubbles": 20.0, "topdown-recovery-bubbles": 1.0})
     assert shares == pytest.approx({RETIRING: 0.4, BAD: 0.1, FRONT: 0.2, BACK: 0.3})
-    assert told.shares(counts | {"topdown-fetch-bubbles": 20.0})[BAD] == pytest.approx(0.06)
+    assert told.slot_shares(counts | {"topdown-fetch-bubbles": 20.0})[BAD] == pytest.approx(0.06)
 
 
 def test_arms_stalls_by_slot_and_by_cycle(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_arms_stalls_by_slot_and_by_cycle(tmp_path: Path) -> None:
         "stall_slot": 400.0,
         "cpu_cycles": 100.0,
     }
-    shares = told.shares(counts | {"op_retired": 320.0, "op_spec": 400.0})
+    shares = told.slot_shares(counts | {"op_retired": 320.0, "op_spec": 400.0})
     assert shares == pytest.approx({RETIRING: 0.4, BAD: 0.1, FRONT: 0.2, BACK: 0.3})
 
 
@@ -87,7 +87,7 @@ def test_an_arm_that_counts_cycles_only(tmp_path: Path) -> None:
     told = found(tmp_path, "armv8_cortex_a57", {"format/event": "config:0-15"} | FEW)
     assert told is not None
     counts = {"stall_frontend": 20.0, "stall_backend": 30.0, "cpu_cycles": 100.0}
-    assert told.shares(counts) == {FRONT: 0.2, BACK: 0.3}
+    assert told.slot_shares(counts) == {FRONT: 0.2, BACK: 0.3}
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_amds_since_zen_4(tmp_path: Path, family: int, model: int, width: int) -
     if told:
         slots = width * 100.0
         counts = {"unhalted": 100.0, "retired": 0.4 * slots, "dispatched": 0.5 * slots, "front": 0.2 * slots}
-        shares = told.shares(counts | {"back": 0.3 * slots})
+        shares = told.slot_shares(counts | {"back": 0.3 * slots})
         assert shares == pytest.approx({RETIRING: 0.4, BAD: 0.1, FRONT: 0.2, BACK: 0.3})
 
 
@@ -115,4 +115,4 @@ def test_counts_that_make_no_sense_together_are_not_told(tmp_path: Path) -> None
     told = found(tmp_path, "cpu", X86 | OLD)
     assert told is not None
     counts = {"topdown-total-slots": 25.0, "topdown-slots-retired": 400.0, "topdown-slots-issued": 46.0}
-    assert told.shares(counts | {"topdown-fetch-bubbles": 20.0}) == {}
+    assert told.slot_shares(counts | {"topdown-fetch-bubbles": 20.0}) == {}

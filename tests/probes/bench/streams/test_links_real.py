@@ -12,7 +12,7 @@ import pytest
 
 from probes.bench.disk.budget import WriteBudget
 from probes.bench.streams.bench import StreamBench
-from probes.bench.streams.messages import Link, Open, Side
+from probes.bench.streams.messages import Open, OwnLink, Side
 from probes.bench.streams.own_links import FLOWS, mask
 from probes.host import Host
 from probes.private_directory import PrivateDirectory, inode_of
@@ -46,13 +46,13 @@ async def measured(directory: Path) -> tuple[list[dict[str, str]], StreamBench]:
     held = os.open(directory, os.O_RDONLY)
     private = PrivateDirectory.open(str(directory), inode_of(held))
     bench = StreamBench(Host(), private, (), 64 << 20, 2, WriteBudget(), ["out"])
-    links = (Link(), Link(mtu=9000), Link(spread="rfs"), Link(spread="xps"))
+    links = (OwnLink(), OwnLink(mtu=9000), OwnLink(spread="rfs"), OwnLink(spread="xps"))
     try:
-        await bench.prepare(None)
+        await bench.prepare_files(None)
         await bench.open("hostdx-test-links", Open(where="namespaces", links=links))
         told = settings()
         network = [Side(job="network", link=number) for number in range(len(links))]
-        await bench.train([*network, Side(job="direct"), Side(job="zerocopy")], range(6), 0.1)
+        await bench.measure_batch([*network, Side(job="direct"), Side(job="zerocopy")], range(6), 0.1)
     finally:
         await bench.close()
         private.close()

@@ -15,8 +15,8 @@ import pytest
 from probes.bench.streams import peer as module
 from probes.bench.streams.peer import (
     DONE,
+    MAX_REQUEST_BYTES,
     MAX_WRONG,
-    MOST_BYTES,
     REQUEST,
     SINK,
     SOURCE,
@@ -24,12 +24,12 @@ from probes.bench.streams.peer import (
     USED,
     WELCOME,
     Peer,
-    greeting,
-    listener,
+    greeting_bytes,
     new_token,
-    received,
+    open_listener,
+    receive_bytes,
 )
-from probes.bench.streams.remote import unfit
+from probes.bench.streams.remote import unfit_reason
 from tests.real.polled import within
 
 
@@ -38,7 +38,7 @@ class Running:
 
     def __init__(self, seconds: float = 30.0) -> None:
         self.token, self.why, self.gone = new_token(), "", False
-        self.port = listener("127.0.0.1")
+        self.port = open_listener("127.0.0.1")
         self.address = self.port.getsockname()
         self._peer = Peer(self.port, self.token, seconds, lambda: self.gone)
         self._thread = threading.Thread(target=self._serve, daemon=True)
@@ -46,18 +46,18 @@ class Running:
         self._opened: list[socket.socket] = []
 
     def _serve(self) -> None:
-        self.why = self._peer.serve()
+        self.why = self._peer.serve_until_over()
 
     def connect(self, token: str | None = None) -> socket.socket:
         made = socket.create_connection(self.address, 5)
         made.settimeout(5)
-        made.sendall(greeting(self.token if token is None else token))
+        made.sendall(greeting_bytes(self.token if token is None else token))
         self._opened.append(made)
         return made
 
     def client(self) -> socket.socket:
         made = self.connect()
-        assert received(made, len(WELCOME)) == WELCOME
+        assert receive_bytes(made, len(WELCOME)) == WELCOME
         return made
 
     @property
@@ -90,11 +90,11 @@ def closed(connection: socket.socket) -> bool:
 def test_it_takes_bytes_in_and_sends_some(running: Running) -> None:
     client = running.client()
     client.sendall(REQUEST.pack(SINK, 3_000_000) + b"x" * 3_000_000)
-    assert received(client, len(DONE)) == DONE
+    assert receive_bytes(client, len(DONE)) == DONE
     client.sendall(REQUEST.pack(SOURCE, 2_500_000))
-    assert len(received(client, 2_500_000)) == 2_500_000
+    assert len(receive_bytes(client, 2_500_000)) == 2_500_000
     client.sendall(REQUEST.pack(USED, 0))
-    (used,) = USAGE.unpack(received(client, USAGE.size))
+    (used,) = USAGE.unpack(receive_bytes(client, USAGE.size))
     assert used > 0
 
 
@@ -103,7 +103,7 @@ def test_it_ends_with_its_client(running: Running) -> None:
     second.close()  # one stream of several
     client = running.client()
     client.sendall(REQUEST.pack(SINK, 1) + b"x")
-    assert received(client, len(DONE)) == DONE and running.why == ""
+    assert receive_bytes(client, len(DONE)) == DONE and running.why == ""
     first.close()
     assert running.ended and running.why
 
@@ -113,13 +113,13 @@ def test_without_its_token_nobody_is_served(running: Running, token: str) -> Non
     stranger = running.connect(token)
     stranger.sendall(b"\0" * 64)
     assert closed(stranger)
-    assert received(running.connect(), len(WELCOME)) == WELCOME
+    assert receive_bytes(running.connect(), len(WELCOME)) == WELCOME
 
 
 def test_a_client_that_greets_in_part_keeps_nobody_out(running: Running) -> None:
     with socket.create_connection(running.address, 5) as slow:
-        slow.sendall(greeting(running.token)[:20])
-        assert received(running.connect(), len(WELCOME)) == WELCOME
+        slow.sendall(greeting_bytes(running.token)[:20])
+        assert receive_bytes(running.connect(), len(WELCOME)) == WELCOME
 
 
 def test_it_gives_up_where_somebody_guesses() -> None:
@@ -134,14 +134,15 @@ def test_it_gives_up_where_somebody_guesses() -> None:
 
 
 @pytest.mark.parametrize(
-    "request_bytes", [REQUEST.pack(SINK, MOST_BYTES + 1), REQUEST.pack(b"x", 1), REQUEST.pack(b"\0", 0)]
+    "request_bytes",
+    [REQUEST.pack(SINK, MAX_REQUEST_BYTES + 1), REQUEST.pack(b"x", 1), REQUEST.pack(b"\0", 0)],
 )
 def test_what_it_does_not_do_ends_the_connection(running: Running, request_bytes: bytes) -> None:
     lifeline, client = running.client(), running.client()
     client.sendall(request_bytes)
     assert closed(client)
     lifeline.sendall(REQUEST.pack(USED, 0))
-    assert received(lifeline, USAGE.size)
+    assert receive_bytes(lifeline, USAGE.size)
 
 
 def test_its_time_ends() -> None:
@@ -221,7 +222,7 @@ def test_another_host_s_python_can_run_its_text() -> None:
     ],
 )
 def test_what_names_no_peer_is_refused_before_anything_is_made(host: str, token: str, fits: bool) -> None:
-    assert (unfit(host, token) == "") == fits
+    assert (unfit_reason(host, token) == "") == fits
 
 
 def test_silent_strangers_do_not_shut_the_client_out(running: Running) -> None:
@@ -245,17 +246,17 @@ def test_half_a_greeting_is_waited_for_and_a_slow_one_is_dropped(
 ) -> None:
     monkeypatch.setattr(module, "GREET_S", 0.3)
     slow = socket.create_connection(running.address, 5)
-    slow.sendall(greeting(running.token)[:10])
+    slow.sendall(greeting_bytes(running.token)[:10])
     slow.settimeout(5)
     assert slow.recv(1) == b""
     slow.close()
     half = socket.create_connection(running.address, 5)
     half.settimeout(5)
-    whole = greeting(running.token)
+    whole = greeting_bytes(running.token)
     half.sendall(whole[:10])
     time.sleep(0.05)
     half.sendall(whole[10:])
-    assert received(half, len(WELCOME)) == WELCOME
+    assert receive_bytes(half, len(WELCOME)) == WELCOME
     half.close()
 
 
@@ -264,4 +265,4 @@ def test_more_connections_than_there_are_places_end_nothing(running: Running) ->
     more = [running.connect() for _ in range(module.MAX_STREAMS + module.MAX_WRONG + 8)]
     assert within(lambda: more[-1].recv(1) == b"")  # no place, and closed
     client.sendall(REQUEST.pack(USED, 0))
-    assert len(received(client, USAGE.size)) == USAGE.size and running.why == ""
+    assert len(receive_bytes(client, USAGE.size)) == USAGE.size and running.why == ""

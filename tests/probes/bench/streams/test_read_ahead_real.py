@@ -31,12 +31,12 @@ async def ratios(directory: Path) -> dict[Job, float]:
     bench = StreamBench(Host(), private, place.leaves, 128 << 20, 2, WriteBudget(), ["out"])
     found: dict[Job, float] = {}
     try:
-        await bench.prepare(None)
+        await bench.prepare_files(None)
         await bench.open("hostdx-test-streams", Open(where="loopback"))
         jobs: tuple[Job, ...] = ("copy", "sendfile", "direct")
         for job in jobs:
             before = moved_bytes(Host(), place.leaves, "read")
-            train = await bench.train([Side(job=job)], [0] * 8, 0.02)
+            train = await bench.measure_batch([Side(job=job)], [0] * 8, 0.02)
             after = moved_bytes(Host(), place.leaves, "read")
             assert before is not None and after is not None
             found[job] = (after - before) / train.sides[0].bytes

@@ -21,7 +21,7 @@ from probes.system.bios.attributes import BiosAttributes
 from probes.system.bios.credentials import PASSWORD, USER, Credentials, credentials
 from probes.system.bios.redfish import MOST_BYTES, redfish_bios, url_problem
 from probes.types import Absent, present
-from scenarios.knowledge.bios import readings, wanted
+from scenarios.knowledge.bios import all_readings, is_known_attribute
 
 trustme = pytest.importorskip("trustme")
 
@@ -99,9 +99,9 @@ def emulators(
 def test_four_vendors(
     emulators: Callable[[str], str], authority: tuple[Path, Path], vendor: str, apbdis: str
 ) -> None:
-    found = redfish_bios(emulators(vendor), wanted, str(authority[0]))
+    found = redfish_bios(emulators(vendor), is_known_attribute, str(authority[0]))
     assert present(found), found
-    by_id = {r.id: r for r in readings(found.values, found.pending, vendor)}
+    by_id = {r.id: r for r in all_readings(found.values, found.pending, vendor)}
     assert by_id["apbdis"].value == apbdis and found.pending == {}
     assert "SECRET" not in repr(found) and HIDDEN not in repr(found)
 
@@ -111,13 +111,13 @@ def test_a_wrong_password_is_one_line(
     emulators: Callable[[str], str], authority: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(PASSWORD, "wrong-staple")
-    found = redfish_bios(emulators("dell"), wanted, str(authority[0]))
+    found = redfish_bios(emulators("dell"), is_known_attribute, str(authority[0]))
     _one_line(found, "does not accept the user and password (HTTP 401)")
 
 
 @pytest.mark.real
 def test_a_certificate_of_nobody_that_is_trusted(emulators: Callable[[str], str]) -> None:
-    _one_line(redfish_bios(emulators("dell"), wanted), "its certificate is not trusted")
+    _one_line(redfish_bios(emulators("dell"), is_known_attribute), "its certificate is not trusted")
 
 
 def _one_line(found: BiosAttributes | Absent, words: str) -> None:
@@ -203,23 +203,23 @@ def odd() -> Iterator[Callable[[str], str]]:
     ],
 )
 def test_services_that_misbehave(odd: Callable[[str], str], mode: str, words: str) -> None:
-    _one_line(redfish_bios(odd(mode), wanted), words)
+    _one_line(redfish_bios(odd(mode), is_known_attribute), words)
 
 
 def test_a_service_that_never_answers() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        _one_line(redfish_bios(url, wanted, within_s=0.2), "did not answer")
+        _one_line(redfish_bios(url, is_known_attribute, within_s=0.2), "did not answer")
 
 
 def test_a_port_where_nobody_listens() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    _one_line(redfish_bios(f"http://127.0.0.1:{port}", wanted), "refuses the connection")
+    _one_line(redfish_bios(f"http://127.0.0.1:{port}", is_known_attribute), "refuses the connection")
 
 
 def test_a_service_that_speaks_no_tls(odd: Callable[[str], str]) -> None:
-    _one_line(redfish_bios(odd("list").replace("http:", "https:"), wanted), "no TLS connection")
+    _one_line(redfish_bios(odd("list").replace("http:", "https:"), is_known_attribute), "no TLS connection")
 
 
 @pytest.mark.parametrize(
@@ -236,12 +236,12 @@ def test_a_service_that_speaks_no_tls(odd: Callable[[str], str]) -> None:
 )
 def test_urls_that_are_not_asked(url: str, words: str) -> None:
     assert words in url_problem(url) and HIDDEN not in url_problem(url)
-    _one_line(redfish_bios(url, wanted), words)
+    _one_line(redfish_bios(url, is_known_attribute), words)
 
 
 def test_a_certificate_file_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("no certificate")
-    found = redfish_bios("https://localhost:1", wanted, str(tmp_path / "ca.pem"))
+    found = redfish_bios("https://localhost:1", is_known_attribute, str(tmp_path / "ca.pem"))
     _one_line(found, "holds no certificate that can be read")
 
 

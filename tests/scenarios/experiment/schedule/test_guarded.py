@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from probes.bench.measured import Measured
 from scenarios import events as ev
-from scenarios.disturbance import Culprit, Disturbance
-from scenarios.experiment.schedule.guarded import GuardedBlocks, values_of
+from scenarios.disturbance import Disturbance, InterferenceCulprit
+from scenarios.experiment.schedule.guarded import GuardedBlocks, metric_values
 from tests.fakes.run import FakeRun
 from tests.fakes.watch import FakeWatch
 
@@ -28,10 +28,10 @@ async def test_what_counts_and_what_is_recorded() -> None:
     await measure(blocks, 2, 12.0)
     blocks.leave_out("reads", 1)
     blocks.leave_out("writes", 2)
-    counted = blocks.counted("reads")
-    assert values_of(counted, "A", "IOPS") == [10.0, 12.0]
-    assert values_of(counted, "A", "IOPS", "onset") == [100.0, 120.0]
-    assert values_of(counted, "B", "IOPS") == [] and blocks.counted("writes") == []
+    counted = blocks.counted_blocks("reads")
+    assert metric_values(counted, "A", "IOPS") == [10.0, 12.0]
+    assert metric_values(counted, "A", "IOPS", "onset") == [100.0, 120.0]
+    assert metric_values(counted, "B", "IOPS") == [] and blocks.counted_blocks("writes") == []
     steady = [b for b in run.of(ev.Block) if b.phase != "onset"]
     assert [(b.phase, b.group, b.index) for b in steady] == [
         ("warmup", -1, 0), ("steady", 0, 1), ("steady", 1, 2), ("steady", 2, 3),
@@ -40,13 +40,13 @@ async def test_what_counts_and_what_is_recorded() -> None:
 
 async def test_a_disturbed_block_is_said_recorded_and_does_not_count() -> None:
     run = FakeRun()
-    foreign = Disturbance("cpu", Culprit(name="make"))
+    foreign = Disturbance("cpu", InterferenceCulprit(name="make"))
     watch = FakeWatch(run, lambda number: foreign if number == 1 else None)
     blocks = GuardedBlocks(run, watch)
     assert await measure(blocks, 0, 1.0) is None
     assert await measure(blocks, 1, 2.0) == foreign
     assert await measure(blocks, 2, 3.0) is None
-    assert values_of(blocks.counted("reads"), "A", "IOPS") == [1.0, 3.0]
+    assert metric_values(blocks.counted_blocks("reads"), "A", "IOPS") == [1.0, 3.0]
     [said] = run.of(ev.Guard)
     assert said.disturbance == foreign and said.group == 1
     assert [b.disturbed for b in run.of(ev.Block) if b.phase == "steady"] == [(), (foreign,), ()]

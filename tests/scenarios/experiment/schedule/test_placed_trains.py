@@ -9,8 +9,8 @@ import pytest
 
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
-from scenarios.experiment.experiment import Experiment
-from scenarios.experiment.schedule.train_scheduler import TrainScheduler
+from scenarios.experiment.experiment import LoadExperiment
+from scenarios.experiment.schedule.train_scheduler import BatchScheduler
 from scenarios.experiment.wording import places_text
 from scenarios.plan import Metric, Workload
 from tests.fakes import FakeRun
@@ -22,11 +22,11 @@ from tests.needs import one_always
 READS = Workload(id="reads", title="random read", metrics=(Metric("IOPS", "IOPS"),))
 
 
-async def measured(run: FakeRun, trains: FakeTrains, seconds: float = 20.0) -> Experiment:
-    experiment = Experiment(TrainScheduler(run, READS, trains), most_s=seconds, family=1)
+async def measured(run: FakeRun, trains: FakeTrains, seconds: float = 20.0) -> LoadExperiment:
+    experiment = LoadExperiment(BatchScheduler(run, READS, trains), most_s=seconds, family=1)
     await experiment.begin()
-    await experiment.go(seconds)
-    experiment.conclude()
+    await experiment.measure_for(seconds)
+    experiment.conclude_verdicts()
     return experiment
 
 
@@ -42,7 +42,7 @@ async def test_a_group_stays_in_one_pair_of_places_and_all_pairs_get_their_turn(
         run.clock, {"A": 10_000.0, "B": 10_000.0}, noise=white(2, 0.1), factors=uneven(2, 16, 0.02)
     )
     experiment = await measured(run, trains)
-    steady = [event for event in run.of(ev.Train) if event.phase == "steady"]
+    steady = [event for event in run.of(ev.SliceBatch) if event.phase == "steady"]
     asked = [(order, where) for (order, _), where in zip(trains.asked, trains.visited, strict=True) if where]
     assert len(asked) == len(steady)
     for event, (order, where) in zip(steady, asked, strict=True):
@@ -60,10 +60,10 @@ async def test_the_places_of_a_disturbed_train_are_visited_again() -> None:
         run.clock, {"A": 10_000.0, "B": 10_000.0}, noise=white(2, 0.3), factors=uneven(2, 16, 0.02)
     )
     watch = FakeWatch(run, lambda number: Disturbance("device") if number in (1, 6) else None)
-    experiment = Experiment(TrainScheduler(run, READS, trains, watch), most_s=12.0, family=1)
+    experiment = LoadExperiment(BatchScheduler(run, READS, trains, watch), most_s=12.0, family=1)
     await experiment.begin()
-    await experiment.go(12.0)
-    steady = [event for event in run.of(ev.Train) if event.phase == "steady"]
+    await experiment.measure_for(12.0)
+    steady = [event for event in run.of(ev.SliceBatch) if event.phase == "steady"]
     disturbed = [event for event in steady if event.disturbed]
     assert len(disturbed) == 2 and len(steady) > 8
     counted = Counter(group.place for group in experiment.groups)
@@ -82,7 +82,7 @@ async def test_like_directories_on_uneven_places_are_not_called_and_the_verdict_
         rates = {"A": 10_000.0, "B": 10_000.0}
         trains = FakeTrains(run.clock, rates, noise=white(seed, slices), factors=uneven(seed, 16, places))
         await measured(run, trains, 60.0)
-        [verdict] = run.of(ev.Verdict)
+        [verdict] = run.of(ev.RunVerdict)
         assert verdict.verdict not in ("slower", "faster")
         assert verdict.pairs == 16 and verdict.groups > 16
         assert verdict.place_scatter == pytest.approx(places, rel=0.6)
@@ -96,7 +96,7 @@ async def test_the_next_look_is_told_as_it_is_planned_where_sides_have_places() 
     experiment = await measured(run, trains, 10.0)
     [judge] = experiment.judges
     assert 30 < judge.comparison.planned_groups < 60 and judge.comparison.looks[0] == 8
-    told = [(e.groups, e.next_look) for e in run.of(ev.Estimate)]
+    told = [(e.groups, e.next_look) for e in run.of(ev.RunningEstimate)]
     assert told[0][1] in judge.comparison.looks
     assert all(look > groups or not look for groups, look in told)
 
@@ -109,7 +109,7 @@ async def test_exchanged_sides_give_the_mirrored_verdict() -> None:
         if found:
             trains.factors = {"A": trains.factors["B"], "B": trains.factors["A"]}
         await measured(run, trains)
-        found += run.of(ev.Verdict)
+        found += run.of(ev.RunVerdict)
     one, other = found
     assert (one.verdict, other.verdict) == ("slower", "faster")
     assert one.ratio is not None and one.ci95 is not None and other.ratio is not None
@@ -122,11 +122,11 @@ async def test_places_that_differ_by_too_much_are_the_reason_that_it_stays_open(
         run.clock, {"A": 10_000.0, "B": 10_000.0}, noise=white(1, 0.02), factors=uneven(1, 16, 0.15)
     )
     experiment = await measured(run, trains, 30.0)
-    [verdict] = run.of(ev.Verdict)
+    [verdict] = run.of(ev.RunVerdict)
     assert verdict.verdict == "inconclusive" and verdict.seconds_to_decide is None
     assert verdict.pairs == 16 and verdict.place_scatter is not None and verdict.place_scatter > 0.08
     [judge] = experiment.judges
-    scatter = judge.comparison.scatter()
+    scatter = judge.comparison.place_scatter()
     assert scatter is not None and places_text(scatter) in (verdict.reason or "")
 
 
@@ -134,6 +134,6 @@ async def test_sides_without_places_are_recorded_without() -> None:
     run = FakeRun(seed=1)
     trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 9_000.0}, noise=white(1, 0.05))
     await measured(run, trains)
-    assert not any(event.places for event in run.of(ev.Train))
-    [verdict] = run.of(ev.Verdict)
+    assert not any(event.places for event in run.of(ev.SliceBatch))
+    [verdict] = run.of(ev.RunVerdict)
     assert (verdict.pairs, verdict.place_scatter, verdict.slice_scatter) == (0, None, None)

@@ -6,12 +6,12 @@ import random
 
 import pytest
 
-from scenarios.experiment.schedule.slices import Warm, slice_length
+from scenarios.experiment.schedule.slices import WarmUpSlice, slice_length
 
 
 def warm(
     seconds: float, rate: float, count: int = 25, cost: float = 0.0, cost_s: float = 0.0, noise: float = 0.2
-) -> list[Warm]:
+) -> list[WarmUpSlice]:
     """Slices of A and B in turn; B loses the share `cost` of its rate in the first `cost_s` after a switch."""
     rng = random.Random(f"{seconds} {rate} {cost}")
     slices = []
@@ -22,7 +22,7 @@ def warm(
             lost = min(seconds / 4, max(0.0, cost_s - part * seconds / 4)) / (seconds / 4)
             share = 1 - cost * lost if variant == "B" else 1.0
             parts.append(level * share * rng.lognormvariate(0, noise / 2))
-        slices.append(Warm(variant, seconds, round(sum(parts) / 4 * seconds), parts))
+        slices.append(WarmUpSlice(variant, seconds, round(sum(parts) / 4 * seconds), parts))
     return slices
 
 
@@ -73,7 +73,7 @@ def test_the_slower_side_decides() -> None:
 def test_a_disk_of_two_operations_a_second_has_a_block() -> None:
     found = slice_length(warm(0.5, 2.0, noise=0.0), margin=0.05, most_s=0.5)
     assert (found.seconds, found.why, found.settled) == (0.5, "block", True)
-    still = [Warm("A", 0.5, 0, (0.0,) * 4)] * 10
+    still = [WarmUpSlice("A", 0.5, 0, (0.0,) * 4)] * 10
     for least in (16, 50, 800):
         found = slice_length(still, margin=0.05, most_s=0.5, least_operations=least)
         assert (found.seconds, found.why) == (0.5, "block")
@@ -112,7 +112,7 @@ def test_on_noise_alone_it_grows_in_one_run_of_a_hundred() -> None:
     grown = 0
     for _ in range(1000):
         slices = [
-            Warm(variant, 0.02, 200, [rng.lognormvariate(0, 0.2) for _ in range(4)])
+            WarmUpSlice(variant, 0.02, 200, [rng.lognormvariate(0, 0.2) for _ in range(4)])
             for variant in ("A", "B") * 12
         ]
         grown += slice_length(slices, margin=0.05, most_s=0.5).why != "shortest"

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from probes.bench.measured import NotApplicable, Train, Unfit, WriteBudgetSpent
+from probes.bench.measured import MeasuredBatch, NotApplicable, VariantsUnfit, WriteBudgetSpent
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
 from scenarios.experiment.budget import Budget
-from scenarios.experiment.experiment import Experiment
-from scenarios.experiment.load_schedule import ScheduledLoad, campaign
-from scenarios.experiment.schedule.blocks import Blocks
-from scenarios.experiment.schedule.recorded_trains import blocks_in, groups_in
-from scenarios.experiment.schedule.train_scheduler import TrainScheduler
+from scenarios.experiment.experiment import LoadExperiment
+from scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
+from scenarios.experiment.schedule.blocks import BlockScheduler
+from scenarios.experiment.schedule.recorded_trains import blocks_in_batch, groups_in_batch
+from scenarios.experiment.schedule.train_scheduler import BatchScheduler
 from scenarios.guards.watch import watch_for
 from scenarios.plan import Metric, Workload
 from tests.fakes import FakeRun, FakeVariantBench
@@ -28,11 +28,11 @@ from tests.fakes.watch import FakeWatch
 READS = Workload(id="reads", title="random read", metrics=(Metric("IOPS", "IOPS"),))
 
 
-async def measured(run: FakeRun, trains: FakeTrains, seconds: float = 20.0) -> Experiment:
-    experiment = Experiment(TrainScheduler(run, READS, trains), most_s=seconds, family=1)
+async def measured(run: FakeRun, trains: FakeTrains, seconds: float = 20.0) -> LoadExperiment:
+    experiment = LoadExperiment(BatchScheduler(run, READS, trains), most_s=seconds, family=1)
     await experiment.begin()
-    await experiment.go(seconds)
-    experiment.conclude()
+    await experiment.measure_for(seconds)
+    experiment.conclude_verdicts()
     return experiment
 
 
@@ -40,7 +40,7 @@ async def test_a_tenth_is_found_within_three_seconds() -> None:
     run = FakeRun(seed=3)
     trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 9_000.0}, noise=autoregressive(3, 0.6, 0.1))
     await measured(run, trains)
-    [verdict] = run.of(ev.Verdict)
+    [verdict] = run.of(ev.RunVerdict)
     assert verdict.verdict == "slower" and verdict.seconds < 3
     assert verdict.ratio is not None and math.isclose(verdict.ratio, 0.9, rel_tol=0.08)
 
@@ -50,7 +50,7 @@ async def test_alike_is_decided_within_six_seconds(seed: int) -> None:
     run = FakeRun(seed=seed)
     trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 10_000.0}, noise=autoregressive(seed, 0.6, 0.1))
     await measured(run, trains)
-    [verdict] = run.of(ev.Verdict)
+    [verdict] = run.of(ev.RunVerdict)
     assert verdict.verdict == "no material difference" and verdict.seconds < 6
 
 
@@ -58,16 +58,16 @@ async def test_the_events_hold_every_slice_and_the_views_their_groups() -> None:
     run = FakeRun(seed=1)
     trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 9_900.0}, noise=white(1, 0.2))
     await measured(run, trains, 6.0)
-    steady = [event for event in run.of(ev.Train) if event.phase == "steady"]
+    steady = [event for event in run.of(ev.SliceBatch) if event.phase == "steady"]
     assert [order for order, _ in trains.asked[-len(steady) :]] == [
         tuple(int(letter) for letter in event.order.replace(" ", "")) for event in steady
     ]
-    groups = [group for event in steady for group in groups_in(event)]
+    groups = [group for event in steady for group in groups_in_batch(event)]
     assert [group.index for group in groups] == list(range(len(groups)))
     assert {group.order for group in groups} == {"ABBA", "BAAB"}
     for event in steady:
-        blocks = blocks_in(event)
-        for group in groups_in(event):
+        blocks = blocks_in_batch(event)
+        for group in groups_in_batch(event):
             rate = {b.variant: b.values["IOPS"] for b in blocks if b.group == group.index}
             assert math.isclose(group.log_ratios["IOPS|A|B"], math.log(rate["B"] / rate["A"]), abs_tol=1e-4)
 
@@ -75,15 +75,15 @@ async def test_the_events_hold_every_slice_and_the_views_their_groups() -> None:
 def test_a_group_in_which_a_train_was_cut_off_is_none_of_the_next_trains() -> None:
     """Its slices were counted with those of the next train's first group, which has the same number."""
 
-    def train(group: int, order: str, rates: list[float]) -> ev.Train:
-        return ev.Train(
+    def train(group: int, order: str, rates: list[float]) -> ev.SliceBatch:
+        return ev.SliceBatch(
             t=1.0, workload="reads", index=group, group=group, seconds=1.0, slice_s=0.1, variants=["A", "B"],
             order=order, values={"IOPS": rates},
         )  # fmt: skip
 
     cut, following = train(0, "0110 01", [2.0, 4, 4, 2, 99, 99]), train(1, "1001", [4.0, 2, 2, 4])
-    assert [group.index for one in (cut, following) for group in groups_in(one)] == [0, 1]
-    blocks = [block for one in (cut, following) for block in blocks_in(one)]
+    assert [group.index for one in (cut, following) for group in groups_in_batch(one)] == [0, 1]
+    blocks = [block for one in (cut, following) for block in blocks_in_batch(one)]
     assert [(b.group, b.variant, b.values["IOPS"]) for b in blocks] == [
         (0, "A", 2.0), (0, "B", 4.0), (1, "B", 4.0), (1, "A", 2.0),
     ]  # fmt: skip
@@ -92,7 +92,7 @@ def test_a_group_in_which_a_train_was_cut_off_is_none_of_the_next_trains() -> No
 async def test_slices_hold_fifty_operations() -> None:
     run = FakeRun(seed=1)
     await measured(run, FakeTrains(run.clock, {"A": 660.0, "B": 700.0}, noise=white(1, 0.05)))
-    [length] = run.of(ev.SliceLength)
+    [length] = run.of(ev.SliceLengthChosen)
     assert length.why == "operations" and length.settled
     assert math.isclose(length.seconds, 50 / 660, rel_tol=0.15)
 
@@ -101,7 +101,7 @@ async def test_slices_grow_until_a_switch_no_longer_shows() -> None:
     run = FakeRun(seed=1)
     trains = FakeTrains(run.clock, {"A": 20_000.0, "B": 20_000.0}, noise=white(1, 0.02), switch_s=0.0003)
     await measured(run, trains)
-    [length] = run.of(ev.SliceLength)
+    [length] = run.of(ev.SliceLengthChosen)
     assert length.why == "switch" and length.settled and length.seconds > 0.04
     assert length.difference is not None and length.difference > -0.03
 
@@ -110,9 +110,9 @@ async def test_what_no_length_hides_is_cut_off() -> None:
     run = FakeRun(seed=1)
     trains = FakeTrains(run.clock, {"A": 20_000.0, "B": 20_000.0}, noise=white(1, 0.02), switch_s=0.012)
     await measured(run, trains)
-    length = run.of(ev.SliceLength)[-1]
+    length = run.of(ev.SliceLengthChosen)[-1]
     assert length.why == "block" and length.onset_s > 0.012
-    [verdict] = run.of(ev.Verdict)
+    [verdict] = run.of(ev.RunVerdict)
     assert verdict.verdict == "no material difference"
 
 
@@ -122,14 +122,14 @@ async def test_slices_of_writes_stay_short_enough_for_the_bytes() -> None:
         run.clock, {"A": 20_000.0, "B": 20_000.0}, noise=white(1, 0.02), switch_s=0.02, writes=1e9
     )
     await measured(run, trains)
-    assert run.of(ev.SliceLength)[-1].seconds * 48 * 4 * 1e9 <= (8 << 30) * 1.05
+    assert run.of(ev.SliceLengthChosen)[-1].seconds * 48 * 4 * 1e9 <= (8 << 30) * 1.05
 
 
 async def test_a_slow_disk_gets_long_slices_and_a_verdict() -> None:
     run = FakeRun(seed=2)
     trains = FakeTrains(run.clock, {"A": 110.0, "B": 80.0}, noise=white(2, 0.05))
     await measured(run, trains, 30.0)
-    [verdict] = run.of(ev.Verdict)
+    [verdict] = run.of(ev.RunVerdict)
     assert verdict.verdict == "slower"
 
 
@@ -137,8 +137,8 @@ async def test_a_cold_start_does_not_make_the_slices_long() -> None:
     run = FakeRun(seed=2)
     trains = FakeTrains(run.clock, {"A": 660.0, "B": 660.0}, noise=white(2, 0.05), cold=0.02)
     await measured(run, trains)
-    assert run.of(ev.SliceLength)[-1].seconds < 0.15
-    [verdict] = run.of(ev.Verdict)
+    assert run.of(ev.SliceLengthChosen)[-1].seconds < 0.15
+    [verdict] = run.of(ev.RunVerdict)
     assert verdict.verdict == "no material difference"
 
 
@@ -150,22 +150,22 @@ async def test_all_loads_of_a_slow_disk_are_measured_within_the_budget() -> None
         workload = Workload(id=f"load {number}", title=f"load {number}", metrics=READS.metrics)
         rates = {"A": 110.0, "B": 55.0}
         trains = FakeTrains(run.clock, rates, noise=white(number, 0.05), cold=0.1)
-        return ScheduledLoad(TrainScheduler(run, workload, trains), lambda _: None)
+        return ScheduledLoad(BatchScheduler(run, workload, trains), lambda _: None)
 
-    await campaign(run, Budget(60.0, run.clock), [entry(number) for number in range(7)], family=7)
-    assert {verdict.verdict for verdict in run.of(ev.Verdict)} == {"slower"}
+    await run_campaign(run, Budget(60.0, run.clock), [entry(number) for number in range(7)], family=7)
+    assert {verdict.verdict for verdict in run.of(ev.RunVerdict)} == {"slower"}
     assert run.clock.now() <= 61
-    assert "budget" in {length.why for length in run.of(ev.SliceLength)}
-    assert min(length.seconds for length in run.of(ev.SliceLength)) >= 0.95 * 50 / 5 / 55
+    assert "budget" in {length.why for length in run.of(ev.SliceLengthChosen)}
+    assert min(length.seconds for length in run.of(ev.SliceLengthChosen)) >= 0.95 * 50 / 5 / 55
 
 
 async def test_work_left_to_the_other_side_lengthens_the_slices() -> None:
     run = FakeRun(seed=4)
     trains = FakeTrains(run.clock, {"A": 20_000.0, "B": 20_000.0}, noise=white(4, 0.01), left_s={"A": 0.004})
     await measured(run, trains, 30.0)
-    lengths = run.of(ev.SliceLength)
+    lengths = run.of(ev.SliceLengthChosen)
     assert "carry-over" in [length.why for length in lengths]
-    [verdict] = run.of(ev.Verdict)
+    [verdict] = run.of(ev.RunVerdict)
     assert verdict.verdict == "no material difference"
 
 
@@ -174,13 +174,13 @@ async def test_a_share_that_no_length_cures_is_judged_in_flushed_blocks(seed: in
     run = FakeRun(seed=seed)
     trains = FakeTrains(run.clock, {"A": 20_000.0, "B": 20_000.0}, noise=white(seed, 0.01), share={"A": 0.12})
     await measured(run, trains, 60.0)
-    last = run.of(ev.SliceLength)[-1]
+    last = run.of(ev.SliceLengthChosen)[-1]
     assert (last.why, last.blocks, last.seconds) == ("carry-over", True, READS.block_s)
     assert last.bias is not None and last.bias[0] < -0.05
-    [verdict] = run.of(ev.Verdict)
+    [verdict] = run.of(ev.RunVerdict)
     assert verdict.verdict == "no material difference"
     assert {len(order) for order, seconds in trains.asked if seconds == READS.block_s} == {1}
-    blocks = [train for train in run.of(ev.Train) if train.slice_s == READS.block_s]
+    blocks = [train for train in run.of(ev.SliceBatch) if train.slice_s == READS.block_s]
     assert blocks and {train.order for train in blocks} <= {"0110", "1001"}
     assert verdict.groups == len(blocks)
 
@@ -195,8 +195,8 @@ async def test_what_reaches_into_flushed_blocks_takes_from_the_verdict_what_it_m
         run.clock, {"A": 20_000.0, "B": rate}, noise=white(4, 0.01), share=share, flushed=False
     )
     await measured(run, trains, 200.0)
-    assert run.of(ev.SliceLength)[-1].blocks
-    [verdict] = run.of(ev.Verdict)
+    assert run.of(ev.SliceLengthChosen)[-1].blocks
+    [verdict] = run.of(ev.RunVerdict)
     assert verdict.verdict == word
     assert verdict.reason
 
@@ -207,8 +207,8 @@ async def test_a_difference_found_while_it_is_not_known_whether_longer_slices_cu
         run.clock, {"A": 20_000.0, "B": 20_000.0}, noise=white(4, 0.01), share={"A": 0.12}, flushed=False
     )
     await measured(run, trains, 10.0)  # enough for a wrong "slower", not for the 24 groups
-    assert not run.of(ev.SliceLength)[-1].blocks
-    [verdict] = run.of(ev.Verdict)
+    assert not run.of(ev.SliceLengthChosen)[-1].blocks
+    [verdict] = run.of(ev.RunVerdict)
     assert verdict.verdict == "inconclusive" and verdict.ratio is not None
     assert verdict.reason
 
@@ -223,7 +223,7 @@ async def test_what_ends_the_bytes_keeps_what_was_measured() -> None:
         raises={4: WriteBudgetSpent("no bytes left", 8 << 30, 2 << 30, 1 << 30)},
     )
     await measured(run, trains)
-    [verdict] = run.of(ev.Verdict)
+    [verdict] = run.of(ev.RunVerdict)
     assert verdict.verdict == "inconclusive" and verdict.groups > 0
     assert verdict.reason
     assert verdict.seconds_to_decide is not None and verdict.bytes_to_decide is not None
@@ -237,10 +237,10 @@ async def test_an_unfit_side_leaves_the_others() -> None:
         run.clock,
         {"A": 10_000.0, "B": 10_000.0, "C": 8_000.0},
         noise=white(1, 0.03),
-        raises={0: Unfit(["B"], "served by a cache")},
+        raises={0: VariantsUnfit(["B"], "served by a cache")},
     )
     await measured(run, trains)
-    words = {verdict.variant: verdict.verdict for verdict in run.of(ev.Verdict)}
+    words = {verdict.variant: verdict.verdict for verdict in run.of(ev.RunVerdict)}
     assert words == {"B": "not applicable", "C": "slower"}
 
 
@@ -248,7 +248,7 @@ async def test_where_nothing_can_be_measured_that_is_said() -> None:
     run = FakeRun(seed=1)
     trains = FakeTrains(run.clock, {"A": 1.0, "B": 1.0}, raises={0: NotApplicable("no directory of our own")})
     await measured(run, trains)
-    [verdict] = run.of(ev.Verdict)
+    [verdict] = run.of(ev.RunVerdict)
     assert verdict.verdict == "not applicable"
     assert verdict.reason
 
@@ -274,25 +274,25 @@ async def test_what_is_undecided_gets_what_the_others_left() -> None:
         workload = Workload(id=name, title=name, metrics=READS.metrics)
         trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 10_000.0}, noise=noises[name])
 
-        def done(experiment: Experiment) -> None:
+        def done(experiment: LoadExperiment) -> None:
             spent[name] = experiment.pace.spent_s
 
-        return ScheduledLoad(TrainScheduler(run, workload, trains), done)
+        return ScheduledLoad(BatchScheduler(run, workload, trains), done)
 
-    await campaign(run, Budget(21.0, run.clock), [entry(name) for name in noises], family=3)
-    words = {verdict.workload: verdict.verdict for verdict in run.of(ev.Verdict)}
+    await run_campaign(run, Budget(21.0, run.clock), [entry(name) for name in noises], family=3)
+    words = {verdict.workload: verdict.verdict for verdict in run.of(ev.RunVerdict)}
     assert words["quiet"] == words["late"] == "no material difference"
     assert spent["noisy"] > 8 > spent["late"]  # more than its third of the budget
     assert run.clock.now() <= 22
-    ended = [step.id for step in run.of(ev.Step) if step.state == "done"]
+    ended = [step.id for step in run.of(ev.RunStep) if step.state == "done"]
     assert ended == ["quiet", "late", "noisy"]
 
 
 async def test_all_is_over_as_soon_as_all_is_decided() -> None:
     run = FakeRun(seed=5)
     trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 5_000.0}, noise=white(5, 0.02))
-    one = ScheduledLoad(TrainScheduler(run, READS, trains), lambda _: None)
-    await campaign(run, Budget(600.0, run.clock), [one], family=1)
+    one = ScheduledLoad(BatchScheduler(run, READS, trains), lambda _: None)
+    await run_campaign(run, Budget(600.0, run.clock), [one], family=1)
     assert run.clock.now() < 5
 
 
@@ -303,26 +303,26 @@ async def test_what_is_too_slow_for_the_budget_is_left_out_and_the_others_are_me
     def entry(name: str) -> ScheduledLoad:
         workload = Workload(id=name, title=name, metrics=READS.metrics)
         trains = FakeTrains(run.clock, dict.fromkeys("AB", rates[name]), noise=white(5, 0.02))
-        return ScheduledLoad(TrainScheduler(run, workload, trains), lambda _: None)
+        return ScheduledLoad(BatchScheduler(run, workload, trains), lambda _: None)
 
-    await campaign(run, Budget(20.0, run.clock), [entry(name) for name in rates], family=2)
-    slow, quick = run.of(ev.Verdict)
+    await run_campaign(run, Budget(20.0, run.clock), [entry(name) for name in rates], family=2)
+    slow, quick = run.of(ev.RunVerdict)
     assert slow.verdict == "not measured" and "raise --budget" in (slow.reason or "")
     assert quick.verdict == "no material difference"
     assert run.clock.now() <= 20.5
-    assert [step.state for step in run.of(ev.Step) if step.id == "slow"] == ["started", "skipped"]
+    assert [step.state for step in run.of(ev.RunStep) if step.id == "slow"] == ["started", "skipped"]
 
 
 async def test_what_another_load_ended_is_judged_by_what_there_is() -> None:
     run = FakeRun(seed=5)
     watch = watch_for(run)
     trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 8_700.0}, noise=white(5, 0.35))
-    experiment = Experiment(TrainScheduler(run, READS, trains, watch), most_s=60.0, family=1)
+    experiment = LoadExperiment(BatchScheduler(run, READS, trains, watch), most_s=60.0, family=1)
     await experiment.begin()
-    await experiment.go(5.0)
+    await experiment.measure_for(5.0)
     watch.stopped = "others' I/O waits"
-    await experiment.go(5.0)
-    [verdict] = experiment.conclude()
+    await experiment.measure_for(5.0)
+    [verdict] = experiment.conclude_verdicts()
     assert verdict.ratio is not None and verdict.groups == len(experiment.groups) > 50
     assert verdict.verdict != "inconclusive" or "others' I/O waits" in (verdict.reason or "")
 
@@ -333,7 +333,7 @@ async def test_others_are_looked_after_also_once_a_train_was_disturbed() -> None
     class Waiting(FakeWatch):
         asked = 0
 
-        async def spare(self) -> Disturbance | None:
+        async def spare_others(self) -> Disturbance | None:
             self.asked += 1
             if self.asked == 3:
                 self.stopped = "others' I/O waits"
@@ -341,9 +341,9 @@ async def test_others_are_looked_after_also_once_a_train_was_disturbed() -> None
 
     watch = Waiting(run, lambda _: Disturbance("device"))
     trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 8_700.0}, noise=white(5, 0.35))
-    experiment = Experiment(TrainScheduler(run, READS, trains, watch), most_s=60.0, family=1)
+    experiment = LoadExperiment(BatchScheduler(run, READS, trains, watch), most_s=60.0, family=1)
     await experiment.begin()
-    await experiment.go(60.0)
+    await experiment.measure_for(60.0)
     assert (watch.asked, len(watch.seen)) == (3, 3) and experiment.broken_off == "others' I/O waits"
 
 
@@ -361,20 +361,20 @@ async def test_beside_disturbed_groups_only_a_large_effect_is_called(
     watch.loud = loud
     rates = {"A": 10_000.0, "B": rate}
     benches = [FakeVariantBench(v, run.clock, {"IOPS": each}, noise=noise) for v, each in rates.items()]
-    trains = TrainScheduler(run, READS, FakeTrains(run.clock, rates, noise=noise), watch)
-    scheduler = trains if scheduled == "trains" else Blocks(run, READS, benches, watch)
-    experiment = Experiment(scheduler, most_s=200.0, family=1)
+    trains = BatchScheduler(run, READS, FakeTrains(run.clock, rates, noise=noise), watch)
+    scheduler = trains if scheduled == "trains" else BlockScheduler(run, READS, benches, watch)
+    experiment = LoadExperiment(scheduler, most_s=200.0, family=1)
     await experiment.begin()
-    await experiment.go(200.0)
-    [verdict] = experiment.conclude()
+    await experiment.measure_for(200.0)
+    [verdict] = experiment.conclude_verdicts()
     assert verdict.verdict == word and bool(verdict.reason) == (word == "inconclusive")
 
 
 class SecondIsFaster(FakeTrains):
     """The variant that comes second in a group is half as fast again; not where each slice is a block of its own."""
 
-    async def train(self, order: Sequence[int], slice_s: float, **more: Any) -> Train:
-        train = await super().train(order, slice_s, **more)
+    async def measure_batch(self, order: Sequence[int], slice_s: float, **more: Any) -> MeasuredBatch:
+        train = await super().measure_batch(order, slice_s, **more)
         if len(order) > 1 and not more.get("quarters"):
             for place in range(len(train.order)):
                 if place % 4 in (1, 2):
@@ -387,11 +387,11 @@ async def test_slices_whose_order_decides_are_measured_anew_in_blocks(seconds: f
     run = FakeRun(seed=3)
     trains = SecondIsFaster(run.clock, {"A": 10_000.0, "B": 7_000.0}, noise=white(3, 0.02))
     await measured(run, trains, seconds)
-    [verdict] = run.of(ev.Verdict)
-    anew = [length for length in run.of(ev.SliceLength) if length.begins_anew]
+    [verdict] = run.of(ev.RunVerdict)
+    anew = [length for length in run.of(ev.SliceLengthChosen) if length.begins_anew]
     if seconds < 10:  # too short for groups of blocks
-        assert not anew and verdict.not_measured and verdict.order is not None
+        assert not anew and verdict.is_not_measured and verdict.order is not None
         assert verdict.order.second == pytest.approx(1.5, rel=0.05)
         return
     assert [(length.why, length.blocks) for length in anew] == [("order", True)]
-    assert verdict.slower and verdict.ratio == pytest.approx(0.7, rel=0.03)
+    assert verdict.is_slower and verdict.ratio == pytest.approx(0.7, rel=0.03)

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from scenarios.experiment.sequential import Comparison
-from scenarios.experiment.statistics.dependence import batch_length, batched
+from scenarios.experiment.sequential import SequentialComparison
+from scenarios.experiment.statistics.dependence import batch_length, batch_means
 from tests.needs import some_always
 
 
@@ -61,10 +61,10 @@ def missed(length: float, groups: int) -> float:
     runs = 100
     out = 0
     for _ in range(runs):
-        comparison = Comparison("A", "B", "IOPS", planned_groups=groups)
+        comparison = SequentialComparison("A", "B", "IOPS", planned_groups=groups)
         for value in wandering(rng, groups, length):
             comparison.add(value)
-        interval = comparison.final().ci95
+        interval = comparison.final_verdict().ci95
         assert interval is not None
         out += not interval[0] <= 1 <= interval[1]
     return out / runs
@@ -77,15 +77,15 @@ def test_the_interval_of_a_wandering_side_covers(length: float) -> None:
 
 
 def test_batches_are_weighted_means_and_the_rest_joins_the_last() -> None:
-    means, weights = batched([1.0, 2.0, 3.0, 4.0, 5.0], [1.0, 3.0, 1.0, 1.0, 2.0], 2)
+    means, weights = batch_means([1.0, 2.0, 3.0, 4.0, 5.0], [1.0, 3.0, 1.0, 1.0, 2.0], 2)
     assert means == pytest.approx([1.75, 4.25])
     assert weights == pytest.approx([4.0, 4.0])
-    assert batched([1.0, 2.0], None, 1) == ([1.0, 2.0], [1.0, 1.0])
+    assert batch_means([1.0, 2.0], None, 1) == ([1.0, 2.0], [1.0, 1.0])
 
 
 def test_the_verdict_tells_of_batches() -> None:
-    comparison = Comparison("A", "B", "IOPS", planned_groups=200)
+    comparison = SequentialComparison("A", "B", "IOPS", planned_groups=200)
     for value in wandering(random.Random(1), 200, 10):
         comparison.add(value)
-    assert comparison.batch > 10
-    assert comparison.final().batch == comparison.batch
+    assert comparison.batch_groups > 10
+    assert comparison.final_verdict().batch == comparison.batch_groups

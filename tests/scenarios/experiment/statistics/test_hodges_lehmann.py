@@ -13,8 +13,8 @@ from scipy import stats as oracle
 
 from scenarios.experiment.statistics import hodges_lehmann
 from scenarios.experiment.statistics.distributions import signed_rank_critical
-from scenarios.experiment.statistics.hodges_lehmann import averages_below, ends, walsh_averages
-from scenarios.experiment.statistics.stats import calm_weights, over_groups
+from scenarios.experiment.statistics.hodges_lehmann import averages_below, walsh_averages, walsh_ends
+from scenarios.experiment.statistics.stats import calm_weights, interval_over_groups
 
 
 def heavy(rng: random.Random, groups: int) -> list[float]:
@@ -38,7 +38,7 @@ def test_the_search_finds_the_ends_of_the_list(groups: int, alpha: float) -> Non
     critical = signed_rank_critical(groups, alpha)
     assert critical is not None
     averages = walsh_averages(values, weights)
-    found = ends(values, weights, critical)
+    found = walsh_ends(values, weights, critical)
     slack = groups // 20
     assert averages[critical - slack - 1] <= found.low <= averages[critical]
     assert averages[-1 - critical] <= found.high <= averages[slack - critical]
@@ -57,7 +57,7 @@ def test_a_look_at_two_thousand_groups_takes_some_dozen_sorts(monkeypatch: pytes
     monkeypatch.setattr(hodges_lehmann, "averages_below", counting)
     rng = random.Random(1)
     values = heavy(rng, 2000)
-    spread = over_groups(values, 0.01, calm_weights([abs(rng.gauss(0, 1)) for _ in values]))
+    spread = interval_over_groups(values, 0.01, calm_weights([abs(rng.gauss(0, 1)) for _ in values]))
     assert spread is not None
     assert spread.low < 0.02 < spread.high
     assert len(looked) <= 60
@@ -65,7 +65,7 @@ def test_a_look_at_two_thousand_groups_takes_some_dozen_sorts(monkeypatch: pytes
 
 def test_the_interval_of_many_groups_inverts_the_oracles_test() -> None:
     values = heavy(random.Random(4), 300)
-    spread = over_groups(values, 0.05)
+    spread = interval_over_groups(values, 0.05)
     assert spread is not None
     for end, outwards in ((spread.low, -1), (spread.high, 1)):
         inside = oracle.wilcoxon([v - end + outwards * 1e-3 for v in values], method="approx").pvalue
@@ -74,10 +74,10 @@ def test_the_interval_of_many_groups_inverts_the_oracles_test() -> None:
 
 
 def test_equal_groups_have_an_interval_of_a_point() -> None:
-    spread = over_groups([0.25] * 300, 0.01)
+    spread = interval_over_groups([0.25] * 300, 0.01)
     assert spread is not None
     assert spread == pytest.approx((0.25, 0.25, 0.25))
-    halves = over_groups([0.0] * 150 + [0.1] * 151, 0.01)
+    halves = interval_over_groups([0.0] * 150 + [0.1] * 151, 0.01)
     assert halves is not None
     assert -1e-9 <= halves.low <= halves.estimate <= halves.high <= 0.1
     assert math.isclose(halves.estimate, 0.05, abs_tol=1e-9)

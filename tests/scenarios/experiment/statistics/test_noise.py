@@ -12,7 +12,7 @@ import zlib
 
 import pytest
 
-from scenarios.experiment.sequential import Comparison, orders
+from scenarios.experiment.sequential import SequentialComparison, draw_orders
 from scenarios.experiment.statistics.stats import group_value
 from tests.benchmarks.simulation.noise_models import Noise, models
 from tests.benchmarks.simulation.simulated import a_then_b, hostdx
@@ -56,11 +56,11 @@ def four_variants(noise: Noise, true: float, rng: random.Random, groups: int) ->
     """A against B, C and D in mirrored groups of eight blocks; B differs by `true`. The last words."""
     logs = iter(noise(rng, 8 * groups))
     comparisons = {
-        v: Comparison("A", v, "IOPS", planned_groups=groups, min_groups=min(8, groups), family=3)
+        v: SequentialComparison("A", v, "IOPS", planned_groups=groups, min_groups=min(8, groups), family=3)
         for v in "BCD"
     }
     words: dict[str, str] = {}
-    for order in itertools.islice(orders("ABCD", rng), groups):
+    for order in itertools.islice(draw_orders("ABCD", rng), groups):
         values: dict[str, list[float]] = {v: [] for v in "ABCD"}
         for variant in order:
             values[variant].append(math.exp(next(logs) + (true if variant == "B" else 0.0)))

@@ -14,13 +14,13 @@ from scipy import stats as oracle
 
 from scenarios.experiment.statistics.stats import (
     calm_weights,
-    deviation,
     group_value,
+    interval_over_groups,
     log_ratio,
-    over_groups,
+    sample_deviation,
     sign_test,
     slower_pairs,
-    student,
+    student_interval,
 )
 
 rates = st.floats(min_value=1e-3, max_value=1e9)
@@ -78,7 +78,9 @@ def not_covering(noise: list[float], alpha: float, weights: list[float] | None) 
     """Over all draws of the orders: how often the interval misses a true effect of 0.1."""
     missed = 0
     for signs in itertools.product((-1, 1), repeat=len(noise)):
-        spread = over_groups([0.1 + s * c for s, c in zip(signs, noise, strict=True)], alpha, weights)
+        spread = interval_over_groups(
+            [0.1 + s * c for s, c in zip(signs, noise, strict=True)], alpha, weights
+        )
         assert spread is not None
         missed += not spread.low - 1e-12 <= 0.1 <= spread.high + 1e-12
     return missed / float(2 ** len(noise))
@@ -104,7 +106,7 @@ def test_the_interval_is_exact_or_conservative_whatever_the_noise(noise: list[fl
 def test_the_interval_is_the_inversion_of_the_exact_test() -> None:
     rng = random.Random(4)
     values = [rng.gauss(0.1, 0.2) for _ in range(14)]
-    spread = over_groups(values, 0.05)
+    spread = interval_over_groups(values, 0.05)
     assert spread is not None
     for inside, outside in ((spread.low + 1e-9, spread.low - 1e-9), (spread.high - 1e-9, spread.high + 1e-9)):
         assert oracle.wilcoxon([v - inside for v in values], method="exact").pvalue > 0.05
@@ -115,13 +117,13 @@ def test_the_interval_is_the_inversion_of_the_exact_test() -> None:
 
 def test_student_against_the_oracle() -> None:
     values = [0.1, 0.13, 0.05, 0.2, 0.11]
-    ours = student(values, 0.01)
+    ours = student_interval(values, 0.01)
     theirs = oracle.ttest_1samp(values, 0).confidence_interval(0.99)
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-6)
 
 
 def test_the_deviation_is_the_samples() -> None:
-    assert deviation([1.0, 2.0, 3.0, 6.0]) == pytest.approx(statistics.stdev([1.0, 2.0, 3.0, 6.0]))
+    assert sample_deviation([1.0, 2.0, 3.0, 6.0]) == pytest.approx(statistics.stdev([1.0, 2.0, 3.0, 6.0]))
 
 
 @pytest.mark.parametrize(("a", "b"), [(0, 0), (3, 0), (5, 1), (4, 4), (2, 9)])
@@ -132,15 +134,15 @@ def test_the_sign_test_is_two_sided(a: int, b: int) -> None:
 
 def test_where_the_ranks_cannot_reach_the_level_student_steps_in() -> None:
     values = [0.1, 0.13, 0.05, 0.2, 0.11, 0.12]
-    spread = over_groups(values, 0.01)  # six signs reach 3.1 % at best
+    spread = interval_over_groups(values, 0.01)  # six signs reach 3.1 % at best
     assert spread is not None
-    _, low, high = student(values, 0.01)
+    _, low, high = student_interval(values, 0.01)
     assert (spread.low, spread.high) == (low, high)
 
 
 def test_groups_that_agree_by_chance_are_not_believed() -> None:
     values = [0.1, 0.1001, 0.0999, 0.1, 0.1002, 0.0998]
-    narrow, floored = over_groups(values, 0.005), over_groups(values, 0.005, floor=0.2)
+    narrow, floored = interval_over_groups(values, 0.005), interval_over_groups(values, 0.005, floor=0.2)
     assert narrow is not None
     assert floored is not None
     assert narrow.half_width < 0.001
@@ -150,21 +152,21 @@ def test_groups_that_agree_by_chance_are_not_believed() -> None:
 def test_one_wild_group_moves_the_interval_by_some_ranks_only() -> None:
     rng = random.Random(2)
     values = [rng.gauss(-0.2, 0.03) for _ in range(15)]
-    calm = over_groups(values, 0.02)
-    wild = over_groups([*values[:-1], 3.0], 0.02)
+    calm = interval_over_groups(values, 0.02)
+    wild = interval_over_groups([*values[:-1], 3.0], 0.02)
     assert calm is not None
     assert wild is not None
     assert wild.high < -0.15
     assert wild.half_width < 2 * calm.half_width
-    assert student([*values[:-1], 3.0], 0.02).high > 0
+    assert student_interval([*values[:-1], 3.0], 0.02).high > 0
 
 
 @given(st.lists(logs, min_size=2, max_size=20), st.floats(-1, 1))
 def test_shifting_and_turning_the_groups_shifts_and_turns_the_interval(
     values: list[float], by: float
 ) -> None:
-    plain, moved = over_groups(values), over_groups([v + by for v in values])
-    turned = over_groups([-v for v in values])
+    plain, moved = interval_over_groups(values), interval_over_groups([v + by for v in values])
+    turned = interval_over_groups([-v for v in values])
     assert plain is not None
     assert moved is not None
     assert turned is not None
@@ -177,9 +179,9 @@ def test_shifting_and_turning_the_groups_shifts_and_turns_the_interval(
 def test_the_order_of_the_groups_is_no_matter(values: list[float], rng: random.Random) -> None:
     shuffled = values[:]
     rng.shuffle(shuffled)
-    spread = over_groups(values)
+    spread = interval_over_groups(values)
     assert spread is not None
-    assert spread == pytest.approx(over_groups(shuffled), abs=1e-12)
+    assert spread == pytest.approx(interval_over_groups(shuffled), abs=1e-12)
     assert min(values) - 1e-12 <= spread.low <= spread.high <= max(values) + 1e-12
 
 
@@ -188,7 +190,7 @@ def test_more_groups_never_widen_on_average() -> None:
     runs = [[rng.gauss(0, 0.1) for _ in range(40)] for _ in range(200)]
 
     def mean_width(groups: int) -> float:
-        spreads = [over_groups(run[:groups], 0.02) for run in runs]
+        spreads = [interval_over_groups(run[:groups], 0.02) for run in runs]
         return statistics.fmean(s.half_width for s in spreads if s is not None)
 
     widths = [mean_width(groups) for groups in (8, 10, 13, 17, 22, 30, 40)]
@@ -205,4 +207,4 @@ def test_calm_stretches_count_more() -> None:
 
 
 def test_one_group_has_no_interval() -> None:
-    assert over_groups([0.1]) is None
+    assert interval_over_groups([0.1]) is None
